@@ -1,0 +1,89 @@
+"""The kinds of members that requests are made of, with the constraints that DynamoDB's API model states for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: What table and index names are made of, as DynamoDB prints it.
+NAME_PATTERN = "[a-zA-Z0-9_.-]+"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string, with the limits of its length, its pattern or its set of values (in the order in which DynamoDB prints them)."""
+
+    min: int | None = None
+    max: int | None = None
+    pattern: str | None = None
+    enum: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """The name of a table, or its ARN.
+
+    Faults are worded in three ways: with the other constraints (`member`), with these but a missing name on its own
+    (`created`), and all of them on their own (`named`).
+    """
+
+    wording: Literal["member", "created", "named"] = "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the given Java type; `terse` bounds are reported in the newer form, without the value."""
+
+    java: Literal["Integer", "Long", "Double", "Date"]
+    min: int | None = None
+    max: int | None = None
+    terse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A boolean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of members of one kind; a `terse` limit is reported in the newer form, without the value."""
+
+    item: "Kind"
+    min: int | None = None
+    max: int | None = None
+    terse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A map from strings to members of one kind.
+
+    `names` says that the keys are names of tables, `sizes` are the limits on the length of the values as DynamoDB states them
+    for the whole map. The values of a map that is not `walked` are left to whoever reads them.
+    """
+
+    value: "Kind"
+    names: bool = False
+    sizes: tuple[int, int] | None = None
+    walked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Named members. `required` are those that must be present; faults are reported in the order of `members`."""
+
+    name: str
+    members: Mapping[str, "Kind"] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+
+
+Kind = Text | TableName | Number | Flag | Listing | Dictionary | Structure
+
+
+def structure(name: str, members: Mapping[str, Kind]) -> Structure:
+    """A structure whose members are given in the order in which DynamoDB reports their faults; `!` after a name means required."""
+    return Structure(
+        name,
+        {member.removesuffix("!"): kind for member, kind in members.items()},
+        frozenset(member[:-1] for member in members if member.endswith("!")),
+    )
