@@ -1,0 +1,18 @@
+"""The engine over HTTP: the DynamoDB JSON protocol, for boto3, the AWS CLI and every other SDK."""
+
+from gateleg.endpoint.backend import Backend, Group
+from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.server import OpenToAll, Options, Server, is_loopback, new_event_loop, serve_in_thread, serve_until_signal
+
+__all__ = [
+    "Backend",
+    "Group",
+    "Limits",
+    "OpenToAll",
+    "Options",
+    "Server",
+    "is_loopback",
+    "new_event_loop",
+    "serve_in_thread",
+    "serve_until_signal",
+]

@@ -1,0 +1,47 @@
+"""What the endpoint asks of an engine, and how a call becomes an answer."""
+
+import logging
+from typing import Protocol
+
+from gateleg.endpoint.answers import Answer, error_answer
+from gateleg.endpoint.gate import Call
+from gateleg.engine.errors import EngineError
+from gateleg.engine.schema import Realm
+
+_log = logging.getLogger(__name__)
+
+
+class Group(Protocol):
+    """Writes that become durable together."""
+
+    def commit(self) -> None:
+        """Make the writes durable; raises if they could not be."""
+
+
+class Backend(Protocol):
+    """The part of an engine that the endpoint uses."""
+
+    def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
+        """Run one operation, JSON in and out."""
+
+    def is_write(self, operation: str) -> bool:
+        """Whether the operation changes anything."""
+
+    def begin_group(self) -> Group | None:
+        """Start a transaction that the following writes join."""
+
+
+def internal_error(content_type: bytes) -> Answer:
+    """What a caller is told of a fault of ours: nothing but that there was one."""
+    return error_answer(EngineError("InternalServerError", "Internal server error"), content_type)
+
+
+def execute(backend: Backend, call: Call) -> Answer:
+    """Run a call. A fault of the engine's own is logged with its traceback, and answered without."""
+    try:
+        return Answer(200, backend.call_json(call.operation, call.body, call.realm), call.content_type)
+    except EngineError as error:
+        return error_answer(error, call.content_type)
+    except Exception:
+        _log.exception("%s failed", call.operation)
+        return internal_error(call.content_type)

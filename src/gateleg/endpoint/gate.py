@@ -1,0 +1,125 @@
+"""What to do with a request: answer it here, or call the engine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from gateleg.endpoint.answers import AMZ_JSON, NOT_FOUND, PLAIN_JSON, Answer, error_answer
+from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, decompress
+from gateleg.endpoint.requests import Request
+from gateleg.endpoint.signature import Verifier, read_claim, realm_of
+from gateleg.endpoint.targets import TARGETS
+from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.schema import Realm
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the engine that a request asks for."""
+
+    operation: str
+    body: bytes
+    write: bool
+    content_type: bytes
+    realm: Realm | None
+
+
+class Gate:
+    """Decides on requests, in the order in which DynamoDB does.
+
+    Without a `verifier` any signature will do, but there must be one. With `separate`, each access key id and region has its own tables.
+    """
+
+    def __init__(self, is_write: Callable[[str], bool], *, region: str, verifier: Verifier | None, separate: bool, max_body: int) -> None:
+        self._targets = {target: (operation, is_write(operation)) for target, operation in TARGETS.items()}
+        self._health = Answer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode())
+        self._verifier = verifier
+        self._separate = separate
+        self._max_body = max_body
+
+    def decide(self, request: Request) -> Call | Answer:
+        """The call that the request asks for, or the answer to give without one."""
+        if request.method != b"POST" or (request.target != b"/" and request.path != b"/"):
+            return self._without_operation(request)
+        content_type = _json_type(request.headers.get(b"content-type", b""))
+        if content_type is None:
+            if request.body:
+                return NOT_FOUND
+            content_type = PLAIN_JSON
+        try:
+            return self._call(request, content_type)
+        except EngineError as error:
+            return error_answer(error, content_type)
+
+    def _without_operation(self, request: Request) -> Answer:
+        if request.method == b"OPTIONS" and b"origin" in request.headers:
+            return Answer(200)
+        if request.method in (b"GET", b"HEAD") and request.path == b"/":
+            return self._health
+        return NOT_FOUND
+
+    def _call(self, request: Request, content_type: bytes) -> Call | Answer:
+        body = request.body
+        encoding = request.headers.get(b"content-encoding")
+        if encoding is not None:
+            try:
+                body = decompress(body, encoding, self._max_body)
+            except UndecodableBody as error:
+                raise EngineError("InternalServerError", "Internal server error") from error
+            except OversizedBody:
+                return Answer(413, content_type=content_type)
+        try:
+            operation, write = self._operation(request)
+            realm = self._authenticate(request)
+        except EngineError:
+            # DynamoDB reads the body before it looks at the target and the signature.
+            _check_json(body)
+            raise
+        if not body:
+            raise serialization()
+        return Call(operation, body, write, content_type, realm)
+
+    def _operation(self, request: Request) -> tuple[str, bool]:
+        found = self._targets.get(request.headers.get(b"x-amz-target", b""))
+        if found is None:
+            raise EngineError("UnknownOperationException", None)
+        return found
+
+    def _authenticate(self, request: Request) -> Realm | None:
+        if self._verifier is None and not self._separate and _looks_signed(request):
+            return None
+        claim = read_claim(request)
+        if self._verifier is not None:
+            self._verifier.verify(request, claim)
+        return realm_of(claim.key_id, claim.region) if self._separate else None
+
+
+def _looks_signed(request: Request) -> bool:
+    """Whether the header has all parts of a signature: the quick way past `read_claim` where any signature will do."""
+    headers = request.headers
+    header = headers.get(b"authorization", b"")
+    return (
+        header.startswith(b"AWS4-")
+        and b"Credential=" in header
+        and b"Signature=" in header
+        and b"SignedHeaders=" in header
+        and (b"x-amz-date" in headers or b"date" in headers)
+        and request.target == b"/"
+    )
+
+
+def _json_type(header: bytes) -> bytes | None:
+    if header == AMZ_JSON:
+        return AMZ_JSON
+    media_type = header.partition(b";")[0].strip()
+    return media_type if media_type in (AMZ_JSON, PLAIN_JSON) else None
+
+
+def _check_json(body: bytes) -> None:
+    if not body:
+        return
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise serialization() from error

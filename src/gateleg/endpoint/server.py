@@ -1,0 +1,201 @@
+"""The server: listens, keeps time, and stops cleanly."""
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from types import TracebackType
+from typing import Self
+
+from gateleg.endpoint.backend import Backend
+from gateleg.endpoint.commits import Commits
+from gateleg.endpoint.connection import Connection, Shared
+from gateleg.endpoint.gate import Gate
+from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.signature import Verifier
+
+
+class OpenToAll(ValueError):
+    """The address can be reached from other machines, and no credentials are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where to listen, whom to let in."""
+
+    host: str = "127.0.0.1"
+    #: 0 takes any free port
+    port: int = 0
+    #: access key ids and their secrets; with none, any signature is accepted, on loopback only
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    #: each access key id and region has its own tables
+    separate: bool = False
+    region: str = "us-east-1"
+    tls: ssl.SSLContext | None = None
+    limits: Limits = field(default_factory=Limits)
+    #: commit in a thread of its own; by default as the engine's durability asks for
+    threaded_commits: bool | None = None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """The fastest event loop there is here."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+class Server:
+    """An engine over HTTP. The engine stays the caller's: stopping the server does not close it.
+
+    Use as `async with Server(engine) as server:`, or see `serve_in_thread` and `serve_until_signal`.
+    """
+
+    def __init__(self, engine: Backend, options: Options | None = None) -> None:
+        self.options = options or Options()
+        if not self.options.credentials and not is_loopback(self.options.host):
+            raise OpenToAll(f"{self.options.host} can be reached from other machines: set credentials, or listen on 127.0.0.1")
+        self._engine = engine
+        self._shared: Shared | None = None
+        self._server: asyncio.Server | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+        self._port = self.options.port
+
+    @property
+    def url(self) -> str:
+        """Where clients find the server."""
+        host = f"[{self.options.host}]" if ":" in self.options.host else self.options.host
+        return f"{'https' if self.options.tls else 'http'}://{host}:{self._port}"
+
+    async def start(self) -> None:
+        """Start to listen."""
+        options = self.options
+        loop = asyncio.get_running_loop()
+        verifier = Verifier(options.credentials) if options.credentials else None
+        gate = Gate(
+            self._engine.is_write, region=options.region, verifier=verifier, separate=options.separate, max_body=options.limits.body
+        )
+        threaded = options.threaded_commits
+        if threaded is None:
+            threaded = getattr(self._engine, "durability", "full") == "full"
+        commits = Commits(self._engine, loop, threaded=threaded)
+        shared = self._shared = Shared(self._engine, gate, commits, options.limits)
+        self._tick(loop, shared)
+        try:
+            self._server = await loop.create_server(
+                lambda: Connection(shared), options.host, options.port, ssl=options.tls, backlog=1024, reuse_address=True
+            )
+        except BaseException:
+            self._release(shared)
+            raise
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Stop listening, finish the requests under way, and drop what does not finish in time."""
+        shared, server = self._shared, self._server
+        if shared is None or server is None:
+            return
+        server.close()
+        shared.draining = True
+        empty = asyncio.Event()
+        shared.on_empty = empty.set
+        for connection in list(shared.connections):
+            connection.drain()
+        if shared.connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(empty.wait(), shared.limits.drain)
+        for connection in list(shared.connections):
+            connection.expire()
+        await shared.commits.drain()
+        self._release(shared)
+        self._server = self._shared = None
+
+    def _release(self, shared: Shared) -> None:
+        shared.commits.close()
+        if self._ticker is not None:
+            self._ticker.cancel()
+
+    def _tick(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
+        """Once a second: renew the clock and close the connections whose time is up."""
+        now = shared.now = loop.time()
+        shared.date = formatdate(usegmt=True).encode()
+        for connection in [c for c in shared.connections if c.deadline < now]:
+            connection.expire()
+        self._ticker = loop.call_later(1.0, self._tick, loop, shared)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.stop()
+
+
+async def _serve(server: Server, ready: Callable[[], None], until: asyncio.Event) -> None:
+    async with server:
+        ready()
+        await until.wait()
+
+
+def serve_until_signal(engine: Backend, options: Options, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then drain. `ready` is told the URL once clients can connect."""
+
+    async def serve() -> None:
+        until = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, until.set)
+        server = Server(engine, options)
+        await _serve(server, lambda: ready(server.url), until)
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve())
+
+
+@contextlib.contextmanager
+def serve_in_thread(engine: Backend, options: Options | None = None) -> Iterator[str]:
+    """Serve from a thread of this process for as long as the context lasts; gives the URL."""
+    server = Server(engine, options)
+    loop = new_event_loop()
+    started = threading.Event()
+    until = asyncio.Event()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(_serve(server, started.set, until))
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=run, name="gateleg-endpoint", daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        if failures:
+            raise failures[0]
+        yield server.url
+    finally:
+        if thread.is_alive():
+            loop.call_soon_threadsafe(until.set)
+            thread.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,222 @@
+"""Who sent a request: Signature Version 4, in the `Authorization` header or in the query, checked in DynamoDB's order."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from urllib.parse import quote, unquote_to_bytes
+
+from gateleg.endpoint.requests import Request
+from gateleg.engine.errors import EngineError
+from gateleg.engine.schema import Realm
+
+_ALGORITHM = "AWS4-HMAC-SHA256"
+_TOLERANCE = timedelta(minutes=15)
+_STAMP = "%Y%m%dT%H%M%SZ"
+_HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
+_QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
+_SPACES = re.compile(rb"\s+")
+_REGION = re.compile(r"[a-z0-9-]{1,64}")
+
+
+def _incomplete(message: str) -> EngineError:
+    return EngineError("IncompleteSignatureException", message)
+
+
+def _invalid(message: str) -> EngineError:
+    return EngineError("InvalidSignatureException", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a request says of its signature; nothing here is proven."""
+
+    algorithm: str
+    credential: str
+    signed_headers: tuple[str, ...]
+    signature: str
+    stamp: str
+    #: seconds that a signature in the query is good for
+    expires: int | None = None
+
+    @property
+    def key_id(self) -> str:
+        """The access key id."""
+        return self.credential.partition("/")[0]
+
+    @property
+    def region(self) -> str:
+        """The region of the credential's scope."""
+        parts = self.credential.split("/")
+        return parts[2] if len(parts) > 2 else ""
+
+
+def read_claim(request: Request) -> Claim:
+    """The signature that a request carries, or the error that DynamoDB gives when there is none or it lacks a part."""
+    header = request.headers.get(b"authorization", b"").decode("latin-1").strip()
+    query = _query_pairs(request.query)
+    in_query = "X-Amz-Algorithm" in query
+    if header and in_query:
+        raise _invalid("Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.")
+    if in_query:
+        return _claim_of_query(query)
+    if not header.startswith("AWS4-"):
+        raise EngineError("MissingAuthenticationTokenException", "Request is missing Authentication Token")
+    return _claim_of_header(header, request)
+
+
+def _claim_of_header(header: str, request: Request) -> Claim:
+    algorithm, _, rest = header.partition(" ")
+    found = dict(part.partition("=")[::2] for part in re.split("[, ]+", rest) if part)
+    stamp = (request.headers.get(b"x-amz-date") or request.headers.get(b"date") or b"").decode("latin-1")
+    faults = [f"Authorization header requires '{name}' parameter. " for name in _HEADER_PARAMETERS if not found.get(name)]
+    if not stamp:
+        faults.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ")
+    if faults:
+        raise _incomplete("".join(faults) + f"Authorization={header}")
+    return Claim(algorithm, found["Credential"], tuple(found["SignedHeaders"].lower().split(";")), found["Signature"], stamp)
+
+
+def _claim_of_query(query: Mapping[str, str]) -> Claim:
+    faults = [f"AWS query-string parameters must include '{name}'. " for name in _QUERY_PARAMETERS if not query.get(name)]
+    if faults:
+        raise _incomplete("".join(faults) + "Re-examine the query-string parameters.")
+    algorithm, credential, signature, signed, stamp = (query[name] for name in _QUERY_PARAMETERS)
+    lifetime = query.get("X-Amz-Expires", "")
+    expires = int(lifetime) if lifetime.isascii() and lifetime.isdigit() and len(lifetime) < 8 else None
+    return Claim(algorithm, credential, tuple(signed.lower().split(";")), signature, stamp, expires)
+
+
+def _query_pairs(query: bytes) -> dict[str, str]:
+    pairs = (part.partition(b"=") for part in query.split(b"&") if part)
+    return {unquote_to_bytes(name).decode("latin-1"): unquote_to_bytes(value).decode("latin-1") for name, _, value in pairs}
+
+
+class Verifier:
+    """Checks signatures against known credentials: access key id to secret."""
+
+    def __init__(self, credentials: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._secrets = dict(credentials)
+        self._clock = clock
+
+    def verify(self, request: Request, claim: Claim) -> None:
+        """Return if the signature is right; raise what DynamoDB says if it is not."""
+        stamp = self._check_date(claim)
+        if "host" not in claim.signed_headers:
+            raise _invalid("'Host' must be a 'SignedHeader' in the AWS Authorization.")
+        if claim.algorithm != _ALGORITHM:
+            raise _incomplete(f"Unsupported AWS 'algorithm': '{claim.algorithm}' (only {_ALGORITHM} for now). ")
+        scope = _check_scope(claim, stamp)
+        secret = self._secrets.get(claim.key_id)
+        if secret is None:
+            raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.")
+        expected = sign(request, claim, secret, stamp, scope)
+        if not hmac.compare_digest(expected.encode(), claim.signature.encode("latin-1", "replace")):
+            raise _invalid(
+                "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
+                "and signing method. Consult the service documentation for details."
+            )
+
+    def _check_date(self, claim: Claim) -> str:
+        """The time of the signature in basic ISO 8601, once it is known to be near enough."""
+        when = _parse_stamp(claim.stamp)
+        stamp = when.strftime(_STAMP)
+        now = self._clock()
+        tolerance = timedelta(seconds=claim.expires) if claim.expires is not None else _TOLERANCE
+        earliest, latest = now - tolerance, now + _TOLERANCE
+        if when < earliest:
+            raise _invalid(f"Signature expired: {stamp} is now earlier than {earliest:{_STAMP}} ({now:{_STAMP}} - {_spell(tolerance)})")
+        if when > latest:
+            raise _invalid(
+                f"Signature not yet current: {stamp} is still later than {latest:{_STAMP}} ({now:{_STAMP}} + {_spell(_TOLERANCE)})"
+            )
+        return stamp
+
+
+def _spell(span: timedelta) -> str:
+    seconds = int(span.total_seconds())
+    return f"{seconds // 60} min." if seconds % 60 == 0 else f"{seconds} sec."
+
+
+def _parse_stamp(text: str) -> datetime:
+    for form in (_STAMP, "%a, %d %b %Y %H:%M:%S GMT"):
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    raise _incomplete(f"Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601")
+
+
+def _check_scope(claim: Claim, stamp: str) -> str:
+    parts = claim.credential.rstrip("/").split("/")
+    if len(parts) != 5:
+        raise _incomplete(
+            "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, "
+            f"got '{claim.credential.rstrip('/')}'"
+        )
+    _, date, region, service, terminator = parts
+    faults = []
+    if not _REGION.fullmatch(region):
+        faults.append(f"Credential should be scoped to a valid region, not '{region}'. ")
+    if service != "dynamodb":
+        faults.append("Credential should be scoped to correct service: 'dynamodb'. ")
+    if terminator != "aws4_request":
+        faults.append(f"Credential should be scoped with a valid terminator: 'aws4_request', not '{terminator}'. ")
+    if date != stamp[:8]:
+        faults.append(
+            "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
+            f"'{date}' != '{stamp[:8]}', from '{stamp}'. "
+        )
+    if faults:
+        raise _invalid("".join(faults).rstrip())
+    return "/".join(parts[1:])
+
+
+def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str) -> str:
+    """The signature that the request would have if it was signed with that secret."""
+    canonical = b"\n".join(
+        [
+            request.method,
+            quote(request.path, safe="/-_.~%").encode(),
+            _canonical_query(request.query),
+            b"".join(
+                b"%b:%b\n" % (name.encode("latin-1"), _canonical_header(request.headers.get(name.encode("latin-1"), b"")))
+                for name in claim.signed_headers
+            ),
+            ";".join(claim.signed_headers).encode("latin-1"),
+            hashlib.sha256(request.body).hexdigest().encode(),
+        ]
+    )
+    text = f"{_ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(canonical).hexdigest()}"
+    return hmac.digest(_signing_key(secret, scope), text.encode(), "sha256").hex()
+
+
+def _canonical_header(value: bytes) -> bytes:
+    return _SPACES.sub(b" ", value.strip())
+
+
+def _canonical_query(query: bytes) -> bytes:
+    pairs = (part.partition(b"=") for part in query.split(b"&") if part)
+    encoded = [(quote(unquote_to_bytes(name), safe="-_.~"), quote(unquote_to_bytes(value), safe="-_.~")) for name, _, value in pairs]
+    return "&".join(f"{name}={value}" for name, value in sorted(encoded) if name != "X-Amz-Signature").encode()
+
+
+@lru_cache(maxsize=256)
+def _signing_key(secret: str, scope: str) -> bytes:
+    key = b"AWS4" + secret.encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode("latin-1", "replace"), "sha256")
+    return key
+
+
+@lru_cache(maxsize=1024)
+def realm_of(key_id: str, region: str) -> Realm:
+    """The realm of a caller when callers are kept apart: a key id of twelve digits is the account itself, any other is given one."""
+    if len(key_id) == 12 and key_id.isascii() and key_id.isdigit():
+        account = key_id
+    else:
+        account = f"{int.from_bytes(hashlib.sha256(key_id.encode()).digest()[:8]) % 10**12:012d}"
+    return Realm(account, region if _REGION.fullmatch(region) else "us-east-1")
