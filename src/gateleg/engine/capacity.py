@@ -1,0 +1,68 @@
+"""Capacity units: what DynamoDB would have charged, in the shapes that ReturnConsumedCapacity asks for."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gateleg.engine.layout import IndexWrite
+from gateleg.engine.schema import Index, Table
+
+READ_UNIT = 4096
+WRITE_UNIT = 1024
+
+
+def read_units(size: int, consistent: bool) -> float:
+    """Units of reading `size` bytes: half as many when eventual consistency will do."""
+    units = max(1, -(-size // READ_UNIT))
+    return float(units) if consistent else units / 2
+
+
+def write_units(size: int) -> float:
+    """Units of writing an item of `size` bytes."""
+    return float(max(1, -(-size // WRITE_UNIT)))
+
+
+def write_capacity(
+    mode: str | None, table: Table, old_size: int | None, new_size: int | None, indexes: Iterable[IndexWrite], factor: int = 1
+) -> dict[str, Any] | None:
+    """The ConsumedCapacity of a write; none if it was not asked for. Transactions have a `factor` of two."""
+    if mode not in {"TOTAL", "INDEXES"}:
+        return None
+    base = write_units(max(old_size or 0, new_size or 0)) * factor
+    entries = {w.index.name: (w.index, _index_write_units(w) * factor) for w in indexes}
+    return consumed(mode, table, base, entries)
+
+
+def _index_write_units(write: IndexWrite) -> float:
+    if write.removed is not None and write.added is not None:
+        return write_units(max(write.removed, write.added)) if write.in_place else write_units(write.removed) + write_units(write.added)
+    return write_units(write.removed if write.removed is not None else write.added or 0)
+
+
+def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, tuple[Index, float]]) -> dict[str, Any] | None:
+    """A ConsumedCapacity of the table's own units and those of its indexes."""
+    if mode not in {"TOTAL", "INDEXES"}:
+        return None
+    answer: dict[str, Any] = {"TableName": table.name, "CapacityUnits": base + sum(units for _, units in indexes.values())}
+    if mode == "INDEXES":
+        answer["Table"] = {"CapacityUnits": base}
+        for kind, member in (("LSI", "LocalSecondaryIndexes"), ("GSI", "GlobalSecondaryIndexes")):
+            of_kind = {name: {"CapacityUnits": units} for name, (index, units) in indexes.items() if index.kind == kind}
+            if of_kind:
+                answer[member] = of_kind
+    return answer
+
+
+def add(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Two ConsumedCapacity values of one table, summed member by member."""
+    if first is None or second is None:
+        return first or second
+    answer = dict(first)
+    for member, value in second.items():
+        have = answer.get(member)
+        if isinstance(value, dict):
+            answer[member] = add(have or {}, value) if have is not None else value
+        elif isinstance(value, (int, float)):
+            answer[member] = (have or 0) + value
+        else:
+            answer[member] = value
+    return answer

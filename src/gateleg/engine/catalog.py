@@ -1,0 +1,172 @@
+"""The tables that exist: persisted as JSON in SQLite, cached as layouts, refreshed when another connection has changed them."""
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import orjson
+
+from gateleg.engine.database import Database
+from gateleg.engine.errors import not_found
+from gateleg.engine.layout import Layout
+from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Realm, Table
+
+_Name = tuple[Realm, str]
+
+
+class Catalog:
+    """Finds tables by name, and changes their definitions inside a write of the caller's."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._version = -1
+        self._layouts: dict[_Name, Layout] = {}
+        self._loading = threading.Lock()
+        database.on_write = self._refresh_for_write
+        database.on_undo = self._forget
+        self._seen: dict[apsw.Connection, int] = {}
+        self.refresh()
+
+    def layout(self, realm: Realm, name: str) -> Layout:
+        """The layout of the table of that name or ARN."""
+        found = self._layouts.get((realm, name))
+        if found is not None:
+            return found
+        found = self._find(realm, name)
+        if found is None:
+            raise not_found()
+        return found
+
+    def find(self, realm: Realm, name: str) -> Table:
+        """The table of that name or ARN; otherwise DynamoDB's error for item operations."""
+        return self.layout(realm, name).table
+
+    def lookup(self, realm: Realm, name: str) -> Table | None:
+        """The table of that name or ARN, as it is now, or none."""
+        self.refresh()
+        found = self._find(realm, name)
+        return found.table if found else None
+
+    def _find(self, realm: Realm, name: str) -> Layout | None:
+        if name.startswith("arn:"):
+            name = name.rpartition(":table/")[2].partition("/")[0]
+        found = self._layouts.get((realm, name))
+        if found is None:
+            self.refresh()
+            found = self._layouts.get((realm, name))
+        return found
+
+    def names(self, realm: Realm, after: str | None, limit: int) -> list[str]:
+        """Names of tables in order, at most `limit`, after the one given."""
+        self.refresh()
+        every = sorted(name for where, name in self._layouts if where == realm and (after is None or name > after))
+        return every[:limit]
+
+    def every(self) -> list[Layout]:
+        """All tables of all realms."""
+        self.refresh()
+        return list(self._layouts.values())
+
+    def create(self, connection: apsw.Connection, table: Table) -> Table:
+        """Store a new table; its id and those of its indexes are given here."""
+        table = replace(
+            table,
+            id=self._next_id(connection),
+            indexes=tuple(replace(index, id=self._next_id(connection)) for index in table.indexes),
+        )
+        Layout(table).create(connection)
+        connection.execute(
+            "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
+            (table.id, table.realm.account, table.realm.region, table.name, _dump(table)),
+        )
+        self._changed(connection)
+        return table
+
+    def replace(self, connection: apsw.Connection, table: Table) -> None:
+        """Store a changed definition."""
+        connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (_dump(table), table.id))
+        self._changed(connection)
+
+    def add_index(self, connection: apsw.Connection, table: Table, index: Index) -> Table:
+        """Add an index, empty and CREATING: writes keep it right from now on, a backfill brings in what was there before."""
+        index = replace(index, id=self._next_id(connection), status="CREATING")
+        table = replace(table, indexes=(*table.indexes, index))
+        layout = Layout(table)
+        layout.create_index(connection, layout.by_name[index.name])
+        self.replace(connection, table)
+        return table
+
+    def drop_index(self, connection: apsw.Connection, table: Table, name: str) -> Table:
+        """Remove an index and its rows."""
+        layout = Layout(table).by_name[name]
+        connection.execute(f"DROP TABLE {layout.name}")
+        table = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
+        self.replace(connection, table)
+        return table
+
+    def drop(self, connection: apsw.Connection, table: Table) -> None:
+        """Remove a table and its rows."""
+        Layout(table).drop(connection)
+        connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
+        self._changed(connection)
+
+    def refresh(self) -> None:
+        """Load the definitions anew if they have changed since."""
+        row = self._database.row("SELECT value FROM meta WHERE name = 'catalog'")
+        if row is not None and row[0] != self._version:
+            with self._database.reading() as connection:
+                self._load(connection)
+
+    def _refresh_for_write(self, connection: apsw.Connection) -> None:
+        """Before a write: see what other connections did. Cheap if nobody else has written."""
+        version = connection.data_version()
+        if self._seen.get(connection) == version:
+            return
+        row = connection.execute("SELECT value FROM meta WHERE name = 'catalog'").fetchone()
+        if row is not None and row[0] != self._version:
+            self._load(connection)
+        self._seen[connection] = version
+
+    def _forget(self) -> None:
+        self._version = -1
+        self._seen.clear()
+
+    def _load(self, connection: apsw.Connection) -> None:
+        with self._loading:
+            rows = connection.execute(
+                "SELECT definition, (SELECT value FROM meta WHERE name = 'catalog') FROM catalog UNION ALL "
+                "SELECT NULL, (SELECT value FROM meta WHERE name = 'catalog')"
+            ).fetchall()
+            tables = [load(row[0]) for row in rows if row[0] is not None]
+            self._layouts = {(t.realm, t.name): Layout(t) for t in tables}
+            self._version = rows[-1][1]
+
+    def _changed(self, connection: apsw.Connection) -> None:
+        """Mark the definitions as changed, for this engine and for every other."""
+        connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'catalog'")
+        self._load(connection)
+
+    def _next_id(self, connection: apsw.Connection) -> int:
+        row = connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'next_id' RETURNING value - 1").fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def _dump(table: Table) -> bytes:
+    return orjson.dumps(table)
+
+
+def load(definition: bytes) -> Table:
+    """A table from its stored definition."""
+    data: dict[str, Any] = orjson.loads(definition)
+    data["realm"] = Realm(**data["realm"])
+    data["keys"] = _load_keys(data["keys"])
+    data["indexes"] = tuple(
+        Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]
+    )
+    return Table(**data)
+
+
+def _load_keys(data: dict[str, Any]) -> KeySchema:
+    return KeySchema(tuple(KeyAttribute(**a) for a in data["hash"]), tuple(KeyAttribute(**a) for a in data["range"]))

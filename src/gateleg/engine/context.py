@@ -1,0 +1,60 @@
+"""What an operation's handler works with."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from gateleg.engine.catalog import Catalog
+from gateleg.engine.database import Database
+from gateleg.engine.layout import Layout
+from gateleg.engine.schema import Index, Realm, Table
+from gateleg.engine.values import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The engine's parts, the realm of the caller, and the form in which items are answered.
+
+    With `raw` set, stored items go into the answer as the JSON text they are kept in; without, as dictionaries.
+    """
+
+    database: Database
+    catalog: Catalog
+    clock: Callable[[], float]
+    realm: Realm
+    raw: bool = False
+
+    def now(self) -> float:
+        """Seconds since the epoch, by the engine's clock."""
+        return self.clock()
+
+    def layout(self, name: str) -> Layout:
+        """The layout of a table by its name or ARN."""
+        return self.catalog.layout(self.realm, name)
+
+    def item(self, stored: bytes) -> Any:
+        """A stored item as it goes into the answer."""
+        return orjson.Fragment(stored) if self.raw else orjson.loads(stored)
+
+    def items(self, stored: Sequence[bytes]) -> Any:
+        """A list of stored items as it goes into the answer."""
+        text = b"[" + b",".join(stored) + b"]"
+        return orjson.Fragment(text) if self.raw else orjson.loads(text)
+
+    def statistics(self, table: Table) -> tuple[int, int]:
+        """How many items a table has, and their bytes."""
+        row = self.database.row(f"SELECT count(*), coalesce(sum(size), 0) FROM items_{table.id}")
+        return (row[0], row[1]) if row else (0, 0)
+
+    def index_statistics(self, table: Table, index: Index) -> tuple[int, int]:
+        """How many entries an index has, and their bytes."""
+        row = self.database.row(f"SELECT count(*), coalesce(sum(size), 0) FROM index_{index.id}")
+        return (row[0], row[1]) if row else (0, 0)
+
+
+def parsed(stored: bytes) -> Item:
+    """A stored item as a dictionary."""
+    item: Item = orjson.loads(stored)
+    return item

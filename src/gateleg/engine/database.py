@@ -1,0 +1,281 @@
+"""SQLite underneath: connections, transactions, durability, groups of writes that share one commit.
+
+Every thread has a connection of its own. Writers of one process queue on a lock, writers of several processes on SQLite's. A write is one
+`BEGIN IMMEDIATE ... COMMIT`; in WAL mode readers never wait for it.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import apsw
+
+from gateleg.engine.errors import EngineError
+
+Durability = Literal["full", "relaxed"]
+Row = tuple[Any, ...]
+
+#: Marks a file as ours ("Gleg"), and the layout of what is in it.
+APPLICATION_ID = 0x476C6567
+FORMAT = 1
+
+_BUSY_MS = 60_000
+_SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
+
+_SCHEMA = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('catalog', 0), ('next_id', 1);
+CREATE TABLE catalog(
+    id INTEGER PRIMARY KEY, account TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, definition BLOB NOT NULL,
+    UNIQUE(account, region, name)
+);
+CREATE TABLE changes(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, at REAL NOT NULL, k BLOB NOT NULL, old BLOB, new BLOB,
+    by_service INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX changes_by_table ON changes(table_id, seq);
+CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Database:
+    """One SQLite file (or memory), opened by any number of threads and processes."""
+
+    def __init__(self, path: str, durability: Durability = "full") -> None:
+        self.path = path
+        self.durability: Durability = durability
+        #: Called at the start of each write, once other writers are shut out, with the connection; the catalog refreshes itself here.
+        self.on_write: Callable[[apsw.Connection], None] = lambda _: None
+        #: Called when a write was undone: what was cached from it must be forgotten.
+        self.on_undo: Callable[[], None] = lambda: None
+        self._writers = threading.Lock()
+        self._local = threading.local()
+        self._open: list[apsw.Connection] = []
+        self._group: Group | None = None
+        self._grouping: apsw.Connection | None = None
+        #: Memory has one connection for all threads, and a lock around each use of it.
+        self._shared: apsw.Connection | None = None
+        self._sharing = threading.RLock()
+        if path != ":memory:":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        first = self._connect()
+        if path == ":memory:":
+            self._shared = first
+        else:
+            self._local.connection = first
+        self._prepare(first)
+
+    def _connect(self) -> apsw.Connection:
+        try:
+            connection = apsw.Connection(self.path)
+        except apsw.CantOpenError:
+            raise EngineError("InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to") from None
+        connection.set_busy_timeout(_BUSY_MS)
+        self._open.append(connection)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
+            connection.execute("PRAGMA mmap_size=2147418112").fetchall()
+            connection.execute("PRAGMA wal_autocheckpoint=4000").fetchall()
+            connection.execute("PRAGMA temp_store=MEMORY")
+        except apsw.NotADBError:
+            raise EngineError("InternalServerError", f"{self.path} is not a Gateleg file: it is no SQLite database") from None
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        """Create our tables in an empty file; refuse a file of somebody else's or of a later version."""
+        if _pragma(connection, "application_id") == APPLICATION_ID:
+            if _pragma(connection, "user_version") > FORMAT:
+                raise EngineError("InternalServerError", f"{self.path} was written by a later version of Gateleg: upgrade to open it")
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if _pragma(connection, "application_id") != APPLICATION_ID:
+                if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
+                    raise EngineError("InternalServerError", f"{self.path} is a SQLite database of another program: choose another path")
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        if self._shared is not None:
+            return self._shared
+        try:
+            connection: apsw.Connection = self._local.connection
+        except AttributeError:
+            connection = self._local.connection = self._connect()
+        return connection
+
+    def row(self, sql: str, bindings: Sequence[Any] = ()) -> Row | None:
+        """The first row of a query."""
+        if self._shared is None:
+            return self.connection.execute(sql, bindings).fetchone()
+        with self._sharing:
+            return self._shared.execute(sql, bindings).fetchone()
+
+    def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query."""
+        with self.reading() as connection:
+            return connection.execute(sql, bindings).fetchall()
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """A connection whose rows can be stepped through; memory is held still meanwhile, a file needs no such care."""
+        if self._shared is None:
+            yield self.connection
+        else:
+            with self._sharing:
+                yield self._shared
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """A connection on which several queries see one and the same state."""
+        with self.reading() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    def write(self) -> "Writing":
+        """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
+        return Writing(self)
+
+    def begin_group(self) -> "Group":
+        """Start a transaction that all writes of this thread join until its `commit`."""
+        return Group(self)
+
+    def group_connection(self) -> apsw.Connection:
+        """The connection that groups write on, apart from the ones that read."""
+        if self._shared is not None:
+            return self._shared
+        if self._grouping is None:
+            self._grouping = self._connect()
+        return self._grouping
+
+    def close(self) -> None:
+        """Close every connection; the last one of the last process folds the log into the file."""
+        with self._writers:
+            while self._open:
+                self._open.pop().close()
+
+
+class Writing:
+    """One write: a transaction of its own, or a savepoint in the group that is open on this thread."""
+
+    __slots__ = ("_connection", "_database", "_grouped")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> apsw.Connection:
+        database = self._database
+        group = database._group
+        self._grouped = group is not None and group.owner == threading.get_ident()
+        if not self._grouped:
+            database._writers.acquire()
+        try:
+            if database._shared is not None:
+                database._sharing.acquire()
+            if self._grouped:
+                self._connection = database.group_connection()
+                self._connection.execute("SAVEPOINT step")
+            else:
+                self._connection = database.connection
+                self._connection.execute("BEGIN IMMEDIATE")
+                database.on_write(self._connection)
+        except BaseException as error:
+            self._leave()
+            raise translate(error) from error
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._connection.execute("RELEASE step" if self._grouped else "COMMIT")
+                return
+        except apsw.Error as failed:
+            error = failed
+        finally:
+            if error is not None:
+                self._undo()
+            self._leave()
+        if isinstance(error, apsw.Error):
+            raise translate(error) from error
+
+    def _undo(self) -> None:
+        self._database.on_undo()
+        if not self._connection.in_transaction:
+            return
+        if self._grouped:
+            self._connection.execute("ROLLBACK TO step; RELEASE step")
+        else:
+            self._connection.execute("ROLLBACK")
+
+    def _leave(self) -> None:
+        if self._database._shared is not None:
+            self._database._sharing.release()
+        if not self._grouped:
+            self._database._writers.release()
+
+
+class Group:
+    """Several writes of one thread that share one commit. Reads on that thread go on seeing what is committed."""
+
+    def __init__(self, database: Database) -> None:
+        self.owner = threading.get_ident()
+        self._database = database
+        database._writers.acquire()
+        try:
+            self._connection = database.group_connection()
+            self._connection.execute("BEGIN IMMEDIATE")
+            database.on_write(self._connection)
+        except BaseException as error:
+            database._writers.release()
+            raise translate(error) from error
+        database._group = self
+
+    def commit(self) -> None:
+        """Make all of the group durable, or none of it. May be called on another thread than the one that wrote."""
+        self._database._group = None
+        try:
+            if not self._connection.in_transaction:
+                raise EngineError("InternalServerError", "The transaction was rolled back: nothing of it was written")
+            self._connection.execute("COMMIT")
+        except (apsw.Error, EngineError) as error:
+            self._database.on_undo()
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise translate(error) from error
+        finally:
+            self._database._writers.release()
+
+
+def translate(error: BaseException) -> BaseException:
+    """What SQLite could not do, in words for the caller; anything else as it is."""
+    if isinstance(error, apsw.FullError):
+        return EngineError("InternalServerError", "The disk is full: nothing was written. Free some space and try again")
+    if isinstance(error, apsw.BusyError):
+        return EngineError("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
+    if isinstance(error, apsw.IOError):
+        return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
+    if isinstance(error, apsw.ReadOnlyError):
+        return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
+    return error
+
+
+def _pragma(connection: apsw.Connection, name: str) -> int:
+    row = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,82 @@
+"""DynamoDB's errors, with its own codes, HTTP statuses and words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Codes that DynamoDB answers with a status other than 400.
+_STATUS = {"InternalServerError": 500, "ServiceUnavailable": 503}
+
+#: Codes that belong to the protocol layer rather than to DynamoDB itself; their `__type` has another prefix.
+_CORAL = {"ValidationException", "SerializationException", "UnknownOperationException", "ThrottlingException", "AccessDeniedException"} | {
+    "MissingAuthenticationTokenException", "IncompleteSignatureException", "InvalidSignatureException", "UnrecognizedClientException"}
+
+
+class EngineError(Exception):
+    """A request that DynamoDB would refuse: its code, its message and what else the answer carries.
+
+    `extra` holds further members of the answer's body, such as `CancellationReasons` or the `Item` of a failed condition.
+    """
+
+    def __init__(self, code: str, message: str | None, extra: Mapping[str, Any] | None = None) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.extra = dict(extra or {})
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that DynamoDB gives this code."""
+        return _STATUS.get(self.code, 400)
+
+    @property
+    def type(self) -> str:
+        """The `__type` of the answer's body."""
+        if self.code in _CORAL:
+            return f"com.amazon.coral.{'validate' if self.code == 'ValidationException' else 'service'}#{self.code}"
+        return f"com.amazonaws.dynamodb.v20120810#{self.code}"
+
+    def body(self) -> dict[str, Any]:
+        """The answer's body on the wire."""
+        body: dict[str, Any] = {"__type": self.type, **self.extra}
+        if self.message is not None:
+            body["Message" if self.code in {"TransactionCanceledException"} else "message"] = self.message
+        return body
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def validation(message: str) -> EngineError:
+    """A `ValidationException`: the request itself is wrong."""
+    return EngineError("ValidationException", message)
+
+
+def invalid_parameter(reason: str) -> EngineError:
+    """A `ValidationException` with the preamble that DynamoDB puts before most semantic faults."""
+    return EngineError("ValidationException", f"One or more parameter values were invalid: {reason}")
+
+
+def serialization(message: str | None = None) -> EngineError:
+    """A `SerializationException`: the body is not of the shape that the operation takes."""
+    return EngineError("SerializationException", message)
+
+
+def not_found(message: str = "Requested resource not found") -> EngineError:
+    """A `ResourceNotFoundException`."""
+    return EngineError("ResourceNotFoundException", message)
+
+
+def in_use(message: str) -> EngineError:
+    """A `ResourceInUseException`."""
+    return EngineError("ResourceInUseException", message)
+
+
+def limit_exceeded(message: str) -> EngineError:
+    """A `LimitExceededException`."""
+    return EngineError("LimitExceededException", message)
+
+
+def condition_failed(item: Mapping[str, Any] | None = None) -> EngineError:
+    """A `ConditionalCheckFailedException`, with the item that failed the condition if it was asked for."""
+    extra = {"Item": item} if item is not None else None
+    return EngineError("ConditionalCheckFailedException", "The conditional request failed", extra)

@@ -1,0 +1,269 @@
+"""The grammar of ConditionExpression, FilterExpression and KeyConditionExpression.
+
+An operator-precedence parser with its own stacks instead of recursion: 4,096 bytes of parentheses must end in DynamoDB's error, not in ours.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from gateleg.engine.expressions.nodes import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Path, Value
+from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Cursor, Token
+
+KEYWORDS: Final = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
+COMPARATORS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
+
+_OPERAND = (Path, Value, Literal, Call)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A condition without AND, OR and NOT, with the paths and values it refers to (in order) and its calls (innermost first)."""
+
+    node: Compare | Between | In | Call
+    references: tuple[Path | Value, ...]
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSource:
+    """A condition as its text has it: the tree, and flat views of it for the rules."""
+
+    root: Node
+    clauses: tuple[Clause, ...]
+    operators: int
+    redundant: bool
+
+    @property
+    def references(self) -> tuple[Path | Value, ...]:
+        """All paths and values, in the order of the text."""
+        return tuple(reference for clause in self.clauses for reference in clause.references)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls, innermost first."""
+        return tuple(call for clause in self.clauses for call in clause.calls)
+
+
+def parse_condition(text: str) -> ConditionSource:
+    """The tree of a condition's text; raises `Fault` at a syntax error."""
+    return _Parser(text).parse()
+
+
+@dataclass(slots=True)
+class _Term:
+    node: Operand | Node
+    #: Pairs of parentheses directly around it.
+    parens: int = 0
+    settled: bool = False
+
+
+@dataclass(slots=True)
+class _Mark:
+    """What has been opened and waits for what follows: `( call in cmp between high not and or`."""
+
+    kind: str
+    text: str = ""
+    start: int = 0
+    operands_only: bool = False
+
+
+@dataclass(slots=True)
+class _Parser:
+    text: str
+    terms: list[_Term] = field(default_factory=list)
+    marks: list[_Mark] = field(default_factory=list)
+    clauses: list[Clause] = field(default_factory=list)
+    references: list[Path | Value] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    operators: int = 0
+    redundant: bool = False
+    cursor: Cursor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cursor = Cursor(self.text, KEYWORDS)
+
+    def parse(self) -> ConditionSource:
+        wants_term = True
+        while True:
+            token = self.cursor.next
+            if wants_term:
+                wants_term = self._open(token)
+            elif token.kind == END:
+                return self._finish(token)
+            else:
+                wants_term = self._follow(self.cursor.take())
+
+    def _open(self, token: Token) -> bool:
+        """Takes what may begin a term; tells whether a term is still wanted."""
+        if token.kind == KEYWORD and token.text == "NOT" and self._boolean():
+            self.cursor.take()
+            self._push("not")
+        elif token.kind == SYMBOL and token.text == "(":
+            self.cursor.take()
+            self.marks.append(_Mark("(", operands_only=not self._boolean()))
+        elif token.kind == NAME and self.cursor.tokens[token.index + 1].text == "(":
+            self.cursor.take()
+            self.cursor.take()
+            self.marks.append(_Mark("call", token.text, len(self.terms)))
+        elif token.kind in (NAME, ALIAS):
+            self._refer(self.cursor.path())
+            return False
+        elif token.kind == VALUE:
+            self._refer(Value(self.cursor.take().text))
+            return False
+        else:
+            raise self.cursor.unexpected(token)
+        return True
+
+    def _follow(self, token: Token) -> bool:
+        """Takes what may follow a term; tells whether a term is wanted next."""
+        if token.kind == SYMBOL and token.text in COMPARATORS:
+            self._compare(token, _Mark("cmp", token.text))
+        elif token.kind == SYMBOL and token.text == ")":
+            self._close(token)
+            return False
+        elif token.kind == SYMBOL and token.text == ",":
+            if not self.marks or self.marks[-1].kind not in ("call", "in"):
+                raise self.cursor.unexpected(token)
+        elif token.kind == SYMBOL and token.text in (".", "["):
+            self._extend(token)
+            return False
+        elif token.kind == KEYWORD and token.text == "BETWEEN":
+            self._compare(token, _Mark("between"))
+        elif token.kind == KEYWORD and token.text == "IN":
+            self._compare(token, _Mark("in", start=len(self.terms)))
+            self.cursor.take_symbol("(")
+        elif token.kind == KEYWORD and token.text in ("AND", "OR"):
+            self._join(token)
+        else:
+            raise self.cursor.unexpected(token)
+        return True
+
+    def _boolean(self) -> bool:
+        """Whether a condition, not only an operand, may stand here."""
+        if not self.marks:
+            return True
+        mark = self.marks[-1]
+        return mark.kind in ("not", "and", "or") or (mark.kind == "(" and not mark.operands_only)
+
+    def _push(self, kind: str) -> None:
+        self.operators += 1
+        self.marks.append(_Mark(kind))
+
+    def _refer(self, reference: Path | Value) -> None:
+        self.references.append(reference)
+        self.terms.append(_Term(reference))
+
+    def _compare(self, token: Token, mark: _Mark) -> None:
+        term = self.terms[-1]
+        if term.settled or not isinstance(term.node, _OPERAND) or not self._boolean():
+            raise self.cursor.unexpected(token)
+        self.operators += 1
+        self.marks.append(mark)
+
+    def _extend(self, token: Token) -> None:
+        """Goes on with a path that stands in parentheses, as in `(a.b).c`."""
+        term = self.terms[-1]
+        if not isinstance(term.node, Path) or not term.parens:
+            raise self.cursor.unexpected(token)
+        self.cursor.index -= 1
+        longer = self.cursor.extend(term.node)
+        self.references[-1] = longer
+        self.terms[-1] = _Term(longer)
+
+    def _join(self, token: Token) -> None:
+        if token.text == "AND" and self.marks and self.marks[-1].kind == "between":
+            self.marks[-1].kind = "high"
+            return
+        self._reduce(token)
+        if not self._boolean():
+            raise self.cursor.unexpected(token)
+        self._condition(token)
+        self._collapse(("not", "and") if token.text == "AND" else ("not", "and", "or"))
+        self._push(token.text.lower())
+
+    def _close(self, token: Token) -> None:
+        self._reduce(token)
+        if self.marks and self.marks[-1].kind in ("not", "and", "or"):
+            self._condition(token)
+            self._collapse(("not", "and", "or"))
+        if not self.marks:
+            raise self.cursor.unexpected(token)
+        mark = self.marks.pop()
+        if mark.kind == "(":
+            term = self.terms[-1]
+            term.parens += 1
+            self.redundant = self.redundant or term.parens > 1
+            return
+        args = tuple(cast("Operand", term.node) for term in self.terms[mark.start :])
+        del self.terms[mark.start :]
+        if mark.kind == "call":
+            call = Call(mark.text, args)
+            self.calls.append(call)
+            self.terms.append(_Term(call))
+        else:
+            self._settle(In(self._pop(), args))
+
+    def _finish(self, token: Token) -> ConditionSource:
+        self._reduce(token)
+        if not self._boolean():
+            raise self.cursor.unexpected(token)
+        self._condition(token)
+        self._collapse(("not", "and", "or"))
+        if self.marks:
+            raise self.cursor.unexpected(token)
+        return ConditionSource(cast("Node", self.terms[0].node), tuple(self.clauses), self.operators, self.redundant)
+
+    def _reduce(self, token: Token) -> None:
+        """Builds the comparison that ends here, if one does."""
+        if not self.marks:
+            return
+        mark = self.marks[-1]
+        if mark.kind == "between":
+            raise self.cursor.unexpected(token)
+        if mark.kind == "cmp":
+            self.marks.pop()
+            right, left = self._pop(), self._pop()
+            self._settle(Compare(mark.text, left, right))
+        elif mark.kind == "high":
+            self.marks.pop()
+            high, low, operand = self._pop(), self._pop(), self._pop()
+            self._settle(Between(operand, low, high))
+
+    def _pop(self) -> Operand:
+        return cast("Operand", self.terms.pop().node)
+
+    def _settle(self, node: Compare | Between | In | Call) -> None:
+        """Notes a finished clause with all that was read since the one before."""
+        self.clauses.append(Clause(node, tuple(self.references), tuple(self.calls)))
+        self.references.clear()
+        self.calls.clear()
+        self.terms.append(_Term(node, settled=True))
+
+    def _condition(self, token: Token) -> None:
+        """The last term must be a condition; a call becomes one here."""
+        term = self.terms[-1]
+        if term.settled:
+            return
+        if not isinstance(term.node, Call):
+            raise self.cursor.unexpected(token)
+        self.terms.pop()
+        self._settle(term.node)
+        self.terms[-1].parens = term.parens
+
+    def _collapse(self, kinds: tuple[str, ...]) -> None:
+        """Applies the connectives of these kinds that wait on the stack; nested ANDs and ORs become flat ones."""
+        while self.marks and self.marks[-1].kind in kinds:
+            kind = self.marks.pop().kind
+            node = cast("Node", self.terms.pop().node)
+            if kind == "not":
+                node = Not(node)
+            elif kind == "and":
+                node = And(_flat(And, cast("Node", self.terms.pop().node)) + _flat(And, node))
+            else:
+                node = Or(_flat(Or, cast("Node", self.terms.pop().node)) + _flat(Or, node))
+            self.terms.append(_Term(node, settled=True))
+
+
+def _flat(kind: type[And] | type[Or], node: Node) -> tuple[Node, ...]:
+    return node.parts if isinstance(node, And | Or) and isinstance(node, kind) else (node,)

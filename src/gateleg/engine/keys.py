@@ -1,0 +1,98 @@
+"""Keys as bytes whose order is DynamoDB's order.
+
+A key is a row's place: four bytes of the partition's hash (so that scans walk partitions in hash order, and a segment of a parallel scan is a
+range), then each key attribute in a form that sorts like its value and ends by itself, so that one attribute never runs into the next.
+"""
+
+from collections.abc import Callable
+from hashlib import md5
+from typing import Any
+
+from gateleg.engine import numbers
+from gateleg.engine.schema import KeyAttribute
+from gateleg.engine.values import Item, decode_binary
+
+#: Bytes of the hash that stand before a partition's key.
+HASH_BYTES = 4
+
+_END = b"\x00\x01"
+
+
+def component(kind: str, content: str) -> bytes:
+    """One key attribute's value, self-delimiting and in order."""
+    if kind == "S":
+        return content.encode().replace(b"\x00", b"\x00\xff") + _END
+    if kind == "N":
+        return numbers.encode(content) + (b"\xff" if content[0] == "-" else b"\x00")
+    return decode_binary(content).replace(b"\x00", b"\x00\xff") + _END
+
+
+def stem(kind: str, content: str) -> bytes:
+    """What all values that begin with this text or these bytes have in front: a component without its end."""
+    return component(kind, content)[: -len(_END)]
+
+
+def hashed(raw: bytes) -> bytes:
+    """The partition hash that decides the order of scans."""
+    return md5(b"Outliers" + raw, usedforsecurity=False).digest()[:HASH_BYTES]
+
+
+def _raw(kind: str, content: str) -> bytes:
+    if kind == "S":
+        return content.encode()
+    return numbers.encode(content) if kind == "N" else decode_binary(content)
+
+
+def partition(attributes: tuple[KeyAttribute, ...], contents: list[str]) -> bytes:
+    """What the keys of all items of one partition begin with."""
+    raw = b"".join(_raw(a.type, c) for a, c in zip(attributes, contents, strict=True))
+    return hashed(raw) + b"".join(component(a.type, c) for a, c in zip(attributes, contents, strict=True))
+
+
+def after(prefix: bytes) -> bytes:
+    """The least key that is greater than every key with this prefix."""
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else b"\xff" * (len(prefix) + HASH_BYTES)
+
+
+def segment(number: int, total: int) -> tuple[bytes, bytes | None]:
+    """The range of keys of one segment of a parallel scan: from the first, up to the second (none: to the end)."""
+    space = 1 << (8 * HASH_BYTES)
+    start, end = number * space // total, (number + 1) * space // total
+    return start.to_bytes(HASH_BYTES, "big"), None if end == space else end.to_bytes(HASH_BYTES, "big")
+
+
+def builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
+    """A function from an item, known to hold these attributes with the right types, to its key."""
+    if len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
+        return _text_builder(hash_[0].name, range_[0].name if range_ else None)
+
+    def build(item: Item) -> bytes:
+        contents: list[Any] = [item[a.name][a.type] for a in hash_]
+        return partition(hash_, contents) + b"".join(component(a.type, item[a.name][a.type]) for a in range_)
+
+    return build
+
+
+def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], bytes]:
+    """`builder` for the most common keys: one text, or two."""
+
+    def build_hash(item: Item) -> bytes:
+        raw: bytes = item[hash_name]["S"].encode()
+        return md5(b"Outliers" + raw, usedforsecurity=False).digest()[:4] + raw.replace(b"\x00", b"\x00\xff") + _END
+
+    if range_name is None:
+        return build_hash
+
+    def build_both(item: Item) -> bytes:
+        raw: bytes = item[hash_name]["S"].encode()
+        tail: bytes = item[range_name]["S"].encode()
+        return (
+            md5(b"Outliers" + raw, usedforsecurity=False).digest()[:4]
+            + raw.replace(b"\x00", b"\x00\xff")
+            + _END
+            + tail.replace(b"\x00", b"\x00\xff")
+            + _END
+        )
+
+    return build_both

@@ -1,0 +1,99 @@
+"""DynamoDB's numbers: up to 38 significant digits, between 1E-130 and 9.99...E+125 in magnitude, kept as canonical text."""
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from functools import lru_cache
+from re import compile as pattern
+
+from gateleg.engine.errors import validation
+
+DIGITS = 38
+MAX_EXPONENT = 125
+MIN_EXPONENT = -130
+
+#: Wide enough for any sum of two numbers in range to be exact, so that a result of more than 38 digits is seen and refused.
+EXACT = Context(prec=300, rounding=ROUND_HALF_EVEN, Emax=999_999, Emin=-999_999)
+
+_NUMBER = pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", 256)
+_PLAIN = pattern(r"0|-?[1-9]\d{0,36}", 256)
+
+
+@lru_cache(maxsize=65536)
+def canonical(text: str) -> str:
+    """The one spelling of a number: no exponent, no leading or trailing zeros, no plus, no minus zero."""
+    if _PLAIN.fullmatch(text):
+        return text
+    if not _NUMBER.fullmatch(text):
+        raise validation(f"The parameter cannot be converted to a numeric value: {text}" if text else "The parameter cannot be converted to a numeric value")
+    try:
+        return spell(Decimal(text))
+    except InvalidOperation:
+        raise validation(f"The parameter cannot be converted to a numeric value: {text}") from None
+
+
+def spell(number: Decimal) -> str:
+    """The canonical text of a decimal, refused if DynamoDB could not hold it exactly."""
+    if not number:
+        return "0"
+    magnitude = number.adjusted()
+    if magnitude > MAX_EXPONENT:
+        raise validation("Number overflow. Attempting to store a number with magnitude larger than supported range")
+    if magnitude < MIN_EXPONENT:
+        raise validation("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+    sign, digits, exponent = number.as_tuple()
+    text = "".join(map(str, digits)).strip("0")
+    if len(text) > DIGITS:
+        raise validation("Attempting to store more than 38 significant digits in a Number")
+    scale = magnitude + 1 - len(text)
+    if scale >= 0:
+        plain = text + "0" * scale
+    elif magnitude >= 0:
+        plain = f"{text[: magnitude + 1]}.{text[magnitude + 1 :]}"
+    else:
+        plain = f"0.{'0' * (-magnitude - 1)}{text}"
+    return f"-{plain}" if sign else plain
+
+
+@lru_cache(maxsize=65536)
+def as_decimal(text: str) -> Decimal:
+    """The exact value of a canonical number."""
+    return Decimal(text)
+
+
+@lru_cache(maxsize=65536)
+def size(text: str) -> int:
+    """Bytes that DynamoDB counts for a canonical number: one, and one for each pair of significant digits, and one for a minus."""
+    digits, exponent, negative = _significant(text)
+    if not digits:
+        return 1
+    odd = exponent % 2
+    return 1 + (len(digits) + odd + 1) // 2 + negative
+
+
+@lru_cache(maxsize=65536)
+def encode(text: str) -> bytes:
+    """Bytes whose order is the numbers' order: an exponent of base 100, then its digits, complemented for negative numbers."""
+    digits, exponent, negative = _significant(text)
+    if not digits:
+        return b"\x80"
+    if exponent % 2:
+        digits, exponent = "0" + digits, exponent + 1
+    if len(digits) % 2:
+        digits += "0"
+    head = (exponent // 2 - 64) & 0xFF
+    pairs = [int(digits[i : i + 2]) for i in range(0, len(digits), 2)]
+    if not negative:
+        return bytes([head, *(p + 1 for p in pairs)])
+    tail = [102] if len(pairs) < 20 else []
+    return bytes([head ^ 0xFF, *(101 - p for p in pairs), *tail])
+
+
+def _significant(text: str) -> tuple[str, int, bool]:
+    """Significant digits, the decimal exponent before which the point stands (0.digits x 10^exponent), and the sign of a canonical number."""
+    negative = text[0] == "-"
+    if negative:
+        text = text[1:]
+    whole, _, fraction = text.partition(".")
+    if whole != "0":
+        return (whole + fraction).rstrip("0") if not fraction else whole + fraction, len(whole), negative
+    digits = fraction.lstrip("0")
+    return digits, len(digits) - len(fraction), negative

@@ -1,0 +1,116 @@
+"""GetItem, PutItem, UpdateItem and DeleteItem."""
+
+from typing import Any
+
+from gateleg.engine import capacity
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import validation
+from gateleg.engine.expressions import prepare
+from gateleg.engine.operations.writing import Change, check_item_size, check_key_untouched, collection_metrics
+from gateleg.engine.values import Item, examine_item
+
+
+def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """One item by its key."""
+    key = examine_item(request["Key"])[0]
+    prepared = prepare(request, "GetItem") if len(request) > 2 else None
+    layout = context.layout(request["TableName"])
+    row = context.database.row(layout.get, (layout.request_key(key),))
+    answer: dict[str, Any] = {}
+    if row is not None:
+        projection = prepared.projection if prepared is not None else None
+        answer["Item"] = context.item(row[1]) if projection is None else projection.apply(parsed(row[1]))
+    mode = request.get("ReturnConsumedCapacity")
+    if mode is not None:
+        units = capacity.read_units(row[0] if row else 0, bool(request.get("ConsistentRead")))
+        _add_capacity(answer, capacity.consumed(mode, layout.table, units, {}))
+    return answer
+
+
+def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Replace an item, or create it."""
+    prepared = prepare(request, "PutItem")
+    item, size = examine_item(request["Item"])
+    returns = _return_values(request, "ALL_OLD")
+    check_item_size(size)
+    layout = context.layout(request["TableName"])
+    change = Change(layout, layout.item_key(item))
+    mode = request.get("ReturnConsumedCapacity")
+    blind = prepared.condition is None and not returns and not layout.indexes and not layout.table.logged and mode is None
+    with context.database.write() as connection:
+        change.layout = layout = context.layout(request["TableName"])
+        if not blind:
+            change.read(connection)
+            change.require(prepared.condition, prepared.values, _wants_failed_item(request))
+        change.put(item, size)
+        change.store(context, connection)
+    return _write_answer(context, request, change, item, {"ALL_OLD": change.old}.get(returns))
+
+
+def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Change some attributes of an item, or create it."""
+    prepared = prepare(request, "UpdateItem")
+    key = examine_item(request["Key"])[0]
+    layout = context.layout(request["TableName"])
+    check_key_untouched(layout, prepared.update)
+    change = Change(layout, layout.request_key(key))
+    with context.database.write() as connection:
+        change.layout = context.layout(request["TableName"])
+        change.read(connection)
+        change.require(prepared.condition, prepared.values, _wants_failed_item(request))
+        change.update(key, prepared.update, prepared.values)
+        change.store(context, connection)
+    returned: Item | None = None
+    returns = request.get("ReturnValues") or "NONE"
+    if returns == "ALL_OLD":
+        returned = change.old
+    elif returns == "ALL_NEW":
+        returned = change.new
+    elif returns != "NONE" and prepared.update is not None:
+        image = change.old if returns == "UPDATED_OLD" else change.new
+        returned = prepared.update.touched(image) if image is not None else None
+    return _write_answer(context, request, change, key, returned or None)
+
+
+def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Remove an item, if it is there."""
+    prepared = prepare(request, "DeleteItem")
+    key = examine_item(request["Key"])[0]
+    returns = _return_values(request, "ALL_OLD")
+    layout = context.layout(request["TableName"])
+    change = Change(layout, layout.request_key(key))
+    with context.database.write() as connection:
+        change.layout = context.layout(request["TableName"])
+        change.read(connection)
+        change.require(prepared.condition, prepared.values, _wants_failed_item(request))
+        change.store(context, connection)
+    return _write_answer(context, request, change, key, {"ALL_OLD": change.old}.get(returns))
+
+
+def _return_values(request: dict[str, Any], allowed: str) -> str:
+    returns = request.get("ReturnValues") or "NONE"
+    if returns not in {"NONE", allowed}:
+        raise validation("ReturnValues can only be ALL_OLD or NONE")
+    return "" if returns == "NONE" else returns
+
+
+def _wants_failed_item(request: dict[str, Any]) -> bool:
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def _write_answer(context: Context, request: dict[str, Any], change: Change, key: Item, returned: Item | None) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if returned is not None:
+        answer["Attributes"] = returned
+    if request.get("ReturnConsumedCapacity") is not None:
+        _add_capacity(answer, change.capacity(request["ReturnConsumedCapacity"]))
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics = collection_metrics(context, change.layout, key)
+        if metrics is not None:
+            answer["ItemCollectionMetrics"] = metrics
+    return answer
+
+
+def _add_capacity(answer: dict[str, Any], consumed: dict[str, Any] | None) -> None:
+    if consumed is not None:
+        answer["ConsumedCapacity"] = consumed

@@ -1,0 +1,254 @@
+"""One page of a Query or a Scan: rows of a range of keys, in order, up to a limit or a megabyte, filtered and projected."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from gateleg.engine import capacity, keys
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.expressions import Condition, Prepared, Projection
+from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.schema import KeySchema
+from gateleg.engine.values import Item, examine_item
+
+PAGE_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The table or index that is read."""
+
+    layout: Layout
+    index: IndexLayout | None
+
+    @property
+    def keys(self) -> KeySchema:
+        """The key schema that orders the rows."""
+        return self.index.index.keys if self.index else self.layout.table.keys
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """The attributes that name a place in this order: the table's key, then what the index adds."""
+        table = self.layout.table.keys.names
+        return (*table, *(n for n in self.keys.names if n not in table))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of keys: from the first (inclusive) up to the second (exclusive), and where in it to go on."""
+
+    start: bytes
+    end: bytes | None
+    forward: bool = True
+    resume: tuple[bytes, bytes] | None = None
+
+
+@dataclass(slots=True)
+class Page:
+    """What was read: rows that passed the filter, counts, bytes, and the last row if there may be more."""
+
+    stored: list[bytes]
+    items: list[Item] | None
+    count: int
+    scanned: int
+    size: int
+    last: bytes | None
+
+
+def source(context: Context, request: dict[str, Any]) -> Source:
+    """The table, or the index of it, that a request names."""
+    layout = context.layout(request["TableName"])
+    name = request.get("IndexName")
+    if name is None:
+        return Source(layout, None)
+    index = layout.by_name.get(name)
+    if index is None:
+        context.catalog.refresh()
+        layout = context.layout(request["TableName"])
+        index = layout.by_name.get(name)
+    if index is None:
+        raise validation(f"The table does not have the specified index: {name}")
+    if index.index.kind == "GSI":
+        if request.get("ConsistentRead"):
+            raise validation("Consistent reads are not supported on global secondary indexes")
+        if index.index.status == "CREATING":
+            raise validation(f"Cannot read from backfilling global secondary index: {name}")
+    return Source(layout, index)
+
+
+def check_select(request: dict[str, Any], projection: Projection | None) -> None:
+    """Refuse a Select that contradicts the other parameters."""
+    select = request.get("Select")
+    if select == "SPECIFIC_ATTRIBUTES" and projection is None:
+        raise validation("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+    if projection is not None and select not in {None, "SPECIFIC_ATTRIBUTES"}:
+        member = "AttributesToGet" if "AttributesToGet" in request else "ProjectionExpression"
+        choice = "only the Count" if select == "COUNT" else select
+        raise validation(f"Cannot specify the {member} when choosing to get {choice}")
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
+        raise invalid_parameter("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+
+
+def start_key(where: Source, given: Any) -> tuple[Item, bytes, bytes]:
+    """An ExclusiveStartKey: its item, its place in the order, and its base row's key."""
+    item = check_start_values(given)
+    names = where.start_names
+    if len(item) != len(names) or any(n not in item for n in names):
+        reason = "" if where.index else ": The provided key element does not match the schema"
+        raise validation(f"The provided starting key is invalid{reason}")
+    if where.index is not None and where.index.key(item) is None:
+        raise validation("The provided starting key is invalid")
+    base = {n: item[n] for n in where.layout.table.keys.names}
+    try:
+        row = where.layout.request_key(base)
+    except EngineError as error:
+        raise validation(f"The provided starting key is invalid: {error.message}") from None
+    place = where.index.key(item) if where.index else row
+    assert place is not None
+    return item, place, row
+
+
+_BARE = ("contains duplicates", "number set", "numeric value", "significant digits", "number with magnitude")
+
+
+def check_start_values(given: Any) -> Item:
+    """The attribute values of an ExclusiveStartKey in canonical form."""
+    try:
+        return examine_item(given)[0]
+    except EngineError as error:
+        if error.code != "ValidationException" or any(words in (error.message or "") for words in _BARE):
+            raise
+        raise validation(f"The provided starting key is invalid: {error.message}") from None
+
+
+def read_page(context: Context, where: Source, span: Span, request: dict[str, Any], prepared: Prepared) -> Page:
+    """Step through the span until the limit, a megabyte or its end is reached."""
+    sql, bindings = _statement(where, span, _needs_base(where, request, prepared))
+    limit = request.get("Limit") or -1
+    page = Page([], None, 0, 0, 0, None)
+    with context.database.reading() as connection:
+        rows = connection.execute(sql, bindings)
+        if prepared.filter is None:
+            _take(page, rows, limit)
+        else:
+            _sift(page, rows, limit, prepared.filter, prepared.values)
+    return page
+
+
+def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int) -> None:
+    """Read every row."""
+    stored = page.stored
+    scanned = total = 0
+    for row in rows:
+        total += row[1]
+        stored.append(row[2])
+        scanned += 1
+        if scanned == limit or total >= PAGE_BYTES:
+            page.last = row[2]
+            break
+    page.scanned = page.count = scanned
+    page.size = total
+
+
+def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, wanted: Condition, values: Any) -> None:
+    """Read every row and keep those that meet the filter."""
+    test = wanted.test
+    items: list[Item] = []
+    for row in rows:
+        page.size += row[1]
+        page.scanned += 1
+        item = orjson.loads(row[2])
+        if test(item, values):
+            items.append(item)
+            page.stored.append(row[2])
+        if page.scanned == limit or page.size >= PAGE_BYTES:
+            page.last = row[2]
+            break
+    page.items = items
+    page.count = len(items)
+
+
+def _statement(where: Source, span: Span, whole: bool) -> tuple[str, list[Any]]:
+    index = where.index
+    prefix = "i." if index else ""
+    start, end = span.start, span.end
+    clauses, bindings = [], []
+    if span.resume is not None:
+        place, row = span.resume
+        if span.forward:
+            start = place if index else place + b"\x00"
+        else:
+            end = place + b"\x00" if index else place
+        if index:
+            clauses.append(f"(i.k, i.b) {'>' if span.forward else '<'} (?, ?)")
+            bindings += [place, row]
+    clauses.append(f"{prefix}k >= ?")
+    bindings.append(start)
+    if end is not None:
+        clauses.append(f"{prefix}k < ?")
+        bindings.append(end)
+    direction = "" if span.forward else " DESC"
+    order = f"i.k{direction}, i.b{direction}" if index else f"k{direction}"
+    select = where.layout.select if index is None else index.select_whole if whole else index.select
+    return f"{select} WHERE {' AND '.join(clauses)} ORDER BY {order}", bindings
+
+
+def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> bool:
+    """Whether a local index that does not project everything must be completed from the table."""
+    index = where.index
+    if index is None or index.projected is None or index.index.kind == "GSI":
+        return False
+    if request.get("Select") == "ALL_ATTRIBUTES":
+        return True
+    wanted: set[str] = set()
+    if prepared.projection is not None:
+        wanted |= prepared.projection.attributes
+    if prepared.filter is not None:
+        wanted |= prepared.filter.attributes
+    return not wanted <= index.projected
+
+
+def check_projected(where: Source, request: dict[str, Any], prepared: Prepared) -> None:
+    """Refuse to read from a global index what it does not hold."""
+    index = where.index
+    if index is None or index.projected is None or index.index.kind != "GSI":
+        return
+    if request.get("Select") == "ALL_ATTRIBUTES":
+        raise invalid_parameter(
+            f"Select type ALL_ATTRIBUTES is not supported for global secondary index {index.index.name} because its projection type is not ALL"
+        )
+    if prepared.projection is not None:
+        missing = sorted(prepared.projection.attributes - index.projected)
+        if missing:
+            raise invalid_parameter(f"Global secondary index {index.index.name} does not project [{', '.join(missing)}]")
+
+
+def answer(context: Context, where: Source, page: Page, request: dict[str, Any], prepared: Prepared) -> dict[str, Any]:
+    """A page as Query and Scan answer it."""
+    response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
+    if request.get("Select") != "COUNT":
+        if prepared.projection is None:
+            response["Items"] = context.items(page.stored)
+        else:
+            items = page.items if page.items is not None else [parsed(stored) for stored in page.stored]
+            response["Items"] = [prepared.projection.apply(item) for item in items]
+    if page.last is not None:
+        last = parsed(page.last)
+        response["LastEvaluatedKey"] = {name: last[name] for name in where.start_names}
+    mode = request.get("ReturnConsumedCapacity")
+    if mode in {"TOTAL", "INDEXES"}:
+        units = capacity.read_units(page.size, bool(request.get("ConsistentRead")))
+        index = where.index.index if where.index else None
+        response["ConsumedCapacity"] = capacity.consumed(
+            mode, where.layout.table, 0.0 if index else units, {index.name: (index, units)} if index else {}
+        )
+    return response
+
+
+def segment_span(request: dict[str, Any]) -> tuple[bytes, bytes | None]:
+    """The keys that a Scan walks: all, or those of one segment."""
+    total = request.get("TotalSegments")
+    return (b"", None) if total is None else keys.segment(request["Segment"], total)

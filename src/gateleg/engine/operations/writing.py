@@ -1,0 +1,109 @@
+"""One item's write, from the row as it stands to the row as it shall be: what Put, Update, Delete, batches and transactions share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+import orjson
+
+from gateleg.engine import capacity, keys
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import condition_failed, invalid_parameter, validation
+from gateleg.engine.expressions import Condition, Update, Values
+from gateleg.engine.layout import IndexWrite, Layout
+from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, item_size
+
+
+@dataclass(slots=True)
+class Change:
+    """A write that is about to happen to one item: the row that is there, and the item that shall be."""
+
+    layout: Layout
+    key: bytes
+    stored: bytes | None = None
+    old_size: int | None = None
+    old: Item | None = None
+    new: Item | None = None
+    new_size: int = 0
+    indexes: list[IndexWrite] = field(default_factory=list)
+
+    def read(self, connection: apsw.Connection) -> "Change":
+        """Take in the row as it stands."""
+        row = connection.execute(self.layout.get, (self.key,)).fetchone()
+        if row is not None:
+            self.old_size, self.stored = row
+            assert self.stored is not None
+            self.old = parsed(self.stored)
+        return self
+
+    def require(self, condition: Condition | None, values: Values, return_item: bool) -> None:
+        """Fail unless the row as it stands meets the condition."""
+        if condition is not None and not condition.test(self.old or {}, values):
+            raise condition_failed(self.old if return_item else None)
+
+    def put(self, item: Item, size: int) -> None:
+        """The item shall be this one."""
+        self.new, self.new_size = item, size
+
+    def update(self, key: Item, update: Update | None, values: Values) -> None:
+        """The item shall be what the update makes of it; where there is none, of its bare key."""
+        item = self.old if self.old is not None else key
+        if update is not None:
+            item = update.apply(item, values)
+            for index in self.layout.indexes:
+                index.check(item)
+        self.new, self.new_size = examine_item(item)
+        if self.new_size > MAX_ITEM_SIZE:
+            raise validation("Item size to update has exceeded the maximum allowed size")
+
+    def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
+        """Write the row, its index entries and, for streams and recovery, the log of changes."""
+        layout = self.layout
+        if self.new is None and self.old is None:
+            return
+        self.indexes = layout.write(connection, self.key, self.old, self.new, self.new_size)
+        if layout.table.logged and self.old != self.new:
+            new = orjson.dumps(self.new) if self.new is not None else None
+            connection.execute(
+                "INSERT INTO changes(table_id, at, k, old, new, by_service) VALUES (?, ?, ?, ?, ?, ?)",
+                (layout.table.id, context.now(), self.key, self.stored, new, by_service),
+            )
+
+    def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
+        """What the write consumed, if it was asked for."""
+        return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)
+
+
+def check_item_size(size: int) -> None:
+    """Refuse an item over DynamoDB's 400 KB."""
+    if size > MAX_ITEM_SIZE:
+        raise validation("Item size has exceeded the maximum allowed size")
+
+
+def check_key_untouched(layout: Layout, update: Update | None) -> None:
+    """Refuse an update of the table's own key."""
+    if update is None:
+        return
+    for name in layout.table.keys.names:
+        if name in update.attributes:
+            raise invalid_parameter(f"Cannot update attribute {name}. This attribute is part of the key")
+
+
+def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str, Any] | None:
+    """ItemCollectionMetrics of the partition that an item lies in; tables without local indexes have none."""
+    table = layout.table
+    if not any(index.kind == "LSI" for index in table.indexes):
+        return None
+    attribute = table.keys.hash[0]
+    prefix = keys.partition(table.keys.hash, [item[attribute.name][attribute.type]])
+    row = context.database.row(f"SELECT coalesce(sum(size), 0) FROM {layout.name} WHERE k >= ? AND k < ?", (prefix, keys.after(prefix)))
+    gigabytes = (row[0] if row else 0) / 2**30
+    return {
+        "ItemCollectionKey": {attribute.name: item[attribute.name]},
+        "SizeEstimateRangeGB": [float(int(gigabytes)), float(int(gigabytes) + 1)],
+    }
+
+
+Make = Callable[[Change], None]
+__all__ = ["Change", "check_item_size", "check_key_untouched", "collection_metrics", "item_size"]

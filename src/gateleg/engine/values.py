@@ -1,0 +1,236 @@
+"""Attribute values on the wire: what is valid, its canonical form, and how many bytes DynamoDB counts for it.
+
+An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64, as on the wire.
+"""
+
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gateleg.engine import numbers
+from gateleg.engine.errors import EngineError, invalid_parameter, serialization, validation
+
+Item = dict[str, Any]
+
+#: Maps and lists around a scalar. With the scalar itself these are DynamoDB's 32 levels.
+MAX_NESTING = 31
+MAX_ITEM_SIZE = 400 * 1024
+
+EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+NESTED = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+
+_Check = Callable[[Any, int], tuple[Any, int]]
+
+
+def validate(value: Any) -> dict[str, Any]:
+    """The canonical form of an attribute value; raises DynamoDB's error where it has none."""
+    return examine(value, 0)[0]
+
+
+def size(value: Mapping[str, Any]) -> int:
+    """Bytes that DynamoDB counts for a canonical attribute value, without the attribute's name."""
+    return examine(value, 0)[1]
+
+
+def text_size(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise serialization("Unable to parse the text: it holds half of a surrogate pair") from None
+
+
+def examine_item(item: Any) -> tuple[Item, int]:
+    """An item in canonical form and its size: names and values of all attributes."""
+    if type(item) is not dict:
+        raise serialization(wrong_json(item, "Map"))
+    total = 0
+    changed: Item | None = None
+    for name, value in item.items():
+        clean, bytes_ = examine(value, 0)
+        total += text_size(name) + bytes_
+        if clean is not value:
+            if changed is None:
+                changed = dict(item)
+            changed[name] = clean
+    return item if changed is None else changed, total
+
+
+def item_size(item: Mapping[str, Any]) -> int:
+    """Bytes that DynamoDB counts for a canonical item."""
+    return sum(text_size(name) + size(value) for name, value in item.items())
+
+
+def examine(value: Any, depth: int) -> tuple[dict[str, Any], int]:
+    """The canonical form of an attribute value and its size; `depth` maps and lists stand around it."""
+    if type(value) is not dict:
+        raise serialization(wrong_json(value, "AttributeValue"))
+    if len(value) != 1:
+        return _pick(value, depth)
+    ((tag, content),) = value.items()
+    check = _CHECKS.get(tag)
+    if check is None:
+        raise validation(EMPTY)
+    if content is None:
+        raise validation(EMPTY)
+    clean, bytes_ = check(content, depth)
+    return (value if clean is content else {tag: clean}), bytes_
+
+
+def _pick(value: dict[str, Any], depth: int) -> tuple[dict[str, Any], int]:
+    """A value of no or several members: unknown and null members do not count, and each known one is checked before their number."""
+    known = {tag: content for tag, content in value.items() if tag in _CHECKS and content is not None}
+    if not known:
+        raise validation(EMPTY)
+    for tag, content in known.items():
+        _CHECKS[tag](content, depth)
+    if len(known) > 1:
+        raise validation(SEVERAL)
+    return examine(known, depth)
+
+
+def _string(content: Any, _: int) -> tuple[str, int]:
+    if type(content) is not str:
+        raise serialization(wrong_json(content, "String"))
+    return content, text_size(content)
+
+
+def _number(content: Any, _: int) -> tuple[str, int]:
+    if type(content) is not str:
+        raise serialization(wrong_json(content, "String"))
+    clean = numbers.canonical(content)
+    return (content if clean == content else clean), numbers.size(clean)
+
+
+def _binary(content: Any, _: int) -> tuple[str, int]:
+    if type(content) is not str:
+        raise serialization(wrong_json(content, "Blob"))
+    return content, len(decode_binary(content))
+
+
+def decode_binary(text: str) -> bytes:
+    """The bytes of a base64 text."""
+    if len(text) % 4:
+        raise serialization(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
+    try:
+        return a2b_base64(text, strict_mode=True) if text else b""
+    except (Base64Error, ValueError):
+        raise serialization("Invalid Base64 in a binary value") from None
+
+
+def _boolean(content: Any, _: int) -> tuple[bool, int]:
+    if type(content) is not bool:
+        raise serialization(wrong_json(content, "Boolean"))
+    return content, 1
+
+
+def _null(content: Any, _: int) -> tuple[bool, int]:
+    if type(content) is not bool:
+        raise serialization(wrong_json(content, "Boolean"))
+    if not content:
+        raise invalid_parameter("Null attribute value types must have the value of true")
+    return content, 1
+
+
+def _list(content: Any, depth: int) -> tuple[list[Any], int]:
+    if type(content) is not list:
+        raise serialization(wrong_json(content, "List"))
+    if depth >= MAX_NESTING:
+        raise validation(NESTED)
+    total = 3
+    changed: list[Any] | None = None
+    for position, value in enumerate(content):
+        clean, bytes_ = examine(value, depth + 1)
+        total += 1 + bytes_
+        if clean is not value:
+            if changed is None:
+                changed = list(content)
+            changed[position] = clean
+    return content if changed is None else changed, total
+
+
+def _map(content: Any, depth: int) -> tuple[dict[str, Any], int]:
+    if type(content) is not dict:
+        raise serialization(wrong_json(content, "Map"))
+    if depth >= MAX_NESTING:
+        raise validation(NESTED)
+    total = 3
+    changed: dict[str, Any] | None = None
+    for name, value in content.items():
+        clean, bytes_ = examine(value, depth + 1)
+        total += 1 + text_size(name) + bytes_
+        if clean is not value:
+            if changed is None:
+                changed = dict(content)
+            changed[name] = clean
+    return content if changed is None else changed, total
+
+
+def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineError]) -> _Check:
+    """The check of a set whose members `member` checks."""
+
+    def check(content: Any, depth: int) -> tuple[list[str], int]:
+        if type(content) is not list:
+            raise serialization(wrong_json(content, "List"))
+        if not content:
+            raise invalid_parameter(empty)
+        examined = [member(element, depth) for element in content]
+        clean = [element for element, _ in examined]
+        if len(set(clean)) != len(clean):
+            raise duplicates(content)
+        return (content if clean == content else clean), sum(bytes_ for _, bytes_ in examined)
+
+    return check
+
+
+def _listed(members: list[str]) -> str:
+    return f"[{', '.join(members)}]"
+
+
+_CHECKS: dict[str, _Check] = {
+    "S": _string,
+    "N": _number,
+    "B": _binary,
+    "BOOL": _boolean,
+    "NULL": _null,
+    "L": _list,
+    "M": _map,
+    "SS": _set(
+        _string, "An string set  may not be empty", lambda members: invalid_parameter(f"Input collection {_listed(members)} contains duplicates.")
+    ),
+    "NS": _set(_number, "An number set  may not be empty", lambda _: validation("Input collection contains duplicates")),
+    "BS": _set(
+        _binary,
+        "Binary sets should not be empty",
+        lambda members: invalid_parameter(f"Input collection {_listed(members)}of type BS contains duplicates."),
+    ),
+}
+
+_JAVA = {
+    "String": "class java.lang.String",
+    "Boolean": "class java.lang.Boolean",
+    "Blob": "class java.nio.ByteBuffer",
+    "AttributeValue": "class com.amazonaws.dynamodb.v20120810.AttributeValue",
+    "Map": "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>",
+}
+
+
+def wrong_json(value: Any, wanted: str) -> str:
+    """DynamoDB's words for a JSON value of another type than the one wanted: String, Boolean, Blob, AttributeValue, Map or List."""
+    if isinstance(value, dict):
+        return "Start of structure or map found where not expected"
+    if isinstance(value, list):
+        return f"Unrecognized collection type {_JAVA[wanted]}"
+    if wanted == "AttributeValue":
+        return "Unexpected value type in payload"
+    if wanted in {"Map", "List"}:
+        return "Unexpected field type"
+    if isinstance(value, bool):
+        return f"{'TRUE_VALUE' if value else 'FALSE_VALUE'} cannot be converted to {wanted}"
+    if isinstance(value, str):
+        return "Unexpected token received from parser" if wanted == "Boolean" else f"STRING_VALUE cannot be converted to {wanted}"
+    return f"{'NUMBER_VALUE' if isinstance(value, int) else 'DECIMAL_VALUE'} cannot be converted to {wanted}"
