@@ -2,7 +2,8 @@
 
 from gateleg.endpoint.backend import Backend, Group
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.server import OpenToAll, Options, Server, is_loopback, new_event_loop, serve_in_thread, serve_until_signal
+from gateleg.endpoint.options import OpenToAll, Options, is_loopback
+from gateleg.endpoint.server import Server, new_event_loop, serve_in_thread, serve_until_signal
 
 __all__ = [
     "Backend",

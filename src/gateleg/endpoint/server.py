@@ -2,12 +2,9 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import signal
-import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from types import TracebackType
 from typing import Self
@@ -16,40 +13,8 @@ from gateleg.endpoint.backend import Backend
 from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.connection import Connection, Shared
 from gateleg.endpoint.gate import Gate
-from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.options import Options
 from gateleg.endpoint.signature import Verifier
-
-
-class OpenToAll(ValueError):
-    """The address can be reached from other machines, and no credentials are set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Where to listen, whom to let in."""
-
-    host: str = "127.0.0.1"
-    #: 0 takes any free port
-    port: int = 0
-    #: access key ids and their secrets; with none, any signature is accepted, on loopback only
-    credentials: Mapping[str, str] = field(default_factory=dict)
-    #: each access key id and region has its own tables
-    separate: bool = False
-    region: str = "us-east-1"
-    tls: ssl.SSLContext | None = None
-    limits: Limits = field(default_factory=Limits)
-    #: commit in a thread of its own; by default as the engine's durability asks for
-    threaded_commits: bool | None = None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -69,8 +34,6 @@ class Server:
 
     def __init__(self, engine: Backend, options: Options | None = None) -> None:
         self.options = options or Options()
-        if not self.options.credentials and not is_loopback(self.options.host):
-            raise OpenToAll(f"{self.options.host} can be reached from other machines: set credentials, or listen on 127.0.0.1")
         self._engine = engine
         self._shared: Shared | None = None
         self._server: asyncio.Server | None = None

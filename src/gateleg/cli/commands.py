@@ -1,0 +1,21 @@
+"""All commands, put together. What a command needs is imported when it runs, so that help is quick."""
+
+import typer
+
+import gateleg
+from gateleg.cli import engine
+
+app = typer.Typer(
+    name="gateleg",
+    help="DynamoDB applications in Python: folded into one process, or opened on Amazon DynamoDB.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(engine.app, name="engine")
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(gateleg.__version__)

@@ -1,0 +1,155 @@
+"""`gateleg engine ...`: serve, check and compact an embedded engine."""
+
+import errno
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.files import MEMORY, database_file
+
+if TYPE_CHECKING:
+    import ssl
+
+    from gateleg.endpoint import Options
+
+app = typer.Typer(help="The embedded DynamoDB engine.", no_args_is_help=True)
+
+DataPath = Annotated[str, typer.Option("--path", help="Data folder (or database file).")]
+
+
+@app.command()
+def serve(
+    path: Annotated[str, typer.Option(help="Data folder (or database file); :memory: keeps nothing.")] = "data",
+    host: Annotated[str, typer.Option(help="Address to listen on; off loopback, --credentials is required.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    durability: Annotated[
+        Literal["full", "relaxed"],
+        typer.Option(help="full: an answered write survives a power loss; relaxed: it survives a crash of the process."),
+    ] = "full",
+    credentials: Annotated[
+        list[str] | None,
+        typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be given several times."),
+    ] = None,
+    separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,
+    region: Annotated[str, typer.Option(help="Region in ARNs.")] = "us-east-1",
+    account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "000000000000",
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); serves HTTPS.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
+) -> None:
+    """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
+    from gateleg.endpoint import OpenToAll, Options, serve_until_signal
+    from gateleg.engine import Engine, EngineError, Realm
+
+    try:
+        options = Options(
+            host=host,
+            port=port,
+            credentials=_credentials(credentials or []),
+            separate=separate,
+            region=region,
+            tls=_tls_context(tls_cert, tls_key),
+        )
+    except OpenToAll as error:
+        fail(f"{error} (--credentials key:secret)", MISUSED)
+    try:
+        engine = Engine(database_file(path), durability=durability, realm=Realm(account, region))
+    except EngineError as error:
+        fail(str(error.message))
+    except OSError as error:
+        fail(f"cannot use {path}: {error.strerror}")
+    with closing(engine):
+        try:
+            serve_until_signal(engine, options, lambda url: _announce(url, path, options))
+        except OSError as error:
+            fail(_cannot_listen(error, options))
+
+
+@app.command()
+def check(path: DataPath = "data") -> None:
+    """Verify a database: that it can be read and that indexes agree with their tables. Prints each fault; exits with 1 if there is one."""
+    from gateleg.engine import EngineError
+    from gateleg.engine import check as find_faults
+
+    file = _existing(path)
+    try:
+        faults = find_faults(file)
+    except EngineError as error:
+        fail(str(error.message))
+    for fault in faults:
+        typer.echo(fault)
+    if faults:
+        fail(f"{file}: {len(faults)} {'fault' if len(faults) == 1 else 'faults'} found")
+    typer.echo(f"{file}: no faults found")
+
+
+@app.command()
+def compact(path: DataPath = "data") -> None:
+    """Give the space of deleted data back to the disk."""
+    from gateleg.engine import EngineError
+    from gateleg.engine import compact as shrink
+
+    file = _existing(path)
+    try:
+        before, after = shrink(file)
+    except EngineError as error:
+        fail(str(error.message))
+    typer.echo(f"{file}: {before:,} bytes before, {after:,} after")
+
+
+def _existing(path: str) -> str:
+    """The database file of a path, which must be there."""
+    file = database_file(path)
+    if file == MEMORY or not Path(file).is_file():
+        fail(f"no such file: {file}")
+    return file
+
+
+def _credentials(pairs: list[str]) -> dict[str, str]:
+    """Access key ids and secrets from `key:secret`."""
+    found = {}
+    for pair in pairs:
+        key, _, secret = pair.partition(":")
+        if not key or not secret or "/" in key:
+            fail("--credentials takes key:secret", MISUSED)
+        found[key] = secret
+    return found
+
+
+def _tls_context(cert: Path | None, key: Path | None) -> "ssl.SSLContext | None":
+    """The context to serve HTTPS with, if a certificate is given."""
+    if cert is None:
+        if key is not None:
+            fail("--tls-key needs --tls-cert", MISUSED)
+        return None
+    import ssl
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(cert, key)
+    except ssl.SSLError:
+        fail(f"no certificate and key that belong together in {cert}" + (f" and {key}" if key else ""))
+    except OSError as error:
+        fail(f"cannot read the certificate or its key: {error.strerror}")
+    return context
+
+
+def _cannot_listen(error: OSError, options: "Options") -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {options.port} of {options.host} is taken: choose another with --port"
+    if error.errno == errno.EACCES:
+        return f"port {options.port} may not be used by this user: choose one above 1023 with --port"
+    return f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
+
+
+def _announce(url: str, path: str, options: "Options") -> None:
+    """Say that clients can connect, and how."""
+    key, secret = next(iter(options.credentials.items()), ("any", "any"))
+    shown = secret if not options.credentials else "..."
+    typer.echo(f"Serving {path if path == MEMORY else database_file(path)} at {url}")
+    typer.echo(
+        f'  boto3.resource("dynamodb", endpoint_url="{url}", region_name="{options.region}", '
+        f'aws_access_key_id="{key}", aws_secret_access_key="{shown}")'
+    )
