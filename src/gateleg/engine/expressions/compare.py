@@ -1,4 +1,4 @@
-"""How DynamoDB compares attribute values. All functions take canonical values; values of different types are never equal and have no order."""
+"""How DynamoDB compares attribute values, all in canonical form. Values of different types are never equal and have no order."""
 
 from collections.abc import Callable
 from functools import lru_cache

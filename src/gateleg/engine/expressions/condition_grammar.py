@@ -1,6 +1,7 @@
 """The grammar of ConditionExpression, FilterExpression and KeyConditionExpression.
 
-An operator-precedence parser with its own stacks instead of recursion: 4,096 bytes of parentheses must end in DynamoDB's error, not in ours.
+An operator-precedence parser with its own stacks instead of recursion: 4,096 bytes of parentheses must end in DynamoDB's error,
+not in ours.
 """
 
 from dataclasses import dataclass, field
@@ -101,7 +102,7 @@ class _Parser:
         elif token.kind == SYMBOL and token.text == "(":
             self.cursor.take()
             self.marks.append(_Mark("(", operands_only=not self._boolean()))
-        elif token.kind == NAME and self.cursor.tokens[token.index + 1].text == "(":
+        elif token.kind == NAME and self.cursor.tokens[token.place + 1].text == "(":
             self.cursor.take()
             self.cursor.take()
             self.marks.append(_Mark("call", token.text, len(self.terms)))

@@ -1,4 +1,4 @@
-"""What a condition must satisfy beyond its grammar, in DynamoDB's order: first what its text alone tells, then, clause by clause, names and values."""
+"""What a condition must satisfy beyond its grammar, in DynamoDB's order: what its text tells, then names and values by clause."""
 
 from typing import Any, Final
 

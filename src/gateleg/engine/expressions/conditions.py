@@ -93,7 +93,7 @@ def compile_operand(operand: Operand, names: Names = NO_NAMES) -> Getter:
         return getter(resolve(operand, names))
     if isinstance(operand, Value):
         name = operand.name
-        return lambda item, values: values[name]  # type: ignore[no-any-return]
+        return lambda item, values: values[name]
     if isinstance(operand, Literal):
         value = operand.value
         return lambda item, values: value

@@ -91,13 +91,12 @@ def nested_heads(paths: Iterable[Keys]) -> frozenset[str]:
 
 def getter(keys: Keys) -> Getter:
     """A function that reads a path out of an item."""
-    head, *rest = keys
-    if not rest:
-        return lambda item, values: item.get(head)  # type: ignore[call-overload,no-any-return]
-    tail = tuple(rest)
+    head, tail = str(keys[0]), keys[1:]
+    if not tail:
+        return lambda item, values: item.get(head)
 
     def read(item: Item, values: Values) -> dict[str, Any] | None:
-        return descend(item.get(head), tail)  # type: ignore[call-overload]
+        return descend(item.get(head), tail)
 
     return read
 

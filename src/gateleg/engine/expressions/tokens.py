@@ -37,7 +37,7 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
-    index: int
+    place: int
 
 
 def tokenize(text: str, keywords: frozenset[str]) -> list[Token]:
@@ -91,7 +91,7 @@ class Cursor:
 
     def unexpected(self, token: Token) -> Fault:
         """The syntax error at a token: DynamoDB quotes it, and the text from the token before to the token after."""
-        index = token.index
+        index = token.place
         first = self.tokens[index - 1] if index else token
         last = token
         if token.kind == END:

@@ -1,0 +1,179 @@
+"""The grammar of UpdateExpression. Like that of conditions it keeps its own stack, so that no text can exhaust Python's."""
+
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Delete, Operand, Path, Remove, Set, Value
+from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Cursor, Token
+
+KEYWORDS: Final = frozenset({"SET", "REMOVE", "ADD", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateSource:
+    """An update as its text has it: the actions, and flat views of them for the rules."""
+
+    actions: tuple[Action, ...]
+    #: The sections' keywords, in order.
+    sections: tuple[str, ...]
+    #: All paths and values, in order.
+    references: tuple[Path | Value, ...]
+    #: All calls and sums, innermost first.
+    calls: tuple[Call | Arithmetic, ...]
+    redundant: bool
+
+
+def parse_update(text: str) -> UpdateSource:
+    """The actions of an update's text; raises `Fault` at a syntax error."""
+    return _Parser(text).parse()
+
+
+@dataclass(slots=True)
+class _Term:
+    node: Operand | Arithmetic
+    parens: int = 0
+
+
+@dataclass(slots=True)
+class _Mark:
+    """What has been opened: `(`, `call` or `sum`."""
+
+    kind: str
+    text: str = ""
+    start: int = 0
+
+
+@dataclass(slots=True)
+class _Parser:
+    text: str
+    actions: list[Action] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
+    references: list[Path | Value] = field(default_factory=list)
+    calls: list[Call | Arithmetic] = field(default_factory=list)
+    redundant: bool = False
+    cursor: Cursor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cursor = Cursor(self.text, KEYWORDS)
+
+    def parse(self) -> UpdateSource:
+        while True:
+            token = self.cursor.take()
+            if token.kind != KEYWORD:
+                raise self.cursor.unexpected(token)
+            self._section(token.text)
+            if self.cursor.next.kind == END:
+                break
+        return UpdateSource(tuple(self.actions), tuple(self.sections), tuple(self.references), tuple(self.calls), self.redundant)
+
+    def _section(self, keyword: str) -> None:
+        self.sections.append(keyword)
+        while True:
+            self.actions.append(self._action(keyword))
+            if not self.cursor.at_symbol(","):
+                return
+            self.cursor.take()
+
+    def _action(self, keyword: str) -> Action:
+        path = self.cursor.path()
+        self.references.append(path)
+        if keyword == "REMOVE":
+            return Remove(path)
+        if keyword == "SET":
+            self.cursor.take_symbol("=")
+            return Set(path, _ValueParser(self).parse())
+        token = self.cursor.take()
+        if token.kind != VALUE:
+            raise self.cursor.unexpected(token)
+        value = Value(token.text)
+        self.references.append(value)
+        return Add(path, value) if keyword == "ADD" else Delete(path, value)
+
+
+@dataclass(slots=True)
+class _ValueParser:
+    """Reads the right-hand side of one SET action."""
+
+    parser: _Parser
+    terms: list[_Term] = field(default_factory=list)
+    marks: list[_Mark] = field(default_factory=list)
+
+    def parse(self) -> Operand | Arithmetic:
+        cursor = self.parser.cursor
+        wants_term = True
+        while True:
+            token = cursor.next
+            if wants_term:
+                wants_term = self._open(token)
+            elif token.kind == SYMBOL and token.text in ("+", "-", ")", ","):
+                if token.text == "," and not self._inside_call():
+                    break
+                cursor.take()
+                wants_term = self._follow(token)
+            else:
+                break
+        self._reduce()
+        if self.marks:
+            raise cursor.unexpected(cursor.next)
+        return self.terms[0].node
+
+    def _open(self, token: Token) -> bool:
+        """Takes what may begin a term; tells whether a term is still wanted."""
+        cursor = self.parser.cursor
+        if token.kind == SYMBOL and token.text == "(":
+            cursor.take()
+            self.marks.append(_Mark("("))
+            return True
+        if token.kind == NAME and cursor.tokens[token.place + 1].text == "(":
+            cursor.take()
+            cursor.take()
+            self.marks.append(_Mark("call", token.text, len(self.terms)))
+            return True
+        reference: Path | Value
+        if token.kind in (NAME, ALIAS):
+            reference = cursor.path()
+        elif token.kind == VALUE:
+            reference = Value(cursor.take().text)
+        else:
+            raise cursor.unexpected(token)
+        self.parser.references.append(reference)
+        self.terms.append(_Term(reference))
+        return False
+
+    def _follow(self, token: Token) -> bool:
+        """Takes what may follow a term; tells whether a term is wanted next."""
+        if token.text == ")":
+            self._close(token)
+            return False
+        if token.text in ("+", "-"):
+            if any(mark.kind != "(" for mark in self.marks) or isinstance(self.terms[-1].node, Arithmetic):
+                raise self.parser.cursor.unexpected(token)
+            self.marks.append(_Mark("sum", token.text))
+        return True
+
+    def _inside_call(self) -> bool:
+        return bool(self.marks) and self.marks[-1].kind == "call"
+
+    def _close(self, token: Token) -> None:
+        self._reduce()
+        if not self.marks:
+            raise self.parser.cursor.unexpected(token)
+        mark = self.marks.pop()
+        if mark.kind == "(":
+            term = self.terms[-1]
+            term.parens += 1
+            self.parser.redundant = self.parser.redundant or term.parens > 1
+            return
+        call = Call(mark.text, tuple(cast("Operand", term.node) for term in self.terms[mark.start :]))
+        del self.terms[mark.start :]
+        self.parser.calls.append(call)
+        self.terms.append(_Term(call))
+
+    def _reduce(self) -> None:
+        """Builds the sum that ends here, if one does."""
+        if self.marks and self.marks[-1].kind == "sum":
+            mark = self.marks.pop()
+            right, left = self.terms.pop().node, self.terms.pop().node
+            node = Arithmetic(mark.text, cast("Operand", left), cast("Operand", right))
+            self.parser.calls.append(node)
+            self.terms.append(_Term(node))
