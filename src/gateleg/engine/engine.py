@@ -1,0 +1,116 @@
+"""The embedded DynamoDB: a file, and one method that answers requests."""
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import apsw
+import orjson
+
+from gateleg.engine import shapes
+from gateleg.engine.catalog import Catalog
+from gateleg.engine.context import Context
+from gateleg.engine.database import Database, Durability, Group
+from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.operations import batch, items, query, transactions
+from gateleg.engine.schema import Realm
+
+Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
+
+_OPERATIONS: dict[str, Handler] = {
+    "GetItem": items.get_item,
+    "PutItem": items.put_item,
+    "UpdateItem": items.update_item,
+    "DeleteItem": items.delete_item,
+    "Query": query.query,
+    "Scan": query.scan,
+    "BatchGetItem": batch.batch_get_item,
+    "BatchWriteItem": batch.batch_write_item,
+    "TransactGetItems": transactions.transact_get_items,
+    "TransactWriteItems": transactions.transact_write_items,
+}
+
+#: Rooms of operations that most processes never enter: imported when one of their operations is first called.
+_LATER = ("tables", "partiql", "streams", "backups")
+
+_WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+
+
+class Engine:
+    """DynamoDB in this process, kept in one SQLite file, or in memory with `Engine(":memory:")`.
+
+    Any number of threads may share an engine, and any number of processes may open one file. With `durability="full"` an acknowledged
+    write survives power loss; with `"relaxed"` it survives the end of the process, and a power cut may cost the last moments but never
+    the file's integrity. `clock` gives the time in seconds; tests pass their own.
+    """
+
+    def __init__(
+        self,
+        path: str = ":memory:",
+        *,
+        durability: Durability = "full",
+        realm: Realm | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = path
+        self.durability: Durability = durability
+        self.realm = realm or Realm()
+        self.database = Database(path, durability)
+        self.catalog = Catalog(self.database)
+        self.clock = clock
+        self._context = Context(self.database, self.catalog, clock, self.realm)
+        self._raw = Context(self.database, self.catalog, clock, self.realm, raw=True)
+
+    def call(self, operation: str, request: dict[str, Any], realm: Realm | None = None) -> dict[str, Any]:
+        """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
+        context = self._context if realm is None else Context(self.database, self.catalog, self.clock, realm)
+        return self._run(context, operation, request)
+
+    def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
+        """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise serialization() from None
+        context = self._raw if realm is None else Context(self.database, self.catalog, self.clock, realm, raw=True)
+        return orjson.dumps(self._run(context, operation, request))
+
+    def _run(self, context: Context, operation: str, request: Any) -> dict[str, Any]:
+        shapes.check(operation, request)
+        handler = _OPERATIONS.get(operation) or _find(operation)
+        try:
+            return handler(context, request)
+        except apsw.SQLError as error:
+            # Another process may have dropped the table between our look at the catalog and our look at its rows.
+            if "no such table" not in str(error):
+                raise
+            self.catalog.refresh()
+            return handler(context, request)
+
+    def is_write(self, operation: str) -> bool:
+        """Whether an operation writes items, so that its commit can be shared with others."""
+        return operation in _WRITES
+
+    def begin_group(self) -> Group:
+        """Start one transaction for several writes of this thread: none is durable, or acknowledged, before its `commit`."""
+        return self.database.begin_group()
+
+    def close(self) -> None:
+        """Finish and close the file."""
+        self.database.close()
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _find(operation: str) -> Handler:
+    for name in _LATER:
+        _OPERATIONS.update(import_module(f"gateleg.engine.operations.{name}").OPERATIONS)
+        if operation in _OPERATIONS:
+            return _OPERATIONS[operation]
+    raise EngineError("UnknownOperationException", None)

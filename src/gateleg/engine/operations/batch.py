@@ -1,0 +1,139 @@
+"""BatchGetItem and BatchWriteItem."""
+
+from typing import Any
+
+import orjson
+
+from gateleg.engine import capacity
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import validation
+from gateleg.engine.expressions import Prepared, prepare
+from gateleg.engine.layout import Layout
+from gateleg.engine.operations.writing import Change, check_item_size, collection_metrics
+from gateleg.engine.values import SEVERAL, Item, examine_item
+
+GET_LIMIT = 100
+WRITE_LIMIT = 25
+#: Bytes of items that one BatchGetItem answers; what lies beyond is left as unprocessed.
+GET_BYTES = 16 * 1024 * 1024
+
+_DUPLICATES = "Provided list of item keys contains duplicates"
+
+
+def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Items of one or several tables by their keys."""
+    wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
+    if sum(len(keys) for keys, _ in wanted.values()) > GET_LIMIT:
+        raise validation("Too many items requested for the BatchGetItem call")
+    layouts = {name: context.layout(name) for name in wanted}
+    rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in wanted.items()}
+    responses: dict[str, Any] = {}
+    unprocessed: dict[str, Any] = {}
+    consumed = []
+    total = 0
+    with context.database.snapshot() as connection:
+        for name, (keys, prepared) in wanted.items():
+            entry = request["RequestItems"][name]
+            layout, stored, units = layouts[name], [], 0.0
+            for position, row_key in enumerate(rows[name]):
+                row = connection.execute(layout.get, (row_key,)).fetchone()
+                size = row[0] if row else 0
+                if total + size > GET_BYTES:
+                    unprocessed[name] = {**entry, "Keys": keys[position:]}
+                    break
+                total += size
+                units += capacity.read_units(size, bool(entry.get("ConsistentRead")))
+                if row:
+                    stored.append(row[1])
+            responses[layout.table.name] = _projected(context, prepared, stored)
+            consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
+    answer: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
+    return _with_capacity(answer, consumed)
+
+
+def _checked_keys(name: str, entry: dict[str, Any]) -> tuple[list[Item], Prepared]:
+    return [examine_item(key)[0] for key in entry["Keys"]], prepare(entry, "BatchGetItem")
+
+
+def _distinct(rows: list[bytes]) -> list[bytes]:
+    if len(set(rows)) != len(rows):
+        raise validation(_DUPLICATES)
+    return rows
+
+
+def _projected(context: Context, prepared: Prepared, stored: list[bytes]) -> Any:
+    if prepared.projection is None:
+        return context.items(stored)
+    return [prepared.projection.apply(parsed(s)) for s in stored]
+
+
+def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Puts and deletes in one or several tables, without conditions."""
+    writes = {name: [_checked_write(entry) for entry in entries] for name, entries in request["RequestItems"].items()}
+    if sum(len(entries) for entries in writes.values()) > WRITE_LIMIT:
+        raise validation("Too many items requested for the BatchWriteItem call")
+    for name in writes:
+        context.layout(name)
+    mode = request.get("ReturnConsumedCapacity")
+    consumed: dict[str, dict[str, Any] | None] = {}
+    touched: dict[str, list[tuple[Layout, Item]]] = {}
+    with context.database.write() as connection:
+        for name, changes in _plan(context, writes).items():
+            for change, key in changes:
+                layout = change.layout
+                if layout.indexes or layout.table.logged or mode is not None or change.new is None:
+                    change.read(connection)
+                change.store(context, connection)
+                touched.setdefault(name, []).append((layout, key))
+                consumed[layout.table.name] = capacity.add(consumed.get(layout.table.name), change.capacity(mode))
+    answer: dict[str, Any] = {"UnprocessedItems": {}}
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics = {name: _metrics(context, items) for name, items in touched.items()}
+        answer["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
+    return _with_capacity(answer, list(consumed.values()))
+
+
+def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
+    put, delete = entry.get("PutRequest"), entry.get("DeleteRequest")
+    if (put is None) == (delete is None):
+        raise validation(SEVERAL)
+    if put is not None:
+        item, size = examine_item(put["Item"])
+        check_item_size(size)
+        return "put", item, size
+    assert delete is not None
+    return "delete", examine_item(delete["Key"])[0], 0
+
+
+def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> dict[str, list[tuple[Change, Item]]]:
+    """The change of each row, all keys checked before any is written."""
+    plan: dict[str, list[tuple[Change, Item]]] = {}
+    seen: set[tuple[int, bytes]] = set()
+    for name, entries in writes.items():
+        layout = context.layout(name)
+        for kind, item, size in entries:
+            change = Change(layout, layout.item_key(item) if kind == "put" else layout.request_key(item))
+            if kind == "put":
+                change.put(item, size)
+            place = (layout.table.id, change.key)
+            if place in seen:
+                raise validation(_DUPLICATES)
+            seen.add(place)
+            plan.setdefault(name, []).append((change, item))
+    return plan
+
+
+def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[str, Any]]:
+    found = {}
+    for layout, item in items:
+        metrics = collection_metrics(context, layout, item)
+        if metrics is not None:
+            found[orjson.dumps(metrics["ItemCollectionKey"])] = metrics
+    return list(found.values())
+
+
+def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
+    present = [units for units in consumed if units is not None]
+    if present:
+        answer["ConsumedCapacity"] = present
+    return answer

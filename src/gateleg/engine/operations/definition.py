@@ -1,0 +1,263 @@
+"""From a CreateTable request to a table: DynamoDB's checks, in its order and in its words."""
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from gateleg.engine.errors import invalid_parameter, validation
+from gateleg.engine.schema import Index, KeyAttribute, KeySchema, KeyType, Realm, Table
+
+Wire = Mapping[str, Any]
+Definitions = dict[str, KeyType]
+
+LOCAL_INDEXES = 5
+GLOBAL_INDEXES = 20
+PROJECTED_ATTRIBUTES = 100
+#: How many attributes the partition key of a global index may have, and its sort key.
+KEY_ATTRIBUTES = 4
+CAPACITY_UNITS = 1_000_000_000_000
+
+ON_DEMAND = "PAY_PER_REQUEST"
+
+
+def define(request: Wire, realm: Realm, now: float) -> Table:
+    """The table that a CreateTable request asks for; its id and those of its indexes are still to be given."""
+    billing = request.get("BillingMode") or "PROVISIONED"
+    check_throughput(billing, request.get("ProvisionedThroughput"))
+    definitions = read_definitions(request["AttributeDefinitions"])
+    keys = _table_keys(request["KeySchema"], definitions)
+    local, world = request.get("LocalSecondaryIndexes"), request.get("GlobalSecondaryIndexes")
+    if local is None and world is None and len(keys.attributes) != len(definitions):
+        raise invalid_parameter(
+            "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
+        )
+    indexes = (*_local_indexes(local, definitions, keys), *_global_indexes(world, definitions, billing))
+    check_names(index.name for index in indexes)
+    check_count(indexes)
+    check_projected(indexes)
+    _check_used(definitions, keys, indexes)
+    return Table(
+        id=0,
+        uuid=str(uuid.uuid4()),
+        realm=realm,
+        name=bare_name(request["TableName"]),
+        created=now,
+        definitions=definitions,
+        keys=keys,
+        indexes=indexes,
+        **_stream(request.get("StreamSpecification"), now),
+        settings=_settings(request, billing),
+    )
+
+
+def bare_name(name: str) -> str:
+    """A table's name, given its name or its ARN."""
+    if not name.startswith("arn:"):
+        return name
+    bare = name.partition(":table/")[2]
+    if not re.fullmatch(r"[a-zA-Z0-9_.-]{3,255}", bare):
+        raise validation(f"Invalid TableArn: Invalid ResourceArn provided as input {name}")
+    return bare
+
+
+def stream_label(now: float) -> str:
+    """The label of a stream that is enabled now."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+
+def check_throughput(billing: str, throughput: Wire | None) -> None:
+    """Refuse provisioned throughput that does not go with the billing mode or that nobody can have."""
+    if billing == ON_DEMAND:
+        if throughput is not None:
+            raise invalid_parameter("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
+        return
+    if throughput is None:
+        raise invalid_parameter("ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+    check_bounds(throughput)
+
+
+def check_bounds(throughput: Wire) -> None:
+    """Refuse more capacity units than DynamoDB can count."""
+    for member in ("ReadCapacityUnits", "WriteCapacityUnits"):
+        if throughput[member] > CAPACITY_UNITS:
+            raise validation(f"Given value {throughput[member]} for {member} is out of bounds")
+
+
+def read_definitions(given: Sequence[Wire]) -> Definitions:
+    """AttributeDefinitions as a dictionary."""
+    for name, times in Counter(d["AttributeName"] for d in given).items():
+        if times > 1:
+            raise validation(f"Attribute Name is duplicated: {name}")
+    return {d["AttributeName"]: d["AttributeType"] for d in given}
+
+
+def read_keys(elements: Sequence[Wire], definitions: Definitions, several: bool) -> KeySchema:
+    """A key schema, checked; `several` attributes of each sort are allowed in global indexes only."""
+    names = [e["AttributeName"] for e in elements]
+    if any(name not in definitions for name in names):
+        raise invalid_parameter(
+            f"Some index key attributes are not defined in AttributeDefinitions. Keys: [{', '.join(names)}], "
+            f"AttributeDefinitions: [{', '.join(definitions)}]"
+        )
+    if len(set(names)) < len(names):
+        raise validation("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+    sorts = [e["KeyType"] for e in elements]
+    if sorts[0] != "HASH":
+        raise validation("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+    if several:
+        _check_several(sorts)
+    elif len(sorts) > 1 and sorts[1] != "RANGE":
+        raise validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+    attributes = [KeyAttribute(name, definitions[name]) for name in names]
+    split = sorts.count("HASH")
+    return KeySchema(tuple(attributes[:split]), tuple(attributes[split:]))
+
+
+def _check_several(sorts: list[str]) -> None:
+    if sorts != sorted(sorts):
+        raise validation("Invalid KeySchema: All HASH key attributes must precede RANGE key attributes in the KeySchema")
+    for sort in ("HASH", "RANGE"):
+        if sorts.count(sort) > KEY_ATTRIBUTES:
+            raise validation(f"Invalid KeySchema: The KeySchema exceeds the maximum allowed number of {sort} key attributes")
+
+
+def _table_keys(elements: Sequence[Wire], definitions: Definitions) -> KeySchema:
+    if len(elements) > len(definitions):
+        raise validation("Invalid KeySchema: Some index key attribute have no definition")
+    return read_keys(elements, definitions, several=False)
+
+
+def _local_indexes(given: Sequence[Wire] | None, definitions: Definitions, keys: KeySchema) -> tuple[Index, ...]:
+    if given is None:
+        return ()
+    if not given:
+        raise invalid_parameter("List of LocalSecondaryIndexes is empty")
+    if not keys.range:
+        raise invalid_parameter("Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")
+    return tuple(_local_index(spec, definitions, keys) for spec in given)
+
+
+def _local_index(spec: Wire, definitions: Definitions, table: KeySchema) -> Index:
+    name = spec["IndexName"]
+    keys = read_keys(spec["KeySchema"], definitions, several=False)
+    if not keys.range:
+        raise invalid_parameter(f"Index KeySchema does not have a range key for index: {name}")
+    if keys.hash != table.hash:
+        raise invalid_parameter(
+            f"Index KeySchema does not have the same leading hash key as table KeySchema for index: {name}. "
+            f"index hash key: {keys.hash[0].name}, table hash key: {table.hash[0].name}"
+        )
+    return _index(spec, "LSI", keys, {})
+
+
+def _global_indexes(given: Sequence[Wire] | None, definitions: Definitions, billing: str) -> tuple[Index, ...]:
+    if given is None:
+        return ()
+    if not given:
+        raise invalid_parameter("List of GlobalSecondaryIndexes is empty")
+    return tuple(global_index(spec, definitions, billing) for spec in given)
+
+
+def global_index(spec: Wire, definitions: Definitions, billing: str) -> Index:
+    """A global index from its description in CreateTable or UpdateTable."""
+    keys = read_keys(spec["KeySchema"], definitions, several=True)
+    settings = {
+        member: dict(spec[member])
+        for member in ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput")
+        if spec.get(member) is not None
+    }
+    index = _index(spec, "GSI", keys, settings)
+    if billing == ON_DEMAND and "ProvisionedThroughput" in settings:
+        raise invalid_parameter(
+            f"ProvisionedThroughput should not be specified for index: {index.name} when BillingMode is PAY_PER_REQUEST"
+        )
+    if billing != ON_DEMAND:
+        if "ProvisionedThroughput" not in settings:
+            raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {index.name}")
+        check_bounds(settings["ProvisionedThroughput"])
+    return index
+
+
+def _index(spec: Wire, kind: Literal["GSI", "LSI"], keys: KeySchema, settings: dict[str, Any]) -> Index:
+    projection = spec["Projection"]
+    sort = projection.get("ProjectionType")
+    include = projection.get("NonKeyAttributes")
+    if sort is None:
+        raise invalid_parameter("Unknown ProjectionType: null")
+    if include is not None and sort != "INCLUDE":
+        raise invalid_parameter(f"ProjectionType is {sort}, but NonKeyAttributes is specified")
+    if include is None and sort == "INCLUDE":
+        raise invalid_parameter("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    for name, times in Counter(include or ()).items():
+        if times > 1:
+            raise invalid_parameter(f"Duplicate attribute in NonKeyAttributes: {name}")
+    return Index(id=0, name=spec["IndexName"], kind=kind, keys=keys, projection=sort, include=tuple(include or ()), settings=settings)
+
+
+def check_names(names: Any) -> None:
+    """Refuse two indexes of one name, local or global."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise invalid_parameter(f"Duplicate index name: {name}")
+
+
+def check_count(indexes: Sequence[Index]) -> None:
+    """Refuse more indexes than a table may have."""
+    kinds = Counter(index.kind for index in indexes)
+    if kinds["LSI"] > LOCAL_INDEXES:
+        raise invalid_parameter(f"Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES}")
+    if kinds["GSI"] > GLOBAL_INDEXES:
+        raise invalid_parameter(f"GlobalSecondaryIndex count exceeds the per-table limit of {GLOBAL_INDEXES}")
+
+
+def check_projected(indexes: Sequence[Index]) -> None:
+    """Refuse more projected attributes, over all indexes, than a table may have."""
+    if sum(len(index.include) for index in indexes) > PROJECTED_ATTRIBUTES:
+        raise invalid_parameter(f"Number of NonKeyAttributes projected into all indexes exceeds per-table limit of {PROJECTED_ATTRIBUTES}")
+
+
+def _check_used(definitions: Definitions, keys: KeySchema, indexes: Sequence[Index]) -> None:
+    used = set(keys.names).union(*(index.keys.names for index in indexes))
+    if used != set(definitions):
+        raise invalid_parameter(
+            f"Some AttributeDefinitions are not used. AttributeDefinitions: [{', '.join(definitions)}], "
+            f"keys used: [{', '.join(name for name in definitions if name in used)}]"
+        )
+
+
+def _stream(specification: Wire | None, now: float) -> dict[str, Any]:
+    if specification is None or not specification["StreamEnabled"]:
+        return {}
+    return {"stream": view_type(specification), "stream_label": stream_label(now)}
+
+
+def view_type(specification: Wire) -> str:
+    """The view type of a stream that is to be enabled."""
+    view: str | None = specification.get("StreamViewType")
+    if view is None:
+        raise invalid_parameter("StreamViewType must be specified when StreamEnabled is true")
+    return view
+
+
+def _settings(request: Wire, billing: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {"BillingMode": billing, "DeletionProtectionEnabled": bool(request.get("DeletionProtectionEnabled"))}
+    for member in ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput"):
+        if request.get(member) is not None:
+            settings[member] = dict(request[member])
+    if request.get("TableClass") is not None:
+        settings["TableClassSummary"] = {"TableClass": request["TableClass"]}
+    return settings | encryption(request.get("SSESpecification"))
+
+
+def encryption(specification: Wire | None) -> dict[str, Any]:
+    """The setting that an SSESpecification stands for: none for keys that AWS owns."""
+    if specification is None or not specification.get("Enabled"):
+        if specification and (specification.get("SSEType") or specification.get("KMSMasterKeyId")):
+            raise invalid_parameter("SSEType and KMSMasterKeyId can only be specified when SSE is enabled")
+        return {}
+    if specification.get("SSEType") == "AES256":
+        raise invalid_parameter("SSEType AES256 is not supported")
+    return {"SSESpecification": dict(specification)}

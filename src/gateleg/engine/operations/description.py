@@ -1,0 +1,146 @@
+"""From a table to its TableDescription, as DescribeTable and the operations that change tables answer it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gateleg.engine.operations.definition import ON_DEMAND
+from gateleg.engine.schema import Index, Realm, Table
+
+#: Counts the items and the bytes of an index, or of the table itself.
+Census = Callable[[Index | None], tuple[int, int]]
+
+#: What DynamoDB keeps warm for a table that pays by the request.
+_WARM = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}
+
+
+def nothing(_: Index | None) -> tuple[int, int]:
+    """The census of a table that holds nothing."""
+    return 0, 0
+
+
+def describe(table: Table, census: Census) -> dict[str, Any]:
+    """The whole description of a table in the state that its status says."""
+    count, size = census(None)
+    billing = table.settings.get("BillingMode")
+    answer: dict[str, Any] = {
+        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": t} for n, t in table.definitions.items()],
+        "TableName": table.name,
+        "KeySchema": table.keys.wire(),
+        "TableStatus": table.status,
+        "CreationDateTime": table.created,
+        "ProvisionedThroughput": _throughput(table.settings),
+        "TableSizeBytes": size,
+        "ItemCount": count,
+        "TableArn": table.arn,
+        "TableId": table.uuid,
+        **_billing(table),
+    }
+    if local := [index for index in table.indexes if index.kind == "LSI"]:
+        answer["LocalSecondaryIndexes"] = [_index(table, index, census) for index in local]
+    if world := [index for index in table.indexes if index.kind == "GSI"]:
+        answer["GlobalSecondaryIndexes"] = [_global_index(table, index, census) for index in world]
+    answer |= _stream(table) | _encryption(table.realm, table.settings)
+    for member in ("TableClassSummary", "OnDemandThroughput", "RestoreSummary"):
+        if member in table.settings:
+            answer[member] = table.settings[member]
+    answer["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
+    if table.status != "CREATING":
+        answer["WarmThroughput"] = _warm(table.settings, billing)
+    return answer
+
+
+def describe_deleted(table: Table, census: Census) -> dict[str, Any]:
+    """The description in DeleteTable's answer, which leaves out keys, indexes and times."""
+    whole = describe(table, census)
+    kept = (
+        "TableName",
+        "TableStatus",
+        "ProvisionedThroughput",
+        "TableSizeBytes",
+        "ItemCount",
+        "TableArn",
+        "TableId",
+        "BillingModeSummary",
+        "StreamSpecification",
+        "LatestStreamLabel",
+        "LatestStreamArn",
+        "TableClassSummary",
+        "DeletionProtectionEnabled",
+    )
+    return {member: whole[member] for member in kept if member in whole} | {"TableStatus": "DELETING"}
+
+
+def _throughput(settings: dict[str, Any]) -> dict[str, Any]:
+    given = settings.get("ProvisionedThroughput") or {}
+    return {"NumberOfDecreasesToday": 0, "ReadCapacityUnits": 0, "WriteCapacityUnits": 0} | given
+
+
+def _billing(table: Table) -> dict[str, Any]:
+    """Present for a table that pays by the request, or that once did."""
+    since = table.settings.get("OnDemandSince")
+    billing = table.settings.get("BillingMode")
+    if billing != ON_DEMAND and since is None:
+        return {}
+    summary: dict[str, Any] = {"BillingMode": billing}
+    if table.status != "CREATING":
+        summary["LastUpdateToPayPerRequestDateTime"] = since or table.created
+    return {"BillingModeSummary": summary}
+
+
+def _index(table: Table, index: Index, census: Census) -> dict[str, Any]:
+    count, size = census(index)
+    projection: dict[str, Any] = {"ProjectionType": index.projection}
+    if index.include:
+        projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeySchema": index.keys.wire(),
+        "Projection": projection,
+        "IndexSizeBytes": size,
+        "ItemCount": count,
+        "IndexArn": f"{table.arn}/index/{index.name}",
+    }
+
+
+def _global_index(table: Table, index: Index, census: Census) -> dict[str, Any]:
+    answer = _index(table, index, census)
+    answer["IndexStatus"] = index.status
+    if index.status == "CREATING" and table.status != "CREATING":
+        answer["Backfilling"] = True
+    answer["ProvisionedThroughput"] = _throughput(index.settings)
+    if "OnDemandThroughput" in index.settings:
+        answer["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
+    if table.status != "CREATING":
+        answer["WarmThroughput"] = _warm(index.settings, table.settings.get("BillingMode"))
+    return answer
+
+
+def _stream(table: Table) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if table.stream is not None:
+        answer["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream}
+    if table.stream_label is not None:
+        answer["LatestStreamLabel"] = table.stream_label
+        answer["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
+    return answer
+
+
+def _encryption(realm: Realm, settings: dict[str, Any]) -> dict[str, Any]:
+    specification = settings.get("SSESpecification")
+    if specification is None:
+        return {}
+    key = specification.get("KMSMasterKeyId") or "alias/aws/dynamodb"
+    if not key.startswith("arn:"):
+        resource = key if key.startswith("alias/") else f"key/{key}"
+        key = f"arn:aws:kms:{realm.region}:{realm.account}:{resource}"
+    return {"SSEDescription": {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}}
+
+
+def _warm(settings: dict[str, Any], billing: str | None) -> dict[str, Any]:
+    units = _throughput(settings)
+    least = (
+        _WARM
+        if billing == ON_DEMAND
+        else {"ReadUnitsPerSecond": units["ReadCapacityUnits"], "WriteUnitsPerSecond": units["WriteCapacityUnits"]}
+    )
+    return {**least, **settings.get("WarmThroughput", {}), "Status": "ACTIVE"}

@@ -1,0 +1,224 @@
+"""TransactGetItems and TransactWriteItems: all or nothing, with a reason for each action when it is nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import apsw
+import orjson
+
+from gateleg.engine import capacity
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.expressions import Prepared, prepare
+from gateleg.engine.operations.writing import Change, check_item_size, check_key_untouched, collection_metrics
+from gateleg.engine.values import Item, examine_item
+
+LIMIT = 100
+#: Bytes of all items of one transaction.
+SIZE_LIMIT = 4 * 1024 * 1024
+#: Seconds for which a ClientRequestToken makes a repeated request harmless.
+TOKEN_SECONDS = 600
+
+_T = TypeVar("_T")
+_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a transaction, checked as far as it can be without its table."""
+
+    kind: str
+    body: dict[str, Any]
+    prepared: Prepared
+    item: Item
+    size: int
+
+    @property
+    def wants_failed_item(self) -> bool:
+        """Whether a failed condition's reason shall carry the item."""
+        return self.body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Items as they were at one moment."""
+    gets = [_single(entry, ("Get",))[1] for entry in request["TransactItems"]]
+    prepared = [prepare(get, "TransactGet") for get in gets]
+    layouts = [context.layout(get["TableName"]) for get in gets]
+    keys = _each(lambda i: layouts[i].request_key(examine_item(gets[i]["Key"])[0]), len(gets))
+    answers: list[dict[str, Any]] = []
+    units: dict[str, float] = {}
+    total = 0
+    with context.database.snapshot() as connection:
+        for layout, key, expressions in zip(layouts, keys, prepared, strict=True):
+            row = connection.execute(layout.get, (key,)).fetchone()
+            size = row[0] if row else 0
+            total += size
+            units[layout.table.name] = units.get(layout.table.name, 0.0) + 2 * capacity.read_units(size, True)
+            if row is None:
+                answers.append({})
+            elif expressions.projection is None:
+                answers.append({"Item": context.item(row[1])})
+            else:
+                answers.append({"Item": expressions.projection.apply(parsed(row[1]))})
+    if total > SIZE_LIMIT:
+        raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
+    answer: dict[str, Any] = {"Responses": answers}
+    mode = request.get("ReturnConsumedCapacity")
+    if mode in {"TOTAL", "INDEXES"}:
+        answer["ConsumedCapacity"] = [_tagged(name, spent, mode, "Read") for name, spent in units.items()]
+    return answer
+
+
+def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Several writes and checks, of which all happen or none."""
+    actions = [_action(entry) for entry in request["TransactItems"]]
+    for action in actions:
+        context.layout(action.body["TableName"])
+    if sum(action.size for action in actions) > SIZE_LIMIT:
+        raise validation("Member must have aggregate size less than or equal to 4194304 bytes")
+
+    def run(connection: apsw.Connection) -> dict[str, Any]:
+        changes = _prepare_changes(context, actions)
+        write_all(context, connection, list(zip(changes, actions, strict=True)))
+        return _write_answer(context, request, actions, changes)
+
+    with context.database.write() as connection:
+        return once(context, connection, request, run)
+
+
+def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    present = [(kind, entry[kind]) for kind in kinds if entry.get(kind) is not None]
+    if len(present) != 1:
+        raise validation("TransactItems can only contain one of Check, Put, Update or Delete")
+    return present[0]
+
+
+def _action(entry: dict[str, Any]) -> Action:
+    kind, body = _single(entry, _KINDS)
+    prepared = prepare(body, kind)
+    item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
+    return Action(kind, body, prepared, item, size)
+
+
+def _each(make: Callable[[int], _T], count: int) -> list[_T]:
+    """`make(0), make(1), ...`; what it refuses becomes the reasons of one cancelled transaction."""
+    made: list[_T] = []
+    reasons: list[dict[str, Any]] = []
+    for position in range(count):
+        try:
+            made.append(make(position))
+            reasons.append({"Code": "None"})
+        except EngineError as error:
+            reasons.append(reason(error))
+    cancel_if_any(reasons)
+    return made
+
+
+def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
+    """The row of each action; no row may be named twice."""
+
+    def make(position: int) -> Change:
+        action = actions[position]
+        layout = context.layout(action.body["TableName"])
+        if action.kind == "Put":
+            check_item_size(action.size)
+            return Change(layout, layout.item_key(action.item))
+        if action.kind == "Update":
+            check_key_untouched(layout, action.prepared.update)
+        return Change(layout, layout.request_key(action.item))
+
+    changes = _each(make, len(actions))
+    if len({(change.layout.table.id, change.key) for change in changes}) != len(changes):
+        raise validation("Transaction request cannot include multiple operations on one item")
+    return changes
+
+
+def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[Change, Action]]) -> None:
+    """Check every action against its row, then write them all."""
+
+    def check(position: int) -> None:
+        change, action = pairs[position]
+        values = action.prepared.values
+        change.read(connection).require(action.prepared.condition, values, action.wants_failed_item)
+        if action.kind == "Put":
+            change.put(action.item, action.size)
+        elif action.kind == "Update":
+            change.update(action.item, action.prepared.update, values)
+
+    _each(check, len(pairs))
+    for change, action in pairs:
+        if action.kind != "ConditionCheck":
+            change.store(context, connection)
+
+
+def reason(error: EngineError) -> dict[str, Any]:
+    """An error of one action as a cancellation reason; errors of the whole request are raised on."""
+    if error.code == "ConditionalCheckFailedException":
+        return {"Code": "ConditionalCheckFailed", "Message": error.message, **error.extra}
+    if error.code == "ValidationException":
+        return {"Code": "ValidationError", "Message": error.message}
+    if error.code == "DuplicateItemException":
+        return {"Code": "DuplicateItem", "Message": error.message}
+    raise error
+
+
+def cancel_if_any(reasons: list[dict[str, Any]]) -> None:
+    """Cancel the transaction if any action has a reason."""
+    codes = [r["Code"] for r in reasons]
+    if any(code != "None" for code in codes):
+        raise EngineError(
+            "TransactionCanceledException",
+            f"Transaction cancelled, please refer cancellation reasons for specific reasons [{', '.join(codes)}]",
+            {"CancellationReasons": reasons},
+        )
+
+
+def once(
+    context: Context, connection: apsw.Connection, request: dict[str, Any], run: Callable[[apsw.Connection], dict[str, Any]]
+) -> dict[str, Any]:
+    """Run a transaction, unless its ClientRequestToken says that it has run in the last ten minutes."""
+    token = request.get("ClientRequestToken")
+    if token is None:
+        return run(connection)
+    token = f"{context.realm.account}/{context.realm.region}/{token}"
+    plain = {name: value for name, value in request.items() if name not in {"ClientRequestToken", "ReturnConsumedCapacity"}}
+    digest = sha256(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)).digest()
+    now = context.now()
+    connection.execute("DELETE FROM tokens WHERE at <= ?", (now - TOKEN_SECONDS,))
+    row = connection.execute("SELECT digest, answer FROM tokens WHERE token = ?", (token,)).fetchone()
+    if row is not None:
+        if row[0] != digest:
+            raise EngineError("IdempotentParameterMismatchException", "Idempotent parameter mismatch")
+        answer: dict[str, Any] = orjson.loads(row[1])
+        return answer
+    answer = run(connection)
+    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", (token, digest, now, orjson.dumps(answer)))
+    return answer
+
+
+def _write_answer(context: Context, request: dict[str, Any], actions: list[Action], changes: list[Change]) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    mode = request.get("ReturnConsumedCapacity")
+    if mode in {"TOTAL", "INDEXES"}:
+        spent: dict[str, dict[str, Any] | None] = {}
+        for change in changes:
+            name = change.layout.table.name
+            spent[name] = capacity.add(spent.get(name), change.capacity(mode, factor=2))
+        answer["ConsumedCapacity"] = [{**units, "WriteCapacityUnits": units["CapacityUnits"]} for units in spent.values() if units]
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics: dict[str, list[dict[str, Any]]] = {}
+        for change, action in zip(changes, actions, strict=True):
+            found = collection_metrics(context, change.layout, action.item)
+            if found is not None:
+                metrics.setdefault(change.layout.table.name, []).append(found)
+        answer["ItemCollectionMetrics"] = metrics
+    return answer
+
+
+def _tagged(name: str, units: float, mode: str, kind: str) -> dict[str, Any]:
+    answer: dict[str, Any] = {"TableName": name, "CapacityUnits": units, f"{kind}CapacityUnits": units}
+    if mode == "INDEXES":
+        answer["Table"] = {"CapacityUnits": units, f"{kind}CapacityUnits": units}
+    return answer
