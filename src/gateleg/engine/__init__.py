@@ -1,7 +1,23 @@
 """The embedded DynamoDB on SQLite: `Engine(path).call(operation, request)`."""
 
-from gateleg.engine.engine import Engine
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gateleg.engine.errors import EngineError
 from gateleg.engine.schema import Realm
 
-__all__ = ["Engine", "EngineError", "Realm"]
+if TYPE_CHECKING:
+    from gateleg.engine.engine import Engine
+    from gateleg.engine.integrity import check, compact
+    from gateleg.engine.sessions import boto3_session
+
+__all__ = ["Engine", "EngineError", "Realm", "boto3_session", "check", "compact"]
+
+#: Loaded when first asked for, so that naming an error costs no more than that.
+_LATER = {"Engine": "engine", "boto3_session": "sessions", "check": "integrity", "compact": "integrity"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

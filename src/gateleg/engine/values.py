@@ -48,16 +48,29 @@ def examine_item(item: Any) -> tuple[Item, int]:
     """An item in canonical form and its size: names and values of all attributes."""
     if type(item) is not dict:
         raise serialization(wrong_json(item, "Map"))
-    total = 0
-    changed: Item | None = None
-    for name, value in item.items():
-        clean, bytes_ = examine(value, 0)
-        total += text_size(name) + bytes_
+    return _members(item, 0, 0)
+
+
+def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[str, Any], int]:
+    """Named values in canonical form, and their size with `overhead` bytes for each. Texts and numbers, which are most, take no call of `examine`."""
+    total = overhead * len(members)
+    changed: dict[str, Any] | None = None
+    for name, value in members.items():
+        total += len(name) if name.isascii() else text_size(name)
+        if type(value) is dict and len(value) == 1:
+            if (content := value.get("S")) is not None and type(content) is str and content.isascii():
+                total += len(content)
+                continue
+            if (content := value.get("N")) is not None and type(content) is str and numbers.canonical(content) == content:
+                total += numbers.size(content)
+                continue
+        clean, bytes_ = examine(value, depth)
+        total += bytes_
         if clean is not value:
             if changed is None:
-                changed = dict(item)
+                changed = dict(members)
             changed[name] = clean
-    return item if changed is None else changed, total
+    return members if changed is None else changed, total
 
 
 def item_size(item: Mapping[str, Any]) -> int:
@@ -158,16 +171,8 @@ def _map(content: Any, depth: int) -> tuple[dict[str, Any], int]:
         raise serialization(wrong_json(content, "Map"))
     if depth >= MAX_NESTING:
         raise validation(NESTED)
-    total = 3
-    changed: dict[str, Any] | None = None
-    for name, value in content.items():
-        clean, bytes_ = examine(value, depth + 1)
-        total += 1 + text_size(name) + bytes_
-        if clean is not value:
-            if changed is None:
-                changed = dict(content)
-            changed[name] = clean
-    return content if changed is None else changed, total
+    clean, total = _members(content, depth + 1, 1)
+    return clean, 3 + total
 
 
 def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineError]) -> _Check:

@@ -33,13 +33,12 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     item, size = examine_item(request["Item"])
     returns = _return_values(request, "ALL_OLD")
     check_item_size(size)
-    layout = context.layout(request["TableName"])
-    change = Change(layout, layout.item_key(item))
-    mode = request.get("ReturnConsumedCapacity")
-    blind = prepared.condition is None and not returns and not layout.indexes and not layout.table.logged and mode is None
+    name = request["TableName"]
+    context.layout(name)
     with context.database.write() as connection:
-        change.layout = layout = context.layout(request["TableName"])
-        if not blind:
+        layout = context.layout(name)
+        change = Change(layout, layout.item_key(item))
+        if prepared.condition is not None or returns or layout.indexes or layout.table.logged or "ReturnConsumedCapacity" in request:
             change.read(connection)
             change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.put(item, size)
@@ -51,12 +50,11 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change some attributes of an item, or create it."""
     prepared = prepare(request, "UpdateItem")
     key = examine_item(request["Key"])[0]
-    layout = context.layout(request["TableName"])
-    check_key_untouched(layout, prepared.update)
-    change = Change(layout, layout.request_key(key))
+    name = request["TableName"]
+    check_key_untouched(context.layout(name), prepared.update)
     with context.database.write() as connection:
-        change.layout = context.layout(request["TableName"])
-        change.read(connection)
+        layout = context.layout(name)
+        change = Change(layout, layout.request_key(key)).read(connection)
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.update(key, prepared.update, prepared.values)
         change.store(context, connection)
@@ -77,11 +75,11 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = prepare(request, "DeleteItem")
     key = examine_item(request["Key"])[0]
     returns = _return_values(request, "ALL_OLD")
-    layout = context.layout(request["TableName"])
-    change = Change(layout, layout.request_key(key))
+    name = request["TableName"]
+    context.layout(name)
     with context.database.write() as connection:
-        change.layout = context.layout(request["TableName"])
-        change.read(connection)
+        layout = context.layout(name)
+        change = Change(layout, layout.request_key(key)).read(connection)
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.store(context, connection)
     return _write_answer(context, request, change, key, {"ALL_OLD": change.old}.get(returns))

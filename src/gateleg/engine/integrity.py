@@ -1,0 +1,117 @@
+"""Verify and shrink a file: rows agree with their keys, indexes with their tables, the log of changes with the rows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import orjson
+
+from gateleg.engine.catalog import Catalog
+from gateleg.engine.database import Database
+from gateleg.engine.errors import EngineError
+from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.values import item_size
+
+
+def check(path: str) -> list[str]:
+    """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing."""
+    _must_exist(path)
+    database = Database(path)
+    try:
+        catalog = Catalog(database)
+        with database.snapshot() as connection:
+            return list(_faults(connection, catalog))
+    finally:
+        database.close()
+
+
+def compact(path: str) -> tuple[int, int]:
+    """Give free pages back to the disk; the file's bytes before and after. No other process may be writing."""
+    _must_exist(path)
+    database = Database(path)
+    try:
+        connection = database.connection
+        connection.set_busy_timeout(1000)
+        before = _bytes(path)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except apsw.BusyError:
+            raise EngineError("InternalServerError", f"{path} is in use: stop the processes that have it open, then compact it") from None
+        return before, _bytes(path)
+    finally:
+        database.close()
+
+
+def _must_exist(path: str) -> None:
+    if not Path(path).is_file():
+        raise EngineError("InternalServerError", f"{path} does not exist: name the file, or the folder, that an engine was opened on")
+
+
+def _bytes(path: str) -> int:
+    return sum(p.stat().st_size for p in (Path(path), Path(f"{path}-wal")) if p.exists())
+
+
+def _faults(connection: apsw.Connection, catalog: Catalog) -> Iterator[str]:
+    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            yield f"SQLite: {line}"
+    for layout in catalog.every():
+        yield from _row_faults(connection, layout)
+        for index in layout.indexes:
+            if index.index.status != "CREATING":
+                yield from _index_faults(connection, layout, index)
+        yield from _log_faults(connection, layout)
+
+
+def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    name = layout.table.name
+    for key, size, stored in connection.execute(layout.select):
+        item = orjson.loads(stored)
+        if layout.key(item) != key:
+            yield f"{name}: the row of {_spelled(layout, item)} lies under another key"
+        if item_size(item) != size:
+            yield f"{name}: {_spelled(layout, item)} has {item_size(item)} bytes but is counted with {size}"
+
+
+def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
+    where = f"{layout.table.name}.{index.index.name}"
+    expected = 0
+    for key, _, stored in connection.execute(layout.select):
+        item = orjson.loads(stored)
+        place = index.key(item)
+        if place is None:
+            continue
+        expected += 1
+        row = connection.execute(f"SELECT v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
+        if row is None:
+            yield f"{where}: {_spelled(layout, item)} is missing"
+        elif index.projected is not None and orjson.loads(row[0]) != index.project(item):
+            yield f"{where}: {_spelled(layout, item)} is out of date"
+    (found,) = connection.execute(f"SELECT count(*) FROM {index.name}").fetchone() or (0,)
+    if found > expected:
+        yield f"{where}: {found - expected} entries have no item"
+
+
+def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    """The log replays to the table: each change begins where the one before it ended, and the last ends in the row."""
+    latest: dict[bytes, bytes | None] = {}
+    for seq, key, old, new in connection.execute("SELECT seq, k, old, new FROM changes WHERE table_id = ? ORDER BY seq", (layout.table.id,)):
+        if key in latest and _item(latest[key]) != _item(old):
+            yield f"{layout.table.name}: change {seq} does not follow from the one before it"
+        latest[key] = new
+    if not layout.table.logged:
+        return
+    for key, stored in latest.items():
+        row = connection.execute(layout.get, (key,)).fetchone()
+        if _item(stored) != _item(row[1] if row else None):
+            yield f"{layout.table.name}: the log of changes does not end in the row that is there"
+
+
+def _item(stored: bytes | None) -> object:
+    return None if stored is None else orjson.loads(stored)
+
+
+def _spelled(layout: Layout, item: dict[str, object]) -> str:
+    return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()
