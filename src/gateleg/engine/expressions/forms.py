@@ -1,0 +1,89 @@
+"""Which expressions and which of their legacy forms an operation takes, and what may be given together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateleg.engine.errors import validation
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The parameters of an operation, or of a part of one, that hold expressions; both tuples in the order of DynamoDB's messages."""
+
+    expressions: tuple[str, ...]
+    legacy: tuple[str, ...] = ()
+
+    @property
+    def with_values(self) -> tuple[str, ...]:
+        """The expressions that may use values."""
+        return tuple(name for name in self.expressions if name != "ProjectionExpression")
+
+
+_PROJECTED = Form(("ProjectionExpression",), ("AttributesToGet",))
+_CONDITIONAL = Form(("ConditionExpression",), ("Expected", "ConditionalOperator"))
+_CHECKED = Form(("ConditionExpression",))
+
+#: By operation; then by the member names that the parts of batches and transactions have.
+FORMS: Final[dict[str, Form]] = {
+    "GetItem": _PROJECTED,
+    "PutItem": _CONDITIONAL,
+    "DeleteItem": _CONDITIONAL,
+    "UpdateItem": Form(("UpdateExpression", "ConditionExpression"), ("AttributeUpdates", "Expected", "ConditionalOperator")),
+    "Query": Form(
+        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ),
+    "Scan": Form(("ProjectionExpression", "FilterExpression"), ("AttributesToGet", "ScanFilter", "ConditionalOperator")),
+    "KeysAndAttributes": _PROJECTED,
+    "Get": Form(("ProjectionExpression",)),
+    "Put": _CHECKED,
+    "Delete": _CHECKED,
+    "ConditionCheck": _CHECKED,
+    "Update": Form(("UpdateExpression", "ConditionExpression")),
+}
+
+#: Every parameter that has to do with expressions; a request without any of them needs no look at all.
+PARAMETERS: Final = frozenset(name for form in FORMS.values() for name in (*form.expressions, *form.legacy)) | {
+    "ExpressionAttributeNames",
+    "ExpressionAttributeValues",
+}
+
+
+def check_parameters(request: Mapping[str, Any], operation: str) -> None:
+    """Refuses expressions beside legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
+
+    DynamoDB looks at this before it looks at keys and items.
+    """
+    form = FORMS[operation]
+    given = [name for name in form.expressions if request.get(name) is not None]
+    legacy = [name for name in form.legacy if request.get(name) is not None]
+    if given and legacy:
+        if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise validation(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(given)}}}"
+            )
+    if not given and request.get("ExpressionAttributeNames") is not None:
+        raise validation("ExpressionAttributeNames can only be specified when using expressions")
+    if request.get("ExpressionAttributeValues") is not None:
+        _check_values_used(form, request)
+    if "ConditionalOperator" in legacy:
+        _check_conditional_operator(request)
+
+
+def _check_values_used(form: Form, request: Mapping[str, Any]) -> None:
+    users = form.with_values
+    if users and all(request.get(name) is None for name in users):
+        verb = "are" if len(users) > 1 else "is"
+        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
+
+
+def _check_conditional_operator(request: Mapping[str, Any]) -> None:
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
+    if not conditions:
+        raise validation("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) < 2:
+        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
