@@ -1,0 +1,108 @@
+"""PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy. Policies are kept and answered; nobody is refused by them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from gateleg.engine.context import Context
+from gateleg.engine.errors import EngineError, not_found, validation
+from gateleg.engine.schema import Table
+
+_MAX_SIZE = 20 * 1024
+#: What a caller expects who wants to store a policy only where there is none.
+_NONE_YET = "NO_POLICY"
+
+
+def put_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Store the policy of a table or of its stream."""
+    arn, policy = request["ResourceArn"], request["Policy"]
+    _check_policy(policy)
+    with context.database.write() as connection:
+        table = _owner(context, arn)
+        kept = _policies(table)
+        current = kept.get(arn)
+        _check_revision(request.get("ExpectedRevisionId"), current, arn)
+        if current is not None and current["Policy"] == policy:
+            return {"RevisionId": current["RevisionId"]}
+        revision = _revision(context.now(), current)
+        context.catalog.replace(connection, _with_policies(table, {**kept, arn: {"Policy": policy, "RevisionId": revision}}))
+    return {"RevisionId": revision}
+
+
+def get_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The policy of a table or of its stream."""
+    arn = request["ResourceArn"]
+    found = _policies(_owner(context, arn)).get(arn)
+    if found is None:
+        raise _no_policy(arn)
+    return dict(found)
+
+
+def delete_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Forget the policy of a table or of its stream; it is no error if there is none."""
+    arn = request["ResourceArn"]
+    with context.database.write() as connection:
+        table = _owner(context, arn)
+        kept = _policies(table)
+        current = kept.get(arn)
+        _check_revision(request.get("ExpectedRevisionId"), current, arn)
+        if current is None:
+            return {}
+        context.catalog.replace(connection, _with_policies(table, {a: p for a, p in kept.items() if a != arn}))
+    return {"RevisionId": current["RevisionId"]}
+
+
+def table_policy(table: Table, policy: str) -> Table:
+    """A new table with the policy that was given when it was created."""
+    _check_policy(policy)
+    return _with_policies(table, {table.arn: {"Policy": policy, "RevisionId": _revision(table.created)}})
+
+
+def _owner(context: Context, arn: str) -> Table:
+    table = context.catalog.lookup(context.realm, arn)
+    if table is None or not _belongs(table, arn):
+        raise not_found(f"Requested resource not found: ResourceArn: {arn} not found")
+    return table
+
+
+def _belongs(table: Table, arn: str) -> bool:
+    return arn == table.arn or (table.stream_label is not None and arn == f"{table.arn}/stream/{table.stream_label}")
+
+
+def _policies(table: Table) -> dict[str, dict[str, str]]:
+    return dict(table.settings.get("ResourcePolicies", {}))
+
+
+def _with_policies(table: Table, policies: dict[str, dict[str, str]]) -> Table:
+    return replace(table, settings={**table.settings, "ResourcePolicies": policies})
+
+
+def _check_policy(policy: str) -> None:
+    if len(policy.encode()) > _MAX_SIZE:
+        raise validation(f"Resource policy exceeds the maximum size of {_MAX_SIZE} bytes")
+    try:
+        parsed = json.loads(policy)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict) or "Statement" not in parsed:
+        raise validation("Resource policy is not a valid policy document: Syntax errors in policy.")
+
+
+def _check_revision(expected: str | None, current: dict[str, str] | None, arn: str) -> None:
+    if expected is None:
+        return
+    if expected == _NONE_YET and current is None:
+        return
+    if current is None or current["RevisionId"] != expected:
+        raise EngineError(
+            "PolicyNotFoundException", f"Resource-based policy not found for the provided ResourceArn: {arn} and revision id: {expected}"
+        )
+
+
+def _no_policy(arn: str) -> EngineError:
+    return EngineError("PolicyNotFoundException", f"Resource-based policy not found for the provided ResourceArn: {arn}")
+
+
+def _revision(now: float, current: dict[str, str] | None = None) -> str:
+    """A revision that is later than the one before it."""
+    return str(max(int(now * 1_000_000), int(current["RevisionId"]) + 1 if current else 0))

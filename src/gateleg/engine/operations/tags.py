@@ -1,0 +1,110 @@
+"""TagResource, UntagResource and ListTagsOfResource."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gateleg.engine.context import Context
+from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
+from gateleg.engine.operations.definition import Wire
+from gateleg.engine.schema import Table
+
+LIMIT = 50
+_PAGE = 10
+_ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):(\d+):(.+)")
+_TABLE = re.compile(r"table/([a-zA-Z0-9_.-]{3,255})")
+_MARKS = frozenset("_.:/=+-@")
+
+
+def tag_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Add tags to a table, or give those it has other values."""
+    name = _table_name(context, "TagResource", request.get("ResourceArn"), request.get("Tags"), "tags")
+    if not request["Tags"]:
+        raise validation("Atleast one Tag needs to be provided as Input.")
+    with context.database.write() as connection:
+        table = _tagged(context, name, f"Requested resource not found: ResourcArn: {request['ResourceArn']} not found")
+        context.catalog.replace(connection, replace(table, tags=added(table.tags, request["Tags"])))
+    return {}
+
+
+def untag_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Remove tags from a table; those it does not have are ignored."""
+    name = _table_name(context, "UntagResource", request.get("ResourceArn"), request.get("TagKeys"), "tagKeys")
+    if not request["TagKeys"]:
+        raise validation("Atleast one Tag Key needs to be provided as Input.")
+    with context.database.write() as connection:
+        table = _tagged(context, name, "Requested resource not found")
+        left = {key: value for key, value in table.tags.items() if key not in request["TagKeys"]}
+        context.catalog.replace(connection, replace(table, tags=left))
+    return {}
+
+
+def list_tags_of_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The tags of a table, ten at a time."""
+    arn = request.get("ResourceArn")
+    name = _table_name(context, "ListTagsOfResource", arn, (), "")
+    table = _tagged(context, name, f"Requested resource not found: ResourcArn: {arn} not found")
+    tags = [{"Key": key, "Value": value} for key, value in table.tags.items()]
+    start = _offset(request.get("NextToken"), len(tags))
+    answer: dict[str, Any] = {"Tags": tags[start : start + _PAGE]}
+    if start + _PAGE < len(tags):
+        answer["NextToken"] = str(start + _PAGE)
+    return answer
+
+
+def added(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
+    """Tags with others added to them, if DynamoDB allows these."""
+    for tag in given:
+        if tag["Key"].lower().startswith("aws:"):
+            raise invalid_parameter("aws: prefixed tag key names are not allowed for external use.")
+        for text in (tag["Key"], tag["Value"]):
+            if not all(c.isalnum() or c.isspace() or c in _MARKS for c in text):
+                raise invalid_parameter(f"Tags may contain letters, numbers, white space and the characters _ . : / = + - @ only: {text}")
+    both = {**tags, **{tag["Key"]: tag["Value"] for tag in given}}
+    if len(both) > LIMIT:
+        raise invalid_parameter(f"Too many tags: a resource may have at most {LIMIT} tags")
+    return both
+
+
+def denied(context: Context, operation: str, arn: str) -> EngineError:
+    """What the caller learns of a resource of another account or region: nothing."""
+    user = f"arn:aws:iam::{context.realm.account}:user/gateleg"
+    return EngineError("AccessDeniedException", f"User: {user} is not authorized to perform: dynamodb:{operation} on resource: {arn}")
+
+
+def _table_name(context: Context, operation: str, arn: str | None, member: object, path: str) -> str:
+    """The name of the table that an ARN means; `member` is what must be given beside it."""
+    if arn is None:
+        raise validation("Invalid TableArn")
+    if not arn.startswith("arn:"):
+        raise validation("ARNs must start with 'arn:'")
+    if member is None:
+        raise validation(f"1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null")
+    parts = _ARN.fullmatch(arn)
+    if parts is None:
+        raise validation(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    region, account, resource = parts.groups()
+    table = _TABLE.fullmatch(resource)
+    if table is None:
+        if re.match(r"table/[^/]+/(index|backup|export|import)/", resource):
+            raise invalid_parameter(f"Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
+        raise validation(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    if (account, region) != (context.realm.account, context.realm.region):
+        raise denied(context, operation, arn)
+    return table[1]
+
+
+def _tagged(context: Context, name: str, message: str) -> Table:
+    table = context.catalog.lookup(context.realm, name)
+    if table is None:
+        raise not_found(message)
+    return table
+
+
+def _offset(token: str | None, count: int) -> int:
+    if token is None:
+        return 0
+    if not token.isascii() or not token.isdigit() or int(token) > count:
+        raise validation("Invalid NextToken")
+    return int(token)
