@@ -5,7 +5,7 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import not_found
-from gateleg.engine.operations.tables import existing
+from gateleg.engine.operations.lookup import existing
 from gateleg.engine.schema import Table
 
 _DEFAULT_MODE = "ACCESSED_AND_THROTTLED_KEYS"

@@ -4,7 +4,7 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
-from gateleg.engine.operations.tables import existing
+from gateleg.engine.operations.lookup import existing
 
 
 def create_global_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:

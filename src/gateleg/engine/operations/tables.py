@@ -1,13 +1,14 @@
-"""CreateTable, DescribeTable, ListTables, UpdateTable and DeleteTable."""
+"""CreateTable, DescribeTable, ListTables, UpdateTable and DeleteTable, and the list of all operations on tables and the account."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from gateleg.engine.context import Context
-from gateleg.engine.errors import in_use, invalid_parameter, not_found, validation
-from gateleg.engine.operations import alteration, definition, tags
+from gateleg.engine.errors import in_use, invalid_parameter, validation
+from gateleg.engine.operations import account, alteration, definition, insights, policies, region, tags, ttl
 from gateleg.engine.operations.description import Census, describe, describe_deleted, nothing
-from gateleg.engine.operations.policies import table_policy
+from gateleg.engine.operations.lookup import census, existing
 from gateleg.engine.schema import Index, Table
 
 _PAGE = 100
@@ -20,7 +21,7 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     table = definition.define(request, context.realm, context.now())
     table = replace(table, tags=tags.added({}, request.get("Tags") or ()))
     if request.get("ResourcePolicy") is not None:
-        table = table_policy(table, request["ResourcePolicy"])
+        table = policies.table_policy(table, request["ResourcePolicy"])
     with context.database.write() as connection:
         if context.catalog.lookup(context.realm, table.name) is not None:
             raise in_use(f"Table already exists: {table.name}")
@@ -71,19 +72,6 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return {"TableDescription": answer}
 
 
-def existing(context: Context, name: str) -> Table:
-    """The table of that name or ARN, or the error of operations on tables themselves."""
-    table = context.catalog.lookup(context.realm, name)
-    if table is None:
-        raise not_found(f"Requested resource not found: Table: {definition.bare_name(name)} not found")
-    return table
-
-
-def census(context: Context, table: Table) -> Census:
-    """Counts a table's items as it stands."""
-    return lambda index: context.statistics(table) if index is None else context.index_statistics(table, index)
-
-
 def _counted(context: Context, table: Table) -> Census:
     """The counts as they are now, for after the table has changed; an index that is not there yet holds nothing."""
     take = census(context, table)
@@ -94,3 +82,42 @@ def _counted(context: Context, table: Table) -> Census:
         return own if index is None else counts.get(index.name, (0, 0))
 
     return recall
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "CreateTable": create_table,
+    "DescribeTable": describe_table,
+    "ListTables": list_tables,
+    "UpdateTable": update_table,
+    "DeleteTable": delete_table,
+    "TagResource": tags.tag_resource,
+    "UntagResource": tags.untag_resource,
+    "ListTagsOfResource": tags.list_tags_of_resource,
+    "UpdateTimeToLive": ttl.update_time_to_live,
+    "DescribeTimeToLive": ttl.describe_time_to_live,
+    "DescribeLimits": account.describe_limits,
+    "DescribeEndpoints": account.describe_endpoints,
+    "PutResourcePolicy": policies.put_resource_policy,
+    "GetResourcePolicy": policies.get_resource_policy,
+    "DeleteResourcePolicy": policies.delete_resource_policy,
+    "UpdateContributorInsights": insights.update_contributor_insights,
+    "DescribeContributorInsights": insights.describe_contributor_insights,
+    "ListContributorInsights": insights.list_contributor_insights,
+    "CreateGlobalTable": region.create_global_table,
+    "DescribeGlobalTable": region.find_global_table,
+    "DescribeGlobalTableSettings": region.find_global_table,
+    "UpdateGlobalTable": region.find_global_table,
+    "UpdateGlobalTableSettings": region.find_global_table,
+    "ListGlobalTables": region.list_global_tables,
+    "DescribeTableReplicaAutoScaling": region.describe_table_replica_auto_scaling,
+    "UpdateTableReplicaAutoScaling": region.update_table_replica_auto_scaling,
+    "DescribeKinesisStreamingDestination": region.describe_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination": region.enable_kinesis_streaming_destination,
+    "DisableKinesisStreamingDestination": region.change_kinesis_streaming_destination,
+    "UpdateKinesisStreamingDestination": region.change_kinesis_streaming_destination,
+    "ListBulkOperations": region.list_bulk_operations,
+    "DescribeBulkOperation": region.find_bulk_operation,
+    "CancelBulkOperation": region.find_bulk_operation,
+    "StartBulkPutItems": region.start_bulk_put_items,
+    "SearchVectors": region.search_vectors,
+}

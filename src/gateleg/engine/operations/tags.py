@@ -11,7 +11,6 @@ from gateleg.engine.operations.definition import Wire
 from gateleg.engine.schema import Table
 
 LIMIT = 50
-_PAGE = 10
 _ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):(\d+):(.+)")
 _TABLE = re.compile(r"table/([a-zA-Z0-9_.-]{3,255})")
 _MARKS = frozenset("_.:/=+-@")
@@ -41,16 +40,11 @@ def untag_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_tags_of_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The tags of a table, ten at a time."""
+    """The tags of a table, all at once."""
     arn = request.get("ResourceArn")
     name = _table_name(context, "ListTagsOfResource", arn, (), "")
     table = _tagged(context, name, f"Requested resource not found: ResourcArn: {arn} not found")
-    tags = [{"Key": key, "Value": value} for key, value in table.tags.items()]
-    start = _offset(request.get("NextToken"), len(tags))
-    answer: dict[str, Any] = {"Tags": tags[start : start + _PAGE]}
-    if start + _PAGE < len(tags):
-        answer["NextToken"] = str(start + _PAGE)
-    return answer
+    return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
 
 def added(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
@@ -100,11 +94,3 @@ def _tagged(context: Context, name: str, message: str) -> Table:
     if table is None:
         raise not_found(message)
     return table
-
-
-def _offset(token: str | None, count: int) -> int:
-    if token is None:
-        return 0
-    if not token.isascii() or not token.isdigit() or int(token) > count:
-        raise validation("Invalid NextToken")
-    return int(token)

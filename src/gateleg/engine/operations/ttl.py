@@ -5,7 +5,7 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import validation
-from gateleg.engine.operations.tables import existing
+from gateleg.engine.operations.lookup import existing
 
 
 def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
