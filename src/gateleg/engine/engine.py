@@ -33,7 +33,7 @@ _OPERATIONS: dict[str, Handler] = {
 }
 
 #: Rooms of operations that most processes never enter: imported when one of their operations is first called.
-_LATER = ("tables", "partiql", "streams", "backups")
+_LATER = ("tables",)
 
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 

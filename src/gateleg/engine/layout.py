@@ -122,6 +122,16 @@ class Layout:
             index.check(item)
         return self.key(item)
 
+    def check_scalar(self, nested: frozenset[str]) -> None:
+        """Refuse to look into an attribute that is part of a key."""
+        for name in self.table.keys.names:
+            if name in nested:
+                raise _not_scalar("Key", name)
+        for layout in self.indexes:
+            for name in layout.index.keys.names:
+                if name in nested:
+                    raise _not_scalar("IndexKey", name)
+
     def _check_key_values(self, item: Mapping[str, Any]) -> None:
         hash_ = self._attributes[0]
         for position, (name, type_) in enumerate(self._attributes):
@@ -188,6 +198,10 @@ class Layout:
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""
         yield from connection.execute(f"{self.select} ORDER BY k")
+
+
+def _not_scalar(role: str, name: str) -> EngineError:
+    return validation(f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")
 
 
 def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:

@@ -52,7 +52,7 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked_keys(name: str, entry: dict[str, Any]) -> tuple[list[Item], Prepared]:
-    return [examine_item(key)[0] for key in entry["Keys"]], prepare(entry, "BatchGetItem")
+    return [examine_item(key)[0] for key in entry["Keys"]], prepare(entry, "KeysAndAttributes")
 
 
 def _distinct(rows: list[bytes]) -> list[bytes]:

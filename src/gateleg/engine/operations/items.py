@@ -6,7 +6,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import validation
 from gateleg.engine.expressions import prepare
-from gateleg.engine.operations.writing import Change, check_item_size, check_key_untouched, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item_size, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 
 
@@ -15,6 +15,8 @@ def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     key = examine_item(request["Key"])[0]
     prepared = prepare(request, "GetItem") if len(request) > 2 else None
     layout = context.layout(request["TableName"])
+    if prepared is not None and prepared.projection is not None and prepared.projection.nested:
+        layout.check_scalar(prepared.projection.nested)
     row = context.database.row(layout.get, (layout.request_key(key),))
     answer: dict[str, Any] = {}
     if row is not None:
@@ -34,7 +36,7 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     returns = _return_values(request, "ALL_OLD")
     check_item_size(size)
     name = request["TableName"]
-    context.layout(name)
+    check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.item_key(item))
@@ -51,7 +53,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = prepare(request, "UpdateItem")
     key = examine_item(request["Key"])[0]
     name = request["TableName"]
-    check_key_untouched(context.layout(name), prepared.update)
+    check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.request_key(key)).read(connection)
@@ -76,7 +78,7 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     key = examine_item(request["Key"])[0]
     returns = _return_values(request, "ALL_OLD")
     name = request["TableName"]
-    context.layout(name)
+    check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.request_key(key)).read(connection)

@@ -211,8 +211,11 @@ def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> b
     return not wanted <= index.projected
 
 
-def check_projected(where: Source, request: dict[str, Any], prepared: Prepared) -> None:
-    """Refuse to read from a global index what it does not hold."""
+def check_paths(where: Source, request: dict[str, Any], prepared: Prepared) -> None:
+    """Refuse to look into a key, and to read from a global index what it does not hold."""
+    for expression in (prepared.projection, prepared.filter):
+        if expression is not None and expression.nested:
+            where.layout.check_scalar(expression.nested)
     index = where.index
     if index is None or index.projected is None or index.index.kind != "GSI":
         return

@@ -29,7 +29,7 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     if given:
         span = _resume(where, prepared.key_condition, span, given)
     _check_filter(where, prepared.filter, "QueryFilter" if "QueryFilter" in request else "Filter Expression")
-    paging.check_projected(where, request, prepared)
+    paging.check_paths(where, request, prepared)
     page = paging.read_page(context, where, span, request, prepared)
     return paging.answer(context, where, page, request, prepared)
 
@@ -53,7 +53,7 @@ def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"TotalSegments: {request['TotalSegments']} Segment: {request['Segment']}"
             )
         resume = (place, row)
-    paging.check_projected(where, request, prepared)
+    paging.check_paths(where, request, prepared)
     page = paging.read_page(context, where, Span(start, end, resume=resume), request, prepared)
     return paging.answer(context, where, page, request, prepared)
 

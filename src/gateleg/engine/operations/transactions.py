@@ -12,7 +12,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.operations.writing import Change, check_item_size, check_key_untouched, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item_size, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 
 LIMIT = 100
@@ -44,7 +44,7 @@ class Action:
 def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Items as they were at one moment."""
     gets = [_single(entry, ("Get",))[1] for entry in request["TransactItems"]]
-    prepared = [prepare(get, "TransactGet") for get in gets]
+    prepared = [prepare(get, "Get") for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
     keys = _each(lambda i: layouts[i].request_key(examine_item(gets[i]["Key"])[0]), len(gets))
     answers: list[dict[str, Any]] = []
@@ -122,11 +122,10 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
     def make(position: int) -> Change:
         action = actions[position]
         layout = context.layout(action.body["TableName"])
+        check_paths(layout, action.prepared)
         if action.kind == "Put":
             check_item_size(action.size)
             return Change(layout, layout.item_key(action.item))
-        if action.kind == "Update":
-            check_key_untouched(layout, action.prepared.update)
         return Change(layout, layout.request_key(action.item))
 
     changes = _each(make, len(actions))

@@ -1,6 +1,5 @@
 """One item's write, from the row as it stands to the row as it shall be: what Put, Update, Delete, batches and transactions share."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +9,9 @@ import orjson
 from gateleg.engine import capacity, keys
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Update, Values
+from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.layout import IndexWrite, Layout
-from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, item_size
+from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item
 
 
 @dataclass(slots=True)
@@ -48,14 +47,25 @@ class Change:
 
     def update(self, key: Item, update: Update | None, values: Values) -> None:
         """The item shall be what the update makes of it; where there is none, of its bare key."""
+        if self.old is None and update is not None and not update.creates:
+            return
         item = self.old if self.old is not None else key
         if update is not None:
-            item = update.apply(item, values)
-            for index in self.layout.indexes:
-                index.check(item)
+            item = update.apply(item, values, exists=self.old is not None)
+            self._check_index_keys(item, update, values)
         self.new, self.new_size = examine_item(item)
         if self.new_size > MAX_ITEM_SIZE:
             raise validation("Item size to update has exceeded the maximum allowed size")
+
+    def _check_index_keys(self, item: Item, update: Update, values: Values) -> None:
+        """Refuse values that an index key cannot have; those that were only found in the item have words of their own."""
+        for index in self.layout.indexes:
+            for attribute in index.index.keys.attributes:
+                value = item.get(attribute.name)
+                found = attribute.name in update.attributes and value is not None and attribute.type not in value
+                if found and value not in values.values():
+                    raise validation("The update expression attempted to update the secondary index key to unsupported type")
+            index.check(item)
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
         """Write the row, its index entries and, for streams and recovery, the log of changes."""
@@ -81,13 +91,17 @@ def check_item_size(size: int) -> None:
         raise validation("Item size has exceeded the maximum allowed size")
 
 
-def check_key_untouched(layout: Layout, update: Update | None) -> None:
-    """Refuse an update of the table's own key."""
-    if update is None:
-        return
-    for name in layout.table.keys.names:
-        if name in update.attributes:
-            raise invalid_parameter(f"Cannot update attribute {name}. This attribute is part of the key")
+def check_paths(layout: Layout, prepared: Prepared) -> None:
+    """Refuse an update of the table's own key, and any look into the inside of a key."""
+    update, condition = prepared.update, prepared.condition
+    if update is not None:
+        for name in layout.table.keys.names:
+            if name in update.attributes:
+                raise invalid_parameter(f"Cannot update attribute {name}. This attribute is part of the key")
+        if update.nested:
+            layout.check_scalar(update.nested)
+    if condition is not None and condition.nested:
+        layout.check_scalar(condition.nested)
 
 
 def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str, Any] | None:
@@ -104,6 +118,3 @@ def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str
         "SizeEstimateRangeGB": [float(int(gigabytes)), float(int(gigabytes) + 1)],
     }
 
-
-Make = Callable[[Change], None]
-__all__ = ["Change", "check_item_size", "check_key_untouched", "collection_metrics", "item_size"]
