@@ -21,6 +21,14 @@ class Group(Protocol):
 class Backend(Protocol):
     """The part of an engine that the endpoint uses."""
 
+    @property
+    def path(self) -> str:
+        """The database's file, or `:memory:`."""
+
+    @property
+    def durability(self) -> str:
+        """`full` if a commit waits for the disk."""
+
     def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
         """Run one operation, JSON in and out."""
 

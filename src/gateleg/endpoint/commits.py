@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 
 from gateleg.endpoint.answers import Answer, error_answer
 from gateleg.endpoint.backend import Backend, Group, execute, internal_error
 from gateleg.endpoint.gate import Call
+from gateleg.endpoint.targets import Kind
 from gateleg.engine.errors import EngineError
 
 _log = logging.getLogger(__name__)
@@ -21,78 +23,88 @@ _Outcome = tuple[Call, Reply, Answer]
 
 
 class Commits:
-    """Runs writes on the event loop and answers them after their commit.
+    """Runs what changes anything: one thing at a time, in the order in which it came.
 
-    `threaded` commits in a thread of its own, so that reads go on while the disk is at work; otherwise the loop commits itself.
+    Writes of items run on the event loop, and are answered after the commit of their group. With `threaded`, that commit is made by a
+    thread, so that reads go on while the disk is at work; otherwise the loop commits itself. Everything else runs in the thread.
     """
 
     def __init__(self, backend: Backend, loop: asyncio.AbstractEventLoop, *, threaded: bool) -> None:
         self._backend = backend
         self._loop = loop
-        self._waiting: list[tuple[Call, Reply]] = []
-        self._scheduled = False
+        self._threaded = threaded
+        self._waiting: deque[tuple[Call, Reply]] = deque()
+        self._working = False
         self._idle = asyncio.Event()
         self._idle.set()
-        self._queue: SimpleQueue[tuple[Group, list[_Outcome]] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        if threaded:
-            self._thread = threading.Thread(target=self._commit_forever, name="gateleg-commits", daemon=True)
-            self._thread.start()
+        self._jobs: SimpleQueue[Callable[[], list[_Outcome]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="gateleg-commits", daemon=True)
+        self._thread.start()
 
     def submit(self, call: Call, reply: Reply) -> None:
-        """Take a write; `reply` is called on the loop when it is durable or has failed."""
+        """Take a call; `reply` is called on the loop when what it did is durable, or when it has failed."""
         self._waiting.append((call, reply))
-        if not self._scheduled:
-            self._scheduled = True
+        if not self._working:
+            self._working = True
             self._idle.clear()
-            self._loop.call_soon(self._run_group)
+            self._loop.call_soon(self._run_next)
 
     async def drain(self) -> None:
-        """Wait until no write is under way."""
+        """Wait until nothing is under way."""
         await self._idle.wait()
 
     def close(self) -> None:
         """End the thread after what it is doing."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
+        self._jobs.put(None)
+        self._thread.join()
 
-    def _run_group(self) -> None:
-        batch, self._waiting = self._waiting[:_GROUP_LIMIT], self._waiting[_GROUP_LIMIT:]
+    def _run_next(self) -> None:
+        call, reply = self._waiting[0]
+        if call.kind is Kind.WRITE:
+            self._run_group(self._take_writes())
+        else:
+            self._waiting.popleft()
+            self._jobs.put(lambda: [(call, reply, execute(self._backend, call))])
+
+    def _take_writes(self) -> list[tuple[Call, Reply]]:
+        waiting = self._waiting
+        batch: list[tuple[Call, Reply]] = []
+        while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _GROUP_LIMIT:
+            batch.append(waiting.popleft())
+        return batch
+
+    def _run_group(self, batch: list[tuple[Call, Reply]]) -> None:
         try:
             group = self._backend.begin_group()
         except Exception as error:
             self._finish([(call, reply, _failure(call, error)) for call, reply in batch])
             return
         outcomes = [(call, reply, execute(self._backend, call)) for call, reply in batch]
-        if group is None:
-            self._finish(outcomes)
-        elif self._thread is not None:
-            self._queue.put((group, outcomes))
+        if self._threaded:
+            self._jobs.put(lambda: _commit(group, outcomes))
         else:
             self._finish(_commit(group, outcomes))
 
-    def _commit_forever(self) -> None:
-        while (job := self._queue.get()) is not None:
-            outcomes = _commit(*job)
-            self._loop.call_soon_threadsafe(self._finish, outcomes)
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._loop.call_soon_threadsafe(self._finish, job())
 
     def _finish(self, outcomes: list[_Outcome]) -> None:
-        # The next group is scheduled after the replies, so that requests which those make room for can join it.
+        # What comes next is begun after the replies, so that the requests for which they make room can share its commit.
         for _, reply, answer in outcomes:
             reply(answer)
         if self._waiting:
-            self._loop.call_soon(self._run_group)
+            self._loop.call_soon(self._run_next)
         else:
-            self._scheduled = False
+            self._working = False
             self._idle.set()
 
 
-def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
+def _commit(group: Group | None, outcomes: list[_Outcome]) -> list[_Outcome]:
     """The outcomes, or the failure of the commit for all of them: also a refused condition may have been judged by writes that are lost."""
     try:
-        group.commit()
+        if group is not None:
+            group.commit()
     except Exception as error:
         return [(call, reply, _failure(call, error)) for call, reply, _ in outcomes]
     return outcomes

@@ -13,6 +13,7 @@ from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.gate import Gate
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.requests import Request
+from gateleg.endpoint.targets import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,10 +133,14 @@ class Connection(asyncio.Protocol):
             self._end(BAD_REQUEST)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Go on in HTTP/1.1, as a server may that does not speak the other protocol."""
+        """Read the request again as one that asks for no other protocol, which a server may do that speaks none."""
+        request = self._request
+        if request.method == b"CONNECT" or self._state is not _State.OPEN:
+            self._end(BAD_REQUEST)
+            return
+        lines = [b"%b: %b\r\n" % line for line in request.headers.items() if line[0] not in (b"upgrade", b"connection")]
         self._parser = HttpRequestParser(self)
-        if rest and self._state is _State.OPEN:
-            self.data_received(rest)
+        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method, request.target, b"".join(lines)) + rest)
 
     # From the parser.
 
@@ -191,8 +196,8 @@ class Connection(asyncio.Protocol):
         self._chunks.append(body)
 
     def on_message_complete(self) -> None:
-        """A request is whole."""
-        if self._state is not _State.OPEN:
+        """A request is whole, unless it asks for another protocol: then it is read again."""
+        if self._state is not _State.OPEN or self._parser.should_upgrade():
             return
         chunks = self._chunks
         if chunks:
@@ -218,12 +223,12 @@ class Connection(asyncio.Protocol):
         ruling = shared.gate.decide(request)
         if isinstance(ruling, Answer):
             self._send(request, ruling)
-        elif ruling.write:
+        elif ruling.kind is Kind.READ:
+            self._send(request, execute(shared.backend, ruling))
+        else:
             self._busy = request
             self.deadline = float("inf")
             shared.commits.submit(ruling, self._reply)
-        else:
-            self._send(request, execute(shared.backend, ruling))
 
     def _reply(self, answer: Answer) -> None:
         """Answer the write that was waited for."""

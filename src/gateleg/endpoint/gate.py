@@ -9,7 +9,7 @@ from gateleg.endpoint.answers import AMZ_JSON, NOT_FOUND, PLAIN_JSON, Answer, er
 from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, decompress
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.signature import Verifier, read_claim, realm_of
-from gateleg.endpoint.targets import TARGETS
+from gateleg.endpoint.targets import TARGETS, Kind, kind_of
 from gateleg.engine.errors import EngineError, serialization
 from gateleg.engine.schema import Realm
 
@@ -20,7 +20,7 @@ class Call:
 
     operation: str
     body: bytes
-    write: bool
+    kind: Kind
     content_type: bytes
     realm: Realm | None
 
@@ -32,7 +32,7 @@ class Gate:
     """
 
     def __init__(self, is_write: Callable[[str], bool], *, region: str, verifier: Verifier | None, separate: bool, max_body: int) -> None:
-        self._targets = {target: (operation, is_write(operation)) for target, operation in TARGETS.items()}
+        self._targets = {target: (operation, kind_of(operation, is_write=is_write(operation))) for target, operation in TARGETS.items()}
         self._health = Answer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode())
         self._verifier = verifier
         self._separate = separate
@@ -70,7 +70,7 @@ class Gate:
             except OversizedBody:
                 return Answer(413, content_type=content_type)
         try:
-            operation, write = self._operation(request)
+            operation, kind = self._operation(request)
             realm = self._authenticate(request)
         except EngineError:
             # DynamoDB reads the body before it looks at the target and the signature.
@@ -78,9 +78,9 @@ class Gate:
             raise
         if not body:
             raise serialization()
-        return Call(operation, body, write, content_type, realm)
+        return Call(operation, body, kind, content_type, realm)
 
-    def _operation(self, request: Request) -> tuple[str, bool]:
+    def _operation(self, request: Request) -> tuple[str, Kind]:
         found = self._targets.get(request.headers.get(b"x-amz-target", b""))
         if found is None:
             raise EngineError("UnknownOperationException", None)

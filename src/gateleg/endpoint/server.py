@@ -56,7 +56,7 @@ class Server:
         )
         threaded = options.threaded_commits
         if threaded is None:
-            threaded = getattr(self._engine, "durability", "full") == "full"
+            threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
         commits = Commits(self._engine, loop, threaded=threaded)
         shared = self._shared = Shared(self._engine, gate, commits, options.limits)
         self._tick(loop, shared)

@@ -1,0 +1,158 @@
+import contextlib
+import gzip
+import json
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, choose_encoding, compress, decompress
+from tests.endpoint.fakes import FakeEngine, Wire
+
+LIMIT = 1 << 20
+
+
+@given(st.binary(max_size=5000), st.sampled_from([b"gzip", b"deflate"]))
+def test_what_is_compressed_can_be_decompressed(body: bytes, encoding: bytes) -> None:
+    assert decompress(compress(body, encoding), encoding, LIMIT) == body
+
+
+@pytest.mark.parametrize("encoding", [b"GZIP", b" gzip "])
+def test_the_encodings_name_may_be_written_in_any_way(encoding: bytes) -> None:
+    assert decompress(gzip.compress(b"{}"), encoding, LIMIT) == b"{}"
+
+
+@pytest.mark.parametrize("encoding", [b"identity", b""])
+def test_identity_changes_nothing(encoding: bytes) -> None:
+    assert decompress(b"{}", encoding, LIMIT) == b"{}"
+
+
+def test_a_gzip_body_may_have_several_members() -> None:
+    assert decompress(gzip.compress(b'{"a":') + gzip.compress(b"1}"), b"gzip", LIMIT) == b'{"a":1}'
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"{}", b"garbage"),
+        (b"{}", b"gzip"),
+        (b"{}", b"deflate"),
+        (b"", b"gzip"),
+        (b"", b"deflate"),
+        (gzip.compress(b"{}") + b"junk", b"gzip"),
+        (gzip.compress(b"{}")[:-1], b"gzip"),
+        (zlib.compress(b"{}")[:-1], b"deflate"),
+        (zlib.compress(b"{") + zlib.compress(b"}"), b"deflate"),
+    ],
+)
+def test_a_body_that_is_not_what_it_says_is_refused(body: bytes, encoding: bytes) -> None:
+    with pytest.raises(UndecodableBody):
+        decompress(body, encoding, LIMIT)
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"gzip", b"deflate", b"br"]))
+def test_no_bytes_break_the_decoder(body: bytes, encoding: bytes) -> None:
+    with contextlib.suppress(UndecodableBody):
+        decompress(body, encoding, LIMIT)
+
+
+def test_a_small_body_that_grows_over_the_limit_is_refused() -> None:
+    with pytest.raises(OversizedBody):
+        decompress(gzip.compress(b" " * (LIMIT + 1)), b"gzip", LIMIT)
+    with pytest.raises(OversizedBody):
+        decompress(gzip.compress(b" " * LIMIT) + gzip.compress(b" "), b"gzip", LIMIT)
+    assert len(decompress(gzip.compress(b" " * LIMIT), b"gzip", LIMIT)) == LIMIT
+
+
+@pytest.mark.parametrize(
+    ("accepted", "chosen"),
+    [
+        ("gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("identity", None),
+        ("", None),
+        ("br", None),
+        ("x-gzip", None),
+        ("gzip, deflate", "gzip"),
+        ("br, identity, deflate, gzip", "deflate"),
+        ("GZIP, identity", "gzip"),
+        ("dog, gzip ,, cat", "gzip"),
+        ("gzip;q=0.8, deflate;q=0.5", "gzip"),
+        ("br, gzip;q=0, deflate; q = 0.5 , identity;q=0", "deflate"),
+        ("*", "gzip"),
+        ("*, deflate;q=0.5", "gzip"),
+        ("*, deflate", "deflate"),
+        ("*, identity", "gzip"),
+        ("*, gzip;q=0.5", "deflate"),
+        ("gzip ;q=0", None),
+        ("identity;q=0", None),
+        ("*;q=0", None),
+        ("*;q=0.5,identity", "gzip"),
+        ("gzip;q=0.5,identity;q=0.8", "gzip"),
+        ("br;q=0.8,identity;q=0.5,*;q=0", None),
+        ('"gzip"', None),
+        ("gzip br", None),
+        ("gzip:q=1", None),
+        ("deflate;q=0.5, gzip;q=31", "gzip"),
+        ("gzip;q=31,deflate;q=51", "gzip"),
+        ("deflate;q=0.5, gzip;q=0.2", "deflate"),
+        ("deflate;q=0.5, gzip;q=1;q=0.2", "gzip"),
+        ("deflate;q=0.5,gzip;q=0.", "deflate"),
+        ("deflate;q=0.5,gzip;q=0.x", "gzip"),
+        ("deflate;q=0.5,gzip;q=0. x", "gzip"),
+        ("deflate;q=-0.5,gzip;q=0.2", "gzip"),
+        ("gzip;q= 0;q=1", None),
+        ("gzip;q =0;q=1", "gzip"),
+        ("gzip; q=0;q=1", None),
+        ("gzip;nq=0;q=1", None),
+        ("gzip;q=0, gzip;q=1, gzip;q=0", "gzip"),
+        ("br,identity;q=0.5,gzip;q=0.0001", "gzip"),
+    ],
+)
+def test_the_encoding_is_chosen_as_dynamodb_does(accepted: str, chosen: str | None) -> None:
+    assert choose_encoding(accepted.encode()) == (chosen.encode() if chosen else None)
+
+
+@given(st.binary(max_size=60))
+def test_any_accept_encoding_can_be_read(accepted: bytes) -> None:
+    assert choose_encoding(accepted) in (None, b"gzip", b"deflate")
+
+
+def test_a_compressed_request_reaches_the_engine_in_plain(wire: Wire, fake: FakeEngine) -> None:
+    assert wire.ask(gzip.compress(b'{"a":1}'), {"Content-Encoding": "gzip"}).status == 200
+    assert wire.ask(zlib.compress(b'{"a":2}'), {"Content-Encoding": "deflate"}).status == 200
+    assert [body for _, body, _ in fake.calls] == [b'{"a":1}', b'{"a":2}']
+
+
+def test_an_undecodable_request_is_answered_as_dynamodb_does(wire: Wire, fake: FakeEngine) -> None:
+    response = wire.ask(b"{}", {"Content-Encoding": "gzip"})
+    assert response.status == 500
+    assert json.loads(response.body)["__type"].endswith("#InternalServerError")
+    assert fake.calls == []
+
+
+def test_a_request_that_is_too_large_in_plain_is_refused(wire: Wire, fake: FakeEngine) -> None:
+    bomb = gzip.compress(b'{"a":1' + b" " * 20_000_000 + b"}", 1)
+    assert wire.ask(bomb, {"Content-Encoding": "gzip"}).status == 413
+    assert fake.calls == []
+    assert wire.ask().status == 200
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_large_answer_is_compressed_if_the_client_accepts_it(wire: Wire, fake: FakeEngine, encoding: str) -> None:
+    fake.answer = b'{"a":"' + b"x" * 5000 + b'"}'
+    response = wire.ask(headers={"Accept-Encoding": encoding})
+    assert response.headers["content-encoding"] == encoding
+    assert len(response.body) < 100
+    assert int(response.headers["x-amz-crc32"]) == zlib.crc32(response.body)
+    assert decompress(response.body, encoding.encode(), LIMIT) == fake.answer
+
+
+def test_a_small_answer_is_not_compressed(wire: Wire) -> None:
+    assert "content-encoding" not in wire.ask(headers={"Accept-Encoding": "gzip"}).headers
+
+
+def test_a_large_answer_is_plain_unless_asked_for(wire: Wire, fake: FakeEngine) -> None:
+    fake.answer = b'{"a":"' + b"x" * 5000 + b'"}'
+    assert wire.ask().body == fake.answer
