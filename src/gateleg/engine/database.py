@@ -37,6 +37,22 @@ CREATE TABLE changes(
     by_service INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX changes_by_table ON changes(table_id, seq);
+CREATE TABLE streams(
+    account TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, label TEXT NOT NULL, table_id INTEGER NOT NULL, view TEXT NOT NULL,
+    keys TEXT NOT NULL, created REAL NOT NULL, first INTEGER NOT NULL, ended REAL, last INTEGER, trimmed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY(account, region, name, label)
+) WITHOUT ROWID;
+CREATE TABLE backfills(index_id INTEGER PRIMARY KEY, place BLOB NOT NULL);
+CREATE TABLE backups(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, region TEXT NOT NULL, table_name TEXT NOT NULL, arn TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL, type TEXT NOT NULL, created REAL NOT NULL, expires REAL, size INTEGER NOT NULL, items INTEGER NOT NULL,
+    definition BLOB NOT NULL
+);
+CREATE TABLE transfers(
+    arn TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, region TEXT NOT NULL, table_arn TEXT NOT NULL, table_uuid TEXT NOT NULL,
+    token TEXT, digest BLOB NOT NULL, started REAL NOT NULL, claimed REAL NOT NULL DEFAULT 0, pending INTEGER NOT NULL DEFAULT 1,
+    request BLOB NOT NULL, description BLOB NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
 """
 
