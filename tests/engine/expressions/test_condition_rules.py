@@ -26,7 +26,9 @@ def test_redundant_parentheses_are_reported_before_anything_but_syntax(text: str
     assert condition_refused(text) == REDUNDANT
 
 
-@pytest.mark.parametrize("text", ["(a <> b)", "((a <> b) and b <> c)", "(attribute_exists(a) AND (b <> c))", "(a) <> (b)", "NOT (a <> b) OR a <> b"])
+@pytest.mark.parametrize(
+    "text", ["(a <> b)", "((a <> b) and b <> c)", "(attribute_exists(a) AND (b <> c))", "(a) <> (b)", "NOT (a <> b) OR a <> b"]
+)
 def test_one_pair_of_parentheses_is_never_redundant(text: str) -> None:
     assert holds(text, {"a": {"N": "1"}})
 
@@ -215,7 +217,9 @@ def test_paths_have_at_most_32_levels() -> None:
 
 def test_positions_in_lists_have_a_range() -> None:
     assert not holds("attribute_exists(a[2147483647])", {})
-    assert condition_refused("attribute_exists(a[99999999999999])") == "List index is not within the allowable range; index: [99999999999999]"
+    assert (
+        condition_refused("attribute_exists(a[99999999999999])") == "List index is not within the allowable range; index: [99999999999999]"
+    )
 
 
 @pytest.mark.parametrize(

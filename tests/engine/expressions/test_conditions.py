@@ -39,7 +39,9 @@ def test_sets_are_equal_in_any_order_at_any_depth() -> None:
     assert not holds("a = :v", item, {":v": wrong})
 
 
-@pytest.mark.parametrize("text", ["q = :v", "q < :v", ":v >= q", "q BETWEEN :v AND :v", "q IN (:v)", "begins_with(q, :v)", "contains(q, :v)", "q = z", "q < z"])
+@pytest.mark.parametrize(
+    "text", ["q = :v", "q < :v", ":v >= q", "q BETWEEN :v AND :v", "q IN (:v)", "begins_with(q, :v)", "contains(q, :v)", "q = z", "q < z"]
+)
 def test_what_is_missing_satisfies_no_comparison(text: str) -> None:
     values = {":v": {"S": "x"}} if ":v" in text else None
     assert not holds(text, {}, values)

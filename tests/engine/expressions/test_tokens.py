@@ -25,7 +25,9 @@ def test_syntax_errors_quote_the_token_and_its_neighbours(text: str, token: str,
 
 
 def test_a_syntax_error_at_the_first_token_has_no_neighbour_before_it() -> None:
-    assert refused("GetItem", ProjectionExpression="!!! INVALID !!!") == 'Invalid ProjectionExpression: Syntax error; token: "!", near: "!!"'
+    assert (
+        refused("GetItem", ProjectionExpression="!!! INVALID !!!") == 'Invalid ProjectionExpression: Syntax error; token: "!", near: "!!"'
+    )
 
 
 def test_a_syntax_error_keeps_the_letter_case_of_keywords() -> None:
