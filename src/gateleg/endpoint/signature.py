@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -113,8 +113,7 @@ class Verifier:
         secret = self._secrets.get(claim.key_id)
         if secret is None:
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.")
-        expected = sign(request, claim, secret, stamp, scope)
-        if not hmac.compare_digest(expected.encode(), claim.signature.encode("latin-1", "replace")):
+        if not any(_matches(sign(request, claim, secret, stamp, scope, host), claim.signature) for host in _hosts(request)):
             raise _invalid(
                 "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
                 "and signing method. Consult the service documentation for details."
@@ -175,15 +174,29 @@ def _check_scope(claim: Claim, stamp: str) -> str:
     return "/".join(parts[1:])
 
 
-def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str) -> str:
+def _hosts(request: Request) -> Iterator[bytes]:
+    """The host as sent, then without its port: some clients leave the port out of what they sign, unnoticed where it is the usual one."""
+    host = request.headers.get(b"host", b"")
+    yield host
+    name, colon, port = host.rpartition(b":")
+    if colon and port.isdigit():
+        yield name
+
+
+def _matches(expected: str, given: str) -> bool:
+    return hmac.compare_digest(expected.encode(), given.encode("latin-1", "replace"))
+
+
+def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
     """The signature that the request would have if it was signed with that secret."""
+    headers = {**request.headers, b"host": host}
     canonical = b"\n".join(
         [
             request.method,
             quote(request.path, safe="/-_.~%").encode(),
             _canonical_query(request.query),
             b"".join(
-                b"%b:%b\n" % (name.encode("latin-1"), _canonical_header(request.headers.get(name.encode("latin-1"), b"")))
+                b"%b:%b\n" % (name.encode("latin-1"), _canonical_header(headers.get(name.encode("latin-1"), b"")))
                 for name in claim.signed_headers
             ),
             ";".join(claim.signed_headers).encode("latin-1"),
