@@ -1,12 +1,15 @@
 """The tables that exist: persisted as JSON in SQLite, cached as layouts, refreshed when another connection has changed them."""
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import apsw
 import orjson
 
+from gateleg.engine import backfill, lifecycle
 from gateleg.engine.database import Database
 from gateleg.engine.errors import not_found
 from gateleg.engine.layout import Layout
@@ -18,8 +21,11 @@ _Name = tuple[Realm, str]
 class Catalog:
     """Finds tables by name, and changes their definitions inside a write of the caller's."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
+        self._clock = clock
+        #: Called when definitions were loaded: there may be something new to maintain.
+        self.on_load: Callable[[], None] = lambda: None
         self._version = -1
         self._layouts: dict[_Name, Layout] = {}
         self._loading = threading.Lock()
@@ -68,6 +74,10 @@ class Catalog:
         self.refresh()
         return list(self._layouts.values())
 
+    def known(self) -> list[Layout]:
+        """All tables of all realms, as they were when last looked at."""
+        return list(self._layouts.values())
+
     def create(self, connection: apsw.Connection, table: Table) -> Table:
         """Store a new table; its id and those of its indexes are given here."""
         table = replace(
@@ -80,20 +90,24 @@ class Catalog:
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
             (table.id, table.realm.account, table.realm.region, table.name, _dump(table)),
         )
+        lifecycle.settled(connection, table, self._clock())
         self._changed(connection)
         return table
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
         connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (_dump(table), table.id))
+        lifecycle.settled(connection, table, self._clock())
         self._changed(connection)
 
     def add_index(self, connection: apsw.Connection, table: Table, index: Index) -> Table:
-        """Add an index, empty and CREATING: writes keep it right from now on, a backfill brings in what was there before."""
+        """Add an index. Writes keep it right from now on; what was there before is taken in at once if it is little, and otherwise by
+        the maintenance, until when the index is CREATING."""
         index = replace(index, id=self._next_id(connection), status="CREATING")
         table = replace(table, indexes=(*table.indexes, index))
         layout = Layout(table)
         layout.create_index(connection, layout.by_name[index.name])
+        table = backfill.advance(connection, table) or table
         self.replace(connection, table)
         return table
 
@@ -107,14 +121,18 @@ class Catalog:
 
     def drop(self, connection: apsw.Connection, table: Table) -> None:
         """Remove a table and its rows."""
+        lifecycle.dropping(connection, table, self._clock())
         Layout(table).drop(connection)
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
         self._changed(connection)
 
     def refresh(self) -> None:
-        """Load the definitions anew if they have changed since."""
+        """Load the definitions anew if they have changed since.
+
+        Never an older state than the one that is loaded: a thread in the middle of a write may have loaded what it is about to commit.
+        """
         row = self._database.row("SELECT value FROM meta WHERE name = 'catalog'")
-        if row is not None and row[0] != self._version:
+        if row is not None and row[0] > self._version:
             with self._database.reading() as connection:
                 self._load(connection)
 
@@ -134,13 +152,14 @@ class Catalog:
 
     def _load(self, connection: apsw.Connection) -> None:
         with self._loading:
-            rows = connection.execute(
+            rows: list[Any] = connection.execute(
                 "SELECT definition, (SELECT value FROM meta WHERE name = 'catalog') FROM catalog UNION ALL "
                 "SELECT NULL, (SELECT value FROM meta WHERE name = 'catalog')"
             ).fetchall()
             tables = [load(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.realm, t.name): Layout(t) for t in tables}
             self._version = rows[-1][1]
+        self.on_load()
 
     def _changed(self, connection: apsw.Connection) -> None:
         """Mark the definitions as changed, for this engine and for every other."""

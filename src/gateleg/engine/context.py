@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,6 +12,10 @@ from gateleg.engine.database import Database
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, Realm, Table
 from gateleg.engine.values import Item
+
+
+def _asleep() -> None:
+    """Nobody maintains the engine in the background."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,10 @@ class Context:
     clock: Callable[[], float]
     realm: Realm
     raw: bool = False
+    #: the folder whose subfolders stand for S3 buckets in exports and imports
+    exports: Path | None = None
+    #: tells the maintenance that there is something to do
+    wake: Callable[[], None] = _asleep
 
     def now(self) -> float:
         """Seconds since the epoch, by the engine's clock."""

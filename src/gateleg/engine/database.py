@@ -49,8 +49,8 @@ CREATE TABLE backups(
     definition BLOB NOT NULL
 );
 CREATE TABLE transfers(
-    arn TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, region TEXT NOT NULL, table_arn TEXT NOT NULL, table_uuid TEXT NOT NULL,
-    token TEXT, digest BLOB NOT NULL, started REAL NOT NULL, claimed REAL NOT NULL DEFAULT 0, pending INTEGER NOT NULL DEFAULT 1,
+    arn TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, region TEXT NOT NULL, table_arn TEXT NOT NULL,
+    table_uuid TEXT NOT NULL, token TEXT, digest BLOB NOT NULL, started REAL NOT NULL, claimed REAL NOT NULL DEFAULT 0, pending INTEGER NOT NULL DEFAULT 1,
     request BLOB NOT NULL, description BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;

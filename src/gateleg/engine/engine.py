@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +16,7 @@ from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
 from gateleg.engine.database import Database, Durability, Group
 from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.operations import batch, items, query, transactions
 from gateleg.engine.schema import Realm
 
@@ -33,7 +36,7 @@ _OPERATIONS: dict[str, Handler] = {
 }
 
 #: Rooms of operations that most processes never enter: imported when one of their operations is first called.
-_LATER = ("tables",)
+_LATER = ("tables", "streams")
 
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
@@ -44,6 +47,10 @@ class Engine:
     Any number of threads may share an engine, and any number of processes may open one file. With `durability="full"` an acknowledged
     write survives power loss; with `"relaxed"` it survives the end of the process, and a power cut may cost the last moments but never
     the file's integrity. `clock` gives the time in seconds; tests pass their own.
+
+    Expired items, new indexes of large tables, exports and imports are seen to by a thread that is there when there is something to do;
+    with `background=False` that is left to `maintain`. Exports and imports take the subfolders of `exports` for S3 buckets; by default
+    that is a folder of this name beside the file.
     """
 
     def __init__(
@@ -53,19 +60,28 @@ class Engine:
         durability: Durability = "full",
         realm: Realm | None = None,
         clock: Callable[[], float] = time.time,
+        background: bool = True,
+        exports: str | Path | None = None,
     ) -> None:
         self.path = path
         self.durability: Durability = durability
         self.realm = realm or Realm()
         self.database = Database(path, durability)
-        self.catalog = Catalog(self.database)
+        self.catalog = Catalog(self.database, clock)
         self.clock = clock
-        self._context = Context(self.database, self.catalog, clock, self.realm)
-        self._raw = Context(self.database, self.catalog, clock, self.realm, raw=True)
+        if exports is None and path != ":memory:":
+            exports = Path(path).parent / "exports"
+        folder = Path(exports) if exports is not None else None
+        context = Context(self.database, self.catalog, clock, self.realm, exports=folder)
+        self._maintenance = Maintenance(context, background)
+        self._context = replace(context, wake=self._maintenance.consider)
+        self._raw = replace(self._context, raw=True)
+        self.catalog.on_load = self._maintenance.consider
+        self._maintenance.consider()
 
     def call(self, operation: str, request: dict[str, Any], realm: Realm | None = None) -> dict[str, Any]:
         """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
-        context = self._context if realm is None else Context(self.database, self.catalog, self.clock, realm)
+        context = self._context if realm is None else self._for(realm)
         return self._run(context, operation, request)
 
     def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
@@ -74,8 +90,11 @@ class Engine:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:
             raise serialization() from None
-        context = self._raw if realm is None else Context(self.database, self.catalog, self.clock, realm, raw=True)
+        context = self._raw if realm is None else self._for(realm, raw=True)
         return orjson.dumps(self._run(context, operation, request))
+
+    def _for(self, realm: Realm, raw: bool = False) -> Context:
+        return Context(self.database, self.catalog, self.clock, realm, raw, self._context.exports, self._context.wake)
 
     def _run(self, context: Context, operation: str, request: Any) -> dict[str, Any]:
         shapes.check(operation, request)
@@ -97,8 +116,13 @@ class Engine:
         """Start one transaction for several writes of this thread: none is durable, or acknowledged, before its `commit`."""
         return self.database.begin_group()
 
+    def maintain(self) -> None:
+        """Do now what the thread in the background would do: fill indexes, delete expired items, forget old changes, run transfers."""
+        self._maintenance.round()
+
     def close(self) -> None:
         """Finish and close the file."""
+        self._maintenance.stop()
         self.database.close()
 
     def __enter__(self) -> "Engine":

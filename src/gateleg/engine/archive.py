@@ -1,0 +1,129 @@
+"""Backups as they are stored: a copy of a table's rows in the same file, and the table's definition beside it."""
+
+from dataclasses import dataclass
+from secrets import token_hex
+
+import apsw
+import orjson
+
+from gateleg.engine import changelog
+from gateleg.engine.schema import Realm, Table
+
+#: Days for which the backup of a deleted table is kept.
+SYSTEM_DAYS = 35
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup; `definition` is the table as the catalog had it."""
+
+    id: int
+    realm: Realm
+    table_name: str
+    arn: str
+    name: str
+    type: str
+    created: float
+    expires: float | None
+    size: int
+    items: int
+    definition: bytes
+
+    @property
+    def rows(self) -> str:
+        """The SQLite table that holds the rows."""
+        return f"backup_{self.id}"
+
+
+_COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, size, items, definition"
+
+
+def keep(connection: apsw.Connection, table: Table, name: str, now: float) -> Backup:
+    """Copy a table as it is now."""
+    backup = _register(connection, table, name, "USER", now)
+    _room(connection, backup)
+    connection.execute(f"INSERT INTO {backup.rows} SELECT k, size, v FROM items_{table.id}")
+    return backup
+
+
+def keep_deleted(connection: apsw.Connection, table: Table, now: float) -> None:
+    """Keep the rows of a table that is about to go, under the name that DynamoDB gives such a backup. The rows are moved, not copied."""
+    backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now)
+    connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")
+    connection.execute(f"ALTER TABLE items_{table.id} RENAME TO {backup.rows}")
+
+
+def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float) -> Backup:
+    counted = connection.execute(f"SELECT coalesce(sum(size), 0), count(*) FROM items_{table.id}").fetchone()
+    assert counted is not None
+    expires = now + SYSTEM_DAYS * changelog.DAY if kind == "SYSTEM" else None
+    row = connection.execute(
+        "INSERT INTO backups(account, region, table_name, arn, name, type, created, expires, size, items, definition) "
+        f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        (
+            table.realm.account,
+            table.realm.region,
+            table.name,
+            _free_arn(connection, table, kind, now),
+            name,
+            kind,
+            int(now * 1000) / 1000,
+            expires,
+            *counted,
+            orjson.dumps(table),
+        ),
+    ).fetchone()
+    assert row is not None
+    return _backup(row)
+
+
+def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) -> str:
+    """An ARN that no other backup has: the milliseconds count on where a deleted table's backup would meet an earlier one."""
+    milliseconds = int(now * 1000)
+    while True:
+        arn = f"{table.arn}/backup/{milliseconds:014d}-{'00000000' if kind == 'SYSTEM' else token_hex(4)}"
+        if connection.execute("SELECT 1 FROM backups WHERE arn = ?", (arn,)).fetchone() is None:
+            return arn
+        milliseconds += 1
+
+
+def _room(connection: apsw.Connection, backup: Backup) -> None:
+    connection.execute(f"CREATE TABLE {backup.rows}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
+
+
+def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
+    """The backup with that ARN, unless it has expired."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)).fetchone()
+    return _backup(row) if row else None
+
+
+def listed(connection: apsw.Connection, realm: Realm, table_name: str | None, kinds: tuple[str, ...], now: float) -> list[Backup]:
+    """The backups of a realm, or of the tables of one name in it, oldest first."""
+    marks = ", ".join("?" * len(kinds))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN ({marks}) "
+        "AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
+        (realm.account, realm.region, table_name, *kinds, now),
+    )
+    return [_backup(row) for row in rows]
+
+
+def remove(connection: apsw.Connection, backup: Backup) -> None:
+    """Remove a backup and its rows."""
+    connection.execute(f"DROP TABLE IF EXISTS {backup.rows}")
+    connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
+
+
+def expired(connection: apsw.Connection, now: float) -> list[Backup]:
+    """The backups whose time is up."""
+    return [_backup(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE expires <= ?", (now,))]
+
+
+def pour(connection: apsw.Connection, backup: Backup, table: Table) -> None:
+    """Put a backup's rows into a new table."""
+    connection.execute(f"INSERT INTO items_{table.id} SELECT k, size, v FROM {backup.rows}")
+
+
+def _backup(row: tuple[object, ...]) -> Backup:
+    number, account, region, *rest = row
+    return Backup(number, Realm(account, region), *rest)  # type: ignore[arg-type]

@@ -1,0 +1,63 @@
+"""Backfill: fill a new index with the items that were there before it, a chunk at a time.
+
+From the moment an index exists, writes keep it right. What is left is to walk the table once in order of its keys. How far the walk has
+come is kept in the same transaction as the entries it made, so it goes on after a crash, and any process may take the next step.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import orjson
+
+from gateleg.engine.errors import EngineError
+from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.schema import Table
+
+#: Rows that are taken in one transaction, so that writers need not wait long.
+CHUNK = 1000
+
+
+def pending(table: Table) -> bool:
+    """Whether an index of the table still has to be filled."""
+    return any(index.status == "CREATING" for index in table.indexes)
+
+
+def advance(connection: apsw.Connection, table: Table) -> Table | None:
+    """Take one chunk of a table into the first of its indexes that is not filled; the changed definition once that index is complete."""
+    layout = Layout(table)
+    index = next(i for i in layout.indexes if i.index.status == "CREATING")
+    if _fill(connection, layout, index):
+        return None
+    connection.execute("DELETE FROM backfills WHERE index_id = ?", (index.index.id,))
+    indexes = tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)
+    done = replace(table, indexes=indexes)
+    if table.status == "CREATING" and not pending(done):
+        settings = {name: value for name, value in table.settings.items() if name != "RestoreSummary"}
+        done = replace(done, status="ACTIVE", settings=settings)
+    return done
+
+
+def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bool:
+    """Take one chunk; whether there may be more."""
+    row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (index.index.id,)).fetchone()
+    place = row[0] if row else b""
+    rows: list[Any] = connection.execute(f"{layout.select} WHERE k > ? ORDER BY k LIMIT ?", (place, CHUNK)).fetchall()
+    for key, size, stored in rows:
+        item = orjson.loads(stored)
+        entry = index.key(item)
+        if entry is not None and _fits(index, item):
+            connection.execute(index.insert, (entry, key, *index.entry(item, size)))
+    if len(rows) < CHUNK:
+        return False
+    connection.execute("INSERT OR REPLACE INTO backfills VALUES (?, ?)", (index.index.id, rows[-1][0]))
+    return True
+
+
+def _fits(index: IndexLayout, item: dict[str, object]) -> bool:
+    """Whether an item's attributes may be a key of the index: what a write would be refused for, a backfill leaves out."""
+    try:
+        index.check(item)
+    except EngineError:
+        return False
+    return True

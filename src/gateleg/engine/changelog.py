@@ -1,0 +1,115 @@
+"""The log of changes: what streams read, what recovery undoes, and how much of it is kept.
+
+Rows of all tables share one sequence. Within a table the times of the rows rise with their numbers, so a moment is found by halving.
+"""
+
+from collections.abc import Iterator
+from math import inf, nextafter
+from typing import NamedTuple
+
+import apsw
+
+DAY = 86400.0
+#: Seconds for which a stream's records can be read.
+STREAM_SECONDS = DAY
+
+_BATCH = 1000
+
+
+class Entry(NamedTuple):
+    """One change of one item: its number, its time, the row before and the row after."""
+
+    seq: int
+    at: float
+    old: bytes | None
+    new: bytes | None
+    by_service: bool
+
+
+def last(connection: apsw.Connection) -> int:
+    """The number of the latest change of all, trimmed or not."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def last_of(connection: apsw.Connection, table_id: int, before: int | None = None) -> int:
+    """The number of a table's latest change, or of the latest before the number given; zero if it has none."""
+    row = connection.execute(
+        "SELECT seq FROM changes WHERE table_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1", (table_id, before or 2**63 - 1)
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def first_since(connection: apsw.Connection, table_id: int, at: float) -> int:
+    """The number of a table's first change at or after a moment; if there is none yet, a number that its next change will not be below."""
+    oldest = _neighbour(connection, table_id, 0)
+    if oldest is None:
+        return last(connection) + 1
+    low, high = oldest[0], last_of(connection, table_id) + 1
+    while low < high:
+        middle = (low + high) // 2
+        found = _neighbour(connection, table_id, middle)
+        if found is None or found[1] >= at:
+            high = middle
+        else:
+            low = found[0] + 1
+    return low
+
+
+def first_after(connection: apsw.Connection, table_id: int, at: float) -> int:
+    """`first_since`, for changes that came after the moment and not in it."""
+    return first_since(connection, table_id, nextafter(at, inf))
+
+
+def _neighbour(connection: apsw.Connection, table_id: int, seq: int) -> tuple[int, float] | None:
+    row = connection.execute("SELECT seq, at FROM changes WHERE table_id = ? AND seq >= ? ORDER BY seq LIMIT 1", (table_id, seq)).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def entries(connection: apsw.Connection, table_id: int, start: int, end: int | None, limit: int) -> Iterator[Entry]:
+    """A table's changes from one number up to, but not including, another, in order."""
+    rows = connection.execute(
+        "SELECT seq, at, old, new, by_service FROM changes WHERE table_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
+        (table_id, start, 2**63 - 1 if end is None else end, limit),
+    )
+    for seq, at, old, new, by_service in rows:
+        yield Entry(seq, at, old, new, bool(by_service))
+
+
+def undo(connection: apsw.Connection, table_id: int, start: int) -> Iterator[tuple[bytes, bytes | None]]:
+    """The key of each row that changed from a number on, in order of keys, with the row as it was before."""
+    rows = connection.execute(
+        "SELECT k, old, min(seq) FROM changes WHERE table_id = ? AND seq >= ? GROUP BY k ORDER BY k", (table_id, start)
+    )
+    for key, old, _ in rows:
+        yield key, old
+
+
+def tables(connection: apsw.Connection) -> list[int]:
+    """The ids of the tables that the log holds changes of, whether they still exist or not."""
+    found: list[int] = []
+    while True:
+        row = connection.execute("SELECT min(table_id) FROM changes WHERE table_id > ?", (found[-1] if found else -1,)).fetchone()
+        if row is None or row[0] is None:
+            return found
+        found.append(row[0])
+
+
+def reaches(connection: apsw.Connection, table_id: int, before: float) -> bool:
+    """Whether the log holds changes of a table from before a moment."""
+    oldest = _neighbour(connection, table_id, 0)
+    return oldest is not None and oldest[1] < before
+
+
+def trim(connection: apsw.Connection, table_id: int, before: float) -> bool:
+    """Forget a batch of a table's changes that came before a moment; whether there may be more."""
+    horizon = first_since(connection, table_id, before)
+    rows = connection.execute(
+        "SELECT seq FROM changes WHERE table_id = ? AND seq < ? ORDER BY seq LIMIT ?", (table_id, horizon, _BATCH)
+    ).fetchall()
+    if not rows:
+        return False
+    highest = rows[-1][0]
+    connection.execute("DELETE FROM changes WHERE table_id = ? AND seq <= ?", (table_id, highest))
+    connection.execute("UPDATE streams SET trimmed = ? WHERE table_id = ?", (highest, table_id))
+    return len(rows) == _BATCH

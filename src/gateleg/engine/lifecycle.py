@@ -1,0 +1,20 @@
+"""What else happens when a table is created, changed or dropped: its stream begins or ends, its index of expiries comes or goes, and a
+table that can be recovered leaves a last backup behind."""
+
+import apsw
+
+from gateleg.engine import archive, expiry, streams
+from gateleg.engine.schema import Table
+
+
+def settled(connection: apsw.Connection, table: Table, now: float) -> None:
+    """After a table was created or changed."""
+    streams.follow(connection, table, now)
+    expiry.index(connection, table)
+
+
+def dropping(connection: apsw.Connection, table: Table, now: float) -> None:
+    """Before a table's rows go."""
+    streams.close(connection, table, now)
+    if table.recovery_since is not None:
+        archive.keep_deleted(connection, table, now)

@@ -1,0 +1,155 @@
+"""What an engine does by itself: fill new indexes, delete expired items, forget old changes, run exports and imports.
+
+Every step is a transaction of its own that looks for its work inside that transaction, so any number of processes may do rounds on one
+file: they share the work, and nothing is done twice. A process that has nothing to do has no thread for it.
+"""
+
+import logging
+import threading
+
+import apsw
+
+from gateleg.engine import archive, backfill, changelog, expiry, streams
+from gateleg.engine.context import Context
+from gateleg.engine.layout import Layout
+from gateleg.engine.operations.writing import Change
+from gateleg.engine.schema import Table
+
+#: Seconds between two rounds while items may expire or indexes wait to be filled, and otherwise.
+BUSY_SECONDS = 1.0
+IDLE_SECONDS = 60.0
+#: Expired items that are deleted in one transaction, so that other writers need not wait long.
+SWEEP_CHUNK = 100
+
+_log = logging.getLogger(__name__)
+
+
+class Maintenance:
+    """The upkeep of one engine: `round` does it once, `start` leaves it to a thread."""
+
+    def __init__(self, context: Context, background: bool) -> None:
+        self._context = context
+        self._background = background
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._wake = threading.Event()
+        self._stopped = False
+
+    def consider(self) -> None:
+        """Start the thread, or wake it, if there is something to do."""
+        if not self._background or self._stopped:
+            return
+        if self._thread is not None:
+            self._wake.set()
+        elif self._needed():
+            with self._starting:
+                if self._thread is None and not self._stopped:
+                    self._thread = threading.Thread(target=self._run, name="gateleg-maintenance", daemon=True)
+                    self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the step it is in."""
+        with self._starting:
+            self._stopped = True
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def round(self) -> None:
+        """Do all that is to be done now."""
+        for layout in self._context.catalog.every():
+            while not self._stopped and backfill.pending(layout.table) and self._fill(layout.table):
+                pass
+            while not self._stopped and layout.table.ttl is not None and self._sweep(layout):
+                pass
+        self._trim()
+        self._transfer()
+
+    def _needed(self) -> bool:
+        if any(_busy(layout.table) or layout.table.logged for layout in self._context.catalog.known()):
+            return True
+        row = self._context.database.row(
+            "SELECT EXISTS(SELECT 1 FROM streams) OR EXISTS(SELECT 1 FROM changes) OR EXISTS(SELECT 1 FROM transfers WHERE pending) "
+            "OR EXISTS(SELECT 1 FROM backups WHERE expires IS NOT NULL)"
+        )
+        return row is not None and bool(row[0])
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._wake.clear()
+            try:
+                self.round()
+            except apsw.ConnectionClosedError:
+                return
+            except Exception:
+                _log.exception("A round of maintenance failed; the next one tries again")
+            busy = any(_busy(layout.table) for layout in self._context.catalog.known())
+            self._wake.wait(BUSY_SECONDS if busy else IDLE_SECONDS)
+
+    def _fill(self, table: Table) -> bool:
+        """Take one step of filling a table's new indexes; whether there may be more."""
+        with self._context.database.write() as connection:
+            fresh = self._current(table.id)
+            if fresh is None or not backfill.pending(fresh.table):
+                return False
+            done = backfill.advance(connection, fresh.table)
+            if done is not None:
+                self._context.catalog.replace(connection, done)
+            return done is None or backfill.pending(done)
+
+    def _sweep(self, layout: Layout) -> bool:
+        """Delete a chunk of a table's expired items, as the service; whether there may be more."""
+        with self._context.database.reading() as connection:
+            if not expiry.due(connection, layout, self._context.now(), 1):
+                return False
+        with self._context.database.write() as connection:
+            fresh = self._current(layout.table.id)
+            if fresh is None or fresh.table.ttl is None:
+                return False
+            keys = expiry.due(connection, fresh, self._context.now(), SWEEP_CHUNK)
+            for key in keys:
+                Change(fresh, key).read(connection).store(self._context, connection, by_service=True)
+        return len(keys) == SWEEP_CHUNK
+
+    def _current(self, table_id: int) -> Layout | None:
+        return next((layout for layout in self._context.catalog.known() if layout.table.id == table_id), None)
+
+    def _trim(self) -> None:
+        """Forget changes that neither a stream nor recovery may ask for, streams that have ended, and backups that have expired."""
+        database, now = self._context.database, self._context.now()
+        known = {layout.table.id: layout.table for layout in self._context.catalog.known()}
+        with database.reading() as connection:
+            logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.tables(connection)]
+            logged = [(table_id, horizon) for table_id, horizon in logged if changelog.reaches(connection, table_id, horizon)]
+            ended = streams.any_ended(connection, now)
+            expired = archive.expired(connection, now)
+        for table_id, horizon in logged:
+            more = True
+            while more and not self._stopped:
+                with database.write() as connection:
+                    more = changelog.trim(connection, table_id, horizon)
+        if ended or expired:
+            with database.write() as connection:
+                streams.forget_ended(connection, now)
+                for backup in archive.expired(connection, now):
+                    archive.remove(connection, backup)
+
+    def _transfer(self) -> None:
+        """Run the exports and imports that wait."""
+        if self._context.database.row("SELECT 1 FROM transfers WHERE pending LIMIT 1") is None:
+            return
+        from gateleg.engine import transfers
+
+        transfers.run(self._context, lambda: self._stopped)
+
+
+def _busy(table: Table) -> bool:
+    return table.ttl is not None or backfill.pending(table)
+
+
+def _horizon(table: Table | None, now: float) -> float:
+    """Since when a table's changes are kept: a day for its stream, longer if it can be recovered."""
+    seconds = changelog.STREAM_SECONDS
+    if table is not None and table.recovery_since is not None:
+        seconds = max(seconds, table.recovery_days * changelog.DAY)
+    return now - seconds

@@ -1,0 +1,239 @@
+"""ListStreams, DescribeStream, GetShardIterator and GetRecords."""
+
+import re
+from collections.abc import Callable
+from hashlib import md5
+from typing import Any
+
+import apsw
+
+from gateleg.engine import changelog, streams
+from gateleg.engine.changelog import Entry
+from gateleg.engine.context import Context, parsed
+from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
+from gateleg.engine.operations import iterators
+from gateleg.engine.operations.iterators import Iterator
+from gateleg.engine.streams import Shard, Stream
+from gateleg.engine.values import Item, item_size
+
+LISTED = 100
+RECORDS = 1000
+RECORD_BYTES = 1024 * 1024
+
+_ARN = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/([a-zA-Z0-9_.-]+)/stream/(.+)")
+
+
+def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Streams that can be read, those of deleted tables included, a page at a time."""
+    limit = _limit(request, LISTED)
+    name = request.get("TableName")
+    start = request.get("ExclusiveStartStreamArn")
+    after = _parse(start) if start is not None else ("", "")
+    with context.database.reading() as connection:
+        found = streams.listed(connection, context.realm, name, after, limit + 1, context.now())
+    if name is not None and not found and context.catalog.lookup(context.realm, name) is None:
+        raise not_found(f"Requested resource not found: Table: {name} not found")
+    answer: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
+    if len(found) > limit:
+        answer["LastEvaluatedStreamArn"] = found[limit - 1].arn
+    return answer
+
+
+def describe_stream(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """A stream and its shards, in the order in which they began."""
+    limit = _limit(request, LISTED)
+    now = context.now()
+    with context.database.snapshot() as connection:
+        stream = _find(connection, context, request["StreamArn"])
+        shards = [s for s in stream.shards(now) if s.id > (request.get("ExclusiveStartShardId") or "")]
+        shards = _filtered(shards, request.get("ShardFilter"))
+        described = [_shard(connection, shard) for shard in shards[:limit]]
+    description: dict[str, Any] = {
+        "StreamArn": stream.arn,
+        "StreamLabel": stream.label,
+        "StreamStatus": "ENABLED" if stream.ended is None else "DISABLED",
+        "StreamViewType": stream.view,
+        "CreationRequestDateTime": stream.created,
+        "TableName": stream.table_name,
+        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in stream.keys],
+        "Shards": described,
+    }
+    if len(shards) > limit:
+        description["LastEvaluatedShardId"] = shards[limit - 1].id
+    return {"StreamDescription": description}
+
+
+def _filtered(shards: list[Shard], wanted: dict[str, Any] | None) -> list[Shard]:
+    if not wanted:
+        return shards
+    if wanted.get("Type") is None or wanted.get("ShardId") is None:
+        raise validation("ShardFilter must specify both Type and ShardId")
+    return [shard for shard in shards if shard.parent == wanted["ShardId"]]
+
+
+def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
+    start, end = shard.numbers(connection)
+    numbers = {"StartingSequenceNumber": streams.sequence_number(start)}
+    if end is not None:
+        numbers["EndingSequenceNumber"] = streams.sequence_number(end)
+    answer: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
+    if shard.parent is not None:
+        answer["ParentShardId"] = shard.parent
+    return answer
+
+
+def get_shard_iterator(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """A place in a shard, good for fifteen minutes."""
+    kind, number = request["ShardIteratorType"], request.get("SequenceNumber")
+    _check_place(kind, number, request.get("Timestamp"))
+    now = context.now()
+    with context.database.snapshot() as connection:
+        stream = _find(connection, context, request["StreamArn"])
+        shard = next((s for s in stream.shards(now) if s.id == request["ShardId"]), None)
+        if shard is None:
+            raise not_found("Requested resource not found: Shard does not exist")
+        start, end = shard.span(connection)
+        if kind == "TRIM_HORIZON":
+            place = 0
+        elif kind == "LATEST":
+            place = end if end is not None else max(start, changelog.last_of(connection, stream.table_id) + 1)
+        elif kind == "AT_TIMESTAMP":
+            place = max(start, changelog.first_since(connection, stream.table_id, request["Timestamp"]))
+        else:
+            place = _numbered(connection, shard, number, kind, now)
+    return {"ShardIterator": Iterator(stream.arn, shard.position, place, now).encode()}
+
+
+def _check_place(kind: str, number: str | None, timestamp: float | None) -> None:
+    if kind in {"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"}:
+        if number is None:
+            raise invalid_parameter(f"SequenceNumber must be specified when ShardIteratorType is {kind}")
+    elif number is not None:
+        raise invalid_parameter(f"SequenceNumber must not be specified when ShardIteratorType is {kind}")
+    if (kind == "AT_TIMESTAMP") != (timestamp is not None):
+        raise invalid_parameter(f"Timestamp must {'not ' if timestamp is not None else ''}be specified when ShardIteratorType is {kind}")
+
+
+def _numbered(connection: apsw.Connection, shard: Shard, number: str | None, kind: str, now: float) -> int:
+    """The place that a sequence number of the shard names."""
+    seq = streams.parse_sequence_number(number or "")
+    first, last = shard.numbers(connection)
+    if seq is None or seq < shard.stream.first or (last is not None and seq > last):
+        raise validation(f"Invalid SequenceNumber: {number}")
+    place = seq if kind == "AT_SEQUENCE_NUMBER" else seq + 1
+    if seq < first:
+        raise _trimmed()
+    _check_kept(connection, shard.stream, place, now)
+    return place
+
+
+def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Records from a place on, and the place after them, unless the shard is closed and has been read to its end."""
+    place = iterators.decode(request["ShardIterator"])
+    now = context.now()
+    if now - place.made > iterators.VALID_SECONDS:
+        raise EngineError("ExpiredIteratorException", "The shard iterator has expired and can no longer be used to retrieve stream records")
+    limit = _limit(request, RECORDS)
+    with context.database.snapshot() as connection:
+        stream = _find(connection, context, place.arn)
+        if place.shard >= stream.shard_count(now):
+            raise validation("Invalid ShardIterator")
+        start, end = stream.shard(place.shard, now).span(connection)
+        if place.seq:
+            _check_kept(connection, stream, place.seq, now)
+        start = max(start, place.seq, _horizon(connection, stream, now))
+        records, after = _read(context, connection, stream, start, end, limit)
+    answer: dict[str, Any] = {"Records": records}
+    if after is not None:
+        answer["NextShardIterator"] = Iterator(stream.arn, place.shard, after, now).encode()
+    return answer
+
+
+def _read(
+    context: Context, connection: apsw.Connection, stream: Stream, start: int, end: int | None, limit: int
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Records up to the limit or a megabyte, and where to go on; nowhere if nothing can follow."""
+    records: list[dict[str, Any]] = []
+    total, after = 0, start
+    for entry in changelog.entries(connection, stream.table_id, start, end, limit + 1):
+        if len(records) == limit or total >= RECORD_BYTES:
+            return records, after
+        record = _record(context, stream, entry)
+        records.append(record)
+        total += record["dynamodb"]["SizeBytes"]
+        after = entry.seq + 1
+    return records, after if end is None else None
+
+
+def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
+    old = parsed(entry.old) if entry.old is not None else None
+    new = parsed(entry.new) if entry.new is not None else None
+    some: Item = new or old or {}
+    keys = {name: some[name] for name, _ in stream.keys}
+    size = item_size(keys)
+    change: dict[str, Any] = {"ApproximateCreationDateTime": int(entry.at), "Keys": keys}
+    if new is not None and stream.view in {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}:
+        change["NewImage"] = new
+        size += item_size(new)
+    if old is not None and stream.view in {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}:
+        change["OldImage"] = old
+        size += item_size(old)
+    change |= {"SequenceNumber": streams.sequence_number(entry.seq), "SizeBytes": size, "StreamViewType": stream.view}
+    record: dict[str, Any] = {
+        "eventID": md5(f"{stream.arn} {entry.seq}".encode(), usedforsecurity=False).hexdigest(),
+        "eventName": "INSERT" if old is None else "REMOVE" if new is None else "MODIFY",
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": stream.realm.region,
+        "dynamodb": change,
+    }
+    if entry.by_service:
+        record["userIdentity"] = {"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
+    return record
+
+
+def _horizon(connection: apsw.Connection, stream: Stream, now: float) -> int:
+    """The number of the first change that a stream's readers may still see."""
+    oldest = now - changelog.STREAM_SECONDS
+    return stream.first if stream.created >= oldest else changelog.first_since(connection, stream.table_id, oldest)
+
+
+def _check_kept(connection: apsw.Connection, stream: Stream, place: int, now: float) -> None:
+    """Refuse a place before records that are gone."""
+    horizon = _horizon(connection, stream, now)
+    if place <= stream.trimmed or (place < horizon and changelog.last_of(connection, stream.table_id, horizon) >= place):
+        raise _trimmed()
+
+
+def _trimmed() -> EngineError:
+    return EngineError("TrimmedDataAccessException", "The data you are trying to access has been trimmed")
+
+
+def _find(connection: apsw.Connection, context: Context, arn: str) -> Stream:
+    stream = streams.find(connection, context.realm, *_parse(arn), context.now())
+    if stream is None or stream.arn != arn:
+        raise not_found(f"Requested resource not found: Stream: {arn} not found")
+    return stream
+
+
+def _parse(arn: str) -> tuple[str, str]:
+    """The table's name and the stream's label in a stream's ARN."""
+    found = _ARN.fullmatch(arn)
+    if found is None:
+        raise validation("Invalid StreamArn")
+    return found[1], found[2]
+
+
+def _limit(request: dict[str, Any], most: int) -> int:
+    limit: int = request.get("Limit") or most
+    if limit > most:
+        raise invalid_parameter(f"Limit should be less than or equal to {most}")
+    return limit
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "ListStreams": list_streams,
+    "DescribeStream": describe_stream,
+    "GetShardIterator": get_shard_iterator,
+    "GetRecords": get_records,
+}

@@ -1,0 +1,192 @@
+"""Streams: one per time that a table's stream was enabled, with shards that follow one another in time.
+
+A stream's records are the table's rows in the log of changes between two numbers, so a stream outlives its table. Shards are not stored:
+a stream begins a new one every few hours, and where a shard begins and ends follows from the times in the log.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+import apsw
+import orjson
+
+from gateleg.engine import changelog
+from gateleg.engine.schema import Realm, Table
+
+#: Seconds after which a shard is closed and the next one begins.
+SHARD_SECONDS = 4 * 3600.0
+
+#: Sequence numbers on the wire are this plus the number in the log: digits enough, and in the same order.
+_NUMBER_BASE = 10**26
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream, enabled or not: whose it is, what its records hold, and between which numbers of the log they lie."""
+
+    realm: Realm
+    table_name: str
+    label: str
+    table_id: int
+    view: str
+    #: names and KeyTypes of the table's key
+    keys: tuple[tuple[str, str], ...]
+    created: float
+    first: int
+    ended: float | None
+    last: int | None
+    #: the highest number of the table's that has been forgotten
+    trimmed: int
+
+    @property
+    def arn(self) -> str:
+        """The stream's ARN."""
+        return self.realm.arn(f"table/{self.table_name}/stream/{self.label}")
+
+    def shard_count(self, now: float) -> int:
+        """How many shards the stream has begun."""
+        until = now if self.ended is None else self.ended
+        return int(max(0.0, until - self.created) // SHARD_SECONDS) + 1
+
+    def shard(self, position: int, now: float) -> "Shard":
+        """The shard at a position, counted from the stream's beginning."""
+        begins = self.created + position * SHARD_SECONDS
+        final = position == self.shard_count(now) - 1
+        ends = self.ended if final else begins + SHARD_SECONDS
+        return Shard(self, position, begins, ends)
+
+    def shards(self, now: float) -> Iterator["Shard"]:
+        """The shards whose records can still be read, in order."""
+        for position in range(self.shard_count(now)):
+            shard = self.shard(position, now)
+            if shard.ends is None or shard.ends > now - changelog.STREAM_SECONDS:
+                yield shard
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A stretch of a stream; it is open as long as it has no end."""
+
+    stream: Stream
+    position: int
+    begins: float
+    ends: float | None
+
+    @property
+    def id(self) -> str:
+        """The shard's id: when it began, and a few digits of its own."""
+        return _shard_id(self.stream, self.position)
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the shard before, if there was one."""
+        return _shard_id(self.stream, self.position - 1) if self.position else None
+
+    def span(self, connection: apsw.Connection) -> tuple[int, int | None]:
+        """The numbers of the log from which, and up to which, the shard's records lie; open shards have no end."""
+        stream = self.stream
+        start = stream.first
+        if self.position:
+            start = max(start, changelog.first_since(connection, stream.table_id, self.begins))
+        if self.ends is None:
+            return start, None
+        if self.ends == stream.ended:
+            assert stream.last is not None
+            return start, stream.last + 1
+        return start, changelog.first_since(connection, stream.table_id, self.ends)
+
+    def numbers(self, connection: apsw.Connection) -> tuple[int, int | None]:
+        """The first number of the shard, and its last if it is closed, as descriptions show them."""
+        start, end = self.span(connection)
+        stream = self.stream
+        if self.position:
+            start = max(stream.first, stream.trimmed + 1, changelog.last_of(connection, stream.table_id, start) + 1)
+        if end is None:
+            return start, None
+        return start, max(start, changelog.last_of(connection, stream.table_id, end))
+
+
+def _shard_id(stream: Stream, position: int) -> str:
+    begins = int((stream.created + position * SHARD_SECONDS) * 1000)
+    return f"shardId-{begins:020d}-{sha256(f'{stream.table_id} {stream.label} {position}'.encode()).hexdigest()[:8]}"
+
+
+def sequence_number(seq: int) -> str:
+    """A number of the log as the wire has it."""
+    return str(_NUMBER_BASE + seq)
+
+
+def parse_sequence_number(text: str) -> int | None:
+    """A number of the log from the wire; none if it cannot be one."""
+    if not text.isascii() or not text.isdecimal():
+        return None
+    seq = int(text) - _NUMBER_BASE
+    return seq if 0 <= seq < 2**63 else None
+
+
+def follow(connection: apsw.Connection, table: Table, now: float) -> None:
+    """Bring the list of streams in line with a table that was created or changed."""
+    last = changelog.last(connection)
+    connection.execute(
+        "UPDATE streams SET ended = ?, last = ? WHERE table_id = ? AND ended IS NULL AND label IS NOT ?",
+        (now, last, table.id, table.stream_label if table.stream else None),
+    )
+    if table.stream is None:
+        return
+    where = (table.realm.account, table.realm.region, table.name, table.stream_label)
+    known = connection.execute(
+        "SELECT table_id, ended FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ?", where
+    ).fetchone()
+    if known != (table.id, None):
+        keys = orjson.dumps([(e["AttributeName"], e["KeyType"]) for e in table.keys.wire()]).decode()
+        connection.execute(
+            "INSERT OR REPLACE INTO streams(account, region, name, label, table_id, view, keys, created, first) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*where, table.id, table.stream, keys, now, last + 1),
+        )
+
+
+def close(connection: apsw.Connection, table: Table, now: float) -> None:
+    """End the stream of a table that is about to go; its records stay."""
+    connection.execute(
+        "UPDATE streams SET ended = ?, last = ? WHERE table_id = ? AND ended IS NULL", (now, changelog.last(connection), table.id)
+    )
+
+
+_COLUMNS = "account, region, name, label, table_id, view, keys, created, first, ended, last, trimmed"
+
+
+def find(connection: apsw.Connection, realm: Realm, name: str, label: str, now: float) -> Stream | None:
+    """The stream of a table, by the table's name and the stream's label."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ? AND (ended IS NULL OR ended > ?)",
+        (realm.account, realm.region, name, label, now - changelog.STREAM_SECONDS),
+    ).fetchone()
+    return _stream(row) if row else None
+
+
+def listed(connection: apsw.Connection, realm: Realm, name: str | None, after: tuple[str, str], limit: int, now: float) -> list[Stream]:
+    """Streams of a realm, or of one table of it, in order of table and label, after the one given."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND (name, label) > (?, ?) AND name = coalesce(?, name) "
+        "AND (ended IS NULL OR ended > ?) ORDER BY name, label LIMIT ?",
+        (realm.account, realm.region, *after, name, now - changelog.STREAM_SECONDS, limit),
+    )
+    return [_stream(row) for row in rows]
+
+
+def any_ended(connection: apsw.Connection, now: float) -> bool:
+    """Whether there are streams that nobody may read any more."""
+    return connection.execute("SELECT 1 FROM streams WHERE ended <= ? LIMIT 1", (now - changelog.STREAM_SECONDS,)).fetchone() is not None
+
+
+def forget_ended(connection: apsw.Connection, now: float) -> None:
+    """Remove the streams that nobody may read any more."""
+    connection.execute("DELETE FROM streams WHERE ended <= ?", (now - changelog.STREAM_SECONDS,))
+
+
+def _stream(row: tuple[object, ...]) -> Stream:
+    account, region, name, label, table_id, view, keys, *rest = row
+    pairs = tuple((n, t) for n, t in orjson.loads(keys))  # type: ignore[arg-type]
+    return Stream(Realm(account, region), name, label, table_id, view, pairs, *rest)  # type: ignore[arg-type]
