@@ -62,13 +62,13 @@ class Expression(Generic[T]):
                 if len(self.bound) >= BINDINGS:
                     self.bound.clear()
                 self.bound[key] = found
-            elif not self._fits(values):
+            elif not self.fits(values):
                 self.check(names, values)
         except Fault as fault:
             raise invalid(self.parameter, fault) from None
         return found
 
-    def _fits(self, values: Values) -> bool:
+    def fits(self, values: Values) -> bool:
         """Whether the values are surely right; the rules tell what is wrong if not."""
         for name in self.values:
             if name not in values:
@@ -76,10 +76,16 @@ class Expression(Generic[T]):
         for name, allowed in self.demands:
             if next(iter(values[name])) not in allowed:
                 return False
-        for low, high in self.bounds:
-            condition_rules.check_bounds(values[low], values[high])
-        for name in self.type_names:
-            condition_rules.check_type_name(values[name])
+        return not (self.bounds or self.type_names) or self._fits_exactly(values)
+
+    def _fits_exactly(self, values: Values) -> bool:
+        try:
+            for low, high in self.bounds:
+                condition_rules.check_bounds(values[low], values[high])
+            for name in self.type_names:
+                condition_rules.check_type_name(values[name])
+        except Fault:
+            return False
         return True
 
 

@@ -2,22 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from gateleg.engine.errors import validation
 
+#: The order in which DynamoDB reads the expressions of a request.
+_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Form:
     """The parameters of an operation, or of a part of one, that hold expressions; both tuples in the order of DynamoDB's messages."""
 
     expressions: tuple[str, ...]
     legacy: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def with_values(self) -> tuple[str, ...]:
         """The expressions that may use values."""
         return tuple(name for name in self.expressions if name != "ProjectionExpression")
+
+    @cached_property
+    def reading_order(self) -> tuple[str, ...]:
+        """The expressions in the order in which DynamoDB reads them."""
+        return tuple(name for name in _READING_ORDER if name in self.expressions)
+
+    @cached_property
+    def legacy_names(self) -> frozenset[str]:
+        """The legacy parameters, to ask quickly whether a request has any."""
+        return frozenset(self.legacy)
 
 
 _PROJECTED = Form(("ProjectionExpression",), ("AttributesToGet",))
@@ -57,7 +71,7 @@ def check_parameters(request: Mapping[str, Any], operation: str) -> None:
     """
     form = FORMS[operation]
     given = [name for name in form.expressions if request.get(name) is not None]
-    legacy = [name for name in form.legacy if request.get(name) is not None]
+    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
     if given and legacy:
         if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
             legacy.remove("KeyConditions")

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import legacy
-from gateleg.engine.expressions.compiled import read
+from gateleg.engine.expressions.compiled import KEPT, Expression, read
 from gateleg.engine.expressions.conditions import Condition
 from gateleg.engine.expressions.forms import FORMS, PARAMETERS, check_parameters
 from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
@@ -22,9 +21,7 @@ MAX_PLACEHOLDER: Final = 255
 #: Bytes that an attribute's name may have.
 MAX_NAME: Final = 65535
 
-#: The order in which DynamoDB reads the expressions of a request.
-_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
-#: The order in which it reads the legacy parameters, all before the expressions; KeyConditions come after them.
+#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come after them.
 _LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
 _EMPTY: Final[dict[str, Any]] = {}
 
@@ -45,6 +42,31 @@ class Prepared:
 _NOTHING = Prepared(_EMPTY)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a request led to, for the next one with the same texts, names and value placeholders: only the values are left to check."""
+
+    #: Without values: plans are kept, and values may be large.
+    prepared: Prepared
+    expressions: tuple[Expression[Any], ...]
+    template: KeyTemplate | None
+
+    def fill(self, given: Mapping[str, Any] | None) -> Prepared | None:
+        """The same for other values; None where these need the full rules."""
+        if given is None:
+            return self.prepared
+        values = _canonical(given)
+        for expression in self.expressions:
+            if not expression.fits(values):
+                return None
+        like = self.prepared
+        key_condition = None if self.template is None else self.template.fill(values)
+        return Prepared(values, like.condition, like.filter, like.projection, like.update, key_condition)
+
+
+_plans: dict[tuple[Any, ...], _Plan] = {}
+
+
 def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
     """The checked and compiled expressions of a request.
 
@@ -55,22 +77,51 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
         if operation == "Query":
             raise _no_key_condition()
         return _NOTHING
+    form = FORMS[operation]
+    if not form.legacy_names.isdisjoint(request):
+        return _read(request, operation)[0]
+    names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
+    key = (
+        operation,
+        *map(request.get, form.expressions),
+        None if names is None else tuple(names.items()),
+        None if values is None else tuple(values),
+    )
+    plan = _plans.get(key)
+    prepared = None if plan is None else plan.fill(values)
+    if prepared is not None:
+        return prepared
+    prepared, plan = _read(request, operation)
+    if len(_plans) >= KEPT:
+        _plans.clear()
+    _plans[key] = plan
+    return prepared
+
+
+def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, _Plan]:
+    """Reads a request as if it were the first of its kind, with all checks in DynamoDB's order."""
     check_parameters(request, operation)
     form = FORMS[operation]
-    found = _read_legacy(request, form.legacy) if form.legacy else {}
+    found = _read_legacy(request, form.legacy_names)
     if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
         raise _no_key_condition()
-    values = _read_expressions(request, form.expressions, found)
-    if operation == "Query" and request.get("KeyConditions") is not None:
+    names = _checked_names(request.get("ExpressionAttributeNames"))
+    values = _checked_values(request.get("ExpressionAttributeValues"))
+    expressions = _read_expressions(request, form.reading_order, names, values, found)
+    template: KeyTemplate | None = found.pop("template", None)
+    if template is not None:
+        found["key_condition"] = template.fill(values)
+    elif operation == "Query":
         found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
-    return Prepared(values, **found)
+    prepared = Prepared(values, **found)
+    return prepared, _Plan(replace(prepared, values=_EMPTY, key_condition=None), expressions, template)
 
 
 def _no_key_condition() -> EngineError:
     return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 
 
-def _read_legacy(request: Mapping[str, Any], parameters: tuple[str, ...]) -> dict[str, Any]:
+def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     operator = request.get("ConditionalOperator")
     for parameter in _LEGACY_ORDER:
@@ -88,43 +139,29 @@ def _read_legacy(request: Mapping[str, Any], parameters: tuple[str, ...]) -> dic
     return found
 
 
-def _read_expressions(request: Mapping[str, Any], parameters: tuple[str, ...], found: dict[str, Any]) -> Values:
-    """Puts the compiled expressions into `found`; gives the values they use."""
-    names: Names = _EMPTY
-    given_names = request.get("ExpressionAttributeNames")
-    if given_names is not None:
-        names = _checked_names(given_names)
-    values: Values = _EMPTY
-    given_values = request.get("ExpressionAttributeValues")
-    if given_values is not None:
-        values = _checked_values(given_values)
-    used_names: set[str] = set()
-    used_values: set[str] = set()
-    template: KeyTemplate | None = None
-    for parameter in _ORDER:
-        text = request.get(parameter) if parameter in parameters else None
-        if text is None:
-            continue
-        expression = read(parameter, text)
-        bound = expression.bind(names, values)
-        used_names.update(expression.names)
-        used_values.update(expression.values)
-        if parameter == "KeyConditionExpression":
-            template = bound
-        else:
-            found[_MEMBERS[parameter]] = bound
-    _check_used("ExpressionAttributeNames", names, used_names)
-    _check_used("ExpressionAttributeValues", values, used_values)
-    if template is not None:
-        found["key_condition"] = template.fill(values)
-    return values
+def _read_expressions(
+    request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, found: dict[str, Any]
+) -> tuple[Expression[Any], ...]:
+    """Puts the compiled expressions into `found`."""
+    expressions = []
+    for parameter in parameters:
+        text = request.get(parameter)
+        if text is not None:
+            expression = read(parameter, text)
+            found[_MEMBERS[parameter]] = expression.bind(names, values)
+            expressions.append(expression)
+    _check_used("ExpressionAttributeNames", names, {name for expression in expressions for name in expression.names})
+    _check_used("ExpressionAttributeValues", values, {name for expression in expressions for name in expression.values})
+    return tuple(expressions)
 
 
+#: Where an expression goes; the template of a key condition becomes one when all else is checked.
 _MEMBERS: Final = {
     "UpdateExpression": "update",
     "ConditionExpression": "condition",
     "FilterExpression": "filter",
     "ProjectionExpression": "projection",
+    "KeyConditionExpression": "template",
 }
 
 
@@ -134,7 +171,9 @@ def _check_used(parameter: str, given: Mapping[str, Any], used: set[str]) -> Non
         raise validation(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
 
 
-def _checked_names(given: Mapping[str, str]) -> Names:
+def _checked_names(given: Mapping[str, str] | None) -> Names:
+    if given is None:
+        return _EMPTY
     if not given:
         raise validation("ExpressionAttributeNames must not be empty")
     for key in given:
@@ -148,11 +187,17 @@ def _checked_names(given: Mapping[str, str]) -> Names:
     return given
 
 
-def _checked_values(given: Mapping[str, Any]) -> Values:
+def _checked_values(given: Mapping[str, Any] | None) -> Values:
+    if given is None:
+        return _EMPTY
     if not given:
         raise validation("ExpressionAttributeValues must not be empty")
     for key in given:
         _check_placeholder("ExpressionAttributeValues", ":", key)
+    return _canonical(given)
+
+
+def _canonical(given: Mapping[str, Any]) -> Values:
     values: dict[str, Any] = {}
     for key, value in given.items():
         try:
@@ -167,7 +212,6 @@ def _checked_values(given: Mapping[str, Any]) -> Values:
 _PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
 
 
-@lru_cache(maxsize=4096)
 def _check_placeholder(parameter: str, mark: str, key: str) -> None:
     size = text_size(key)
     if size > MAX_PLACEHOLDER:

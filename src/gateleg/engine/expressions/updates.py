@@ -19,6 +19,9 @@ MISSING = "The provided expression refers to an attribute that does not exist in
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 
+#: Integers of fewer characters than these have a sum of at most 38 digits.
+SAFE_DIGITS = 38
+
 #: What to write at a path, given what stands there and the operand: the new value, or None to have nothing there.
 Write = Callable[[dict[str, Any] | None, dict[str, Any]], dict[str, Any] | None]
 
@@ -178,6 +181,8 @@ def _arithmetic(operator: str, left: Getter, right: Getter) -> Getter:
 
 def calculated(operator: str, left: str, right: str) -> str:
     """The exact sum or difference of two canonical numbers; one that does not fit 38 digits is an overflow to DynamoDB."""
+    if len(left) < SAFE_DIGITS and len(right) < SAFE_DIGITS and "." not in left and "." not in right:
+        return str(int(left) + int(right) if operator == "+" else int(left) - int(right))
     one, two = as_decimal(left), as_decimal(right)
     exact = EXACT.add(one, two) if operator == "+" else EXACT.subtract(one, two)
     try:
