@@ -31,7 +31,7 @@ def serve(
     ] = "full",
     credentials: Annotated[
         list[str] | None,
-        typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be given several times."),
+        typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be repeated."),
     ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,
     region: Annotated[str, typer.Option(help="Region in ARNs.")] = "us-east-1",
