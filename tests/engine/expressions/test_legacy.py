@@ -239,3 +239,14 @@ def test_only_deletions_do_not_create_an_item() -> None:
     assert attribute_update().creates
     assert attribute_update(a={"Value": {"N": "1"}}).creates
     assert not attribute_update(a={"Action": "DELETE"}, b={"Action": "DELETE", "Value": {"SS": ["a"]}}).creates
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("", "Empty attribute name"), ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes")]
+)
+def test_names_are_neither_empty_nor_endless(name: str, message: str) -> None:
+    assert refused("GetItem", AttributesToGet=[name]) == message
+    assert refused("UpdateItem", AttributeUpdates={name: {"Value": {"N": "1"}}}) == message
+    assert refused("PutItem", Expected={name: {"Exists": False}}) == message
+    assert refused("Scan", ScanFilter={name: compared("NULL")}) == message
+    assert refused("Query", KeyConditions={name: compared("EQ", {"N": "1"})}) == message

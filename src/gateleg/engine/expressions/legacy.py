@@ -1,10 +1,11 @@
 """The legacy parameters: Expected, QueryFilter, ScanFilter, KeyConditions, AttributeUpdates and AttributesToGet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import compare, updates
+from gateleg.engine.expressions.attribute_names import name_fault
 from gateleg.engine.expressions.conditions import Condition, condition
 from gateleg.engine.expressions.functions import SCALARS, TEXTS
 from gateleg.engine.expressions.keys import KeyCondition
@@ -49,11 +50,13 @@ _COMPARATORS: Final = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=",
 
 def read_expected(expected: Mapping[str, Any], operator: str | None) -> Condition | None:
     """The condition that Expected states; None where it states nothing."""
+    _check_names(expected)
     return _joined([_expectation(name, entry) for name, entry in expected.items()], operator)
 
 
 def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None) -> Condition | None:
     """The condition that QueryFilter or ScanFilter states; `member` is the parameter's name."""
+    _check_names(conditions)
     nodes = []
     for name, entry in conditions.items():
         comparison, operands = _condition(member, name, entry)
@@ -63,17 +66,26 @@ def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None
 
 def read_key_conditions(conditions: Mapping[str, Any]) -> KeyCondition:
     """What KeyConditions asks of the key."""
+    _check_names(conditions)
     return KeyCondition({name: _condition("KeyConditions", name, entry) for name, entry in conditions.items()})
 
 
 def read_attributes_to_get(names: list[str]) -> Projection:
     """The projection on AttributesToGet."""
+    _check_names(names)
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise invalid_parameter(f"Duplicate value in attribute name: {name}")
         seen.add(name)
     return projection((name,) for name in names)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        fault = name_fault(name)
+        if fault is not None:
+            raise validation(fault)
 
 
 def _joined(nodes: list[Node], operator: str | None) -> Condition | None:
@@ -171,6 +183,7 @@ def _compared(name: str, entry: Mapping[str, Any]) -> Node:
 
 def read_attribute_updates(given: Mapping[str, Any]) -> updates.Update:
     """The update that AttributeUpdates states; even an empty one creates the item."""
+    _check_names(given)
     steps = tuple(_attribute_step(name, entry) for name, entry in given.items())
     creates = not given or any((entry.get("Action") or "PUT") != "DELETE" for entry in given.values())
     return updates.build_update(steps, creates=creates)

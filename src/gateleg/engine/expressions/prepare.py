@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import legacy
+from gateleg.engine.expressions.attribute_names import name_fault
 from gateleg.engine.expressions.compiled import KEPT, Expression, read
 from gateleg.engine.expressions.conditions import Condition
 from gateleg.engine.expressions.forms import FORMS, PARAMETERS, check_parameters
@@ -18,8 +19,6 @@ from gateleg.engine.values import text_size, validate
 
 #: Bytes that a placeholder may have, its `#` or `:` included.
 MAX_PLACEHOLDER: Final = 255
-#: Bytes that an attribute's name may have.
-MAX_NAME: Final = 65535
 
 #: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come after them.
 _LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
@@ -179,11 +178,9 @@ def _checked_names(given: Mapping[str, str] | None) -> Names:
     for key in given:
         _check_placeholder("ExpressionAttributeNames", "#", key)
     for key, name in given.items():
-        if not name:
-            raise validation(f"ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}")
-        if len(name) > MAX_NAME // 4 and text_size(name) > MAX_NAME:
-            what = "Attribute name is too large, must be less than 65536 bytes"
-            raise validation(f"ExpressionAttributeNames contains invalid value: {what} for key {key}")
+        fault = name_fault(name)
+        if fault is not None:
+            raise validation(f"ExpressionAttributeNames contains invalid value: {fault} for key {key}")
     return given
 
 
