@@ -8,7 +8,14 @@ _STATUS = {"InternalServerError": 500, "ServiceUnavailable": 503}
 
 #: Codes that belong to the protocol layer rather than to DynamoDB itself; their `__type` has another prefix.
 _CORAL = {"ValidationException", "SerializationException", "UnknownOperationException", "ThrottlingException", "AccessDeniedException"} | {
-    "MissingAuthenticationTokenException", "IncompleteSignatureException", "InvalidSignatureException", "UnrecognizedClientException"}
+    "MissingAuthenticationTokenException",
+    "IncompleteSignatureException",
+    "InvalidSignatureException",
+    "UnrecognizedClientException",
+}
+
+#: Codes whose answers write the message's name with a capital letter.
+_CAPITAL = {"TransactionCanceledException", "SerializationException", "AccessDeniedException"}
 
 
 class EngineError(Exception):
@@ -39,7 +46,7 @@ class EngineError(Exception):
         """The answer's body on the wire."""
         body: dict[str, Any] = {"__type": self.type, **self.extra}
         if self.message is not None:
-            body["Message" if self.code in {"TransactionCanceledException"} else "message"] = self.message
+            body["Message" if self.code in _CAPITAL else "message"] = self.message
         return body
 
     def __str__(self) -> str:
