@@ -33,6 +33,11 @@ def test_streams_have_a_target_of_their_own(wire: Wire, fake: FakeEngine) -> Non
     assert fake.calls[0][0] == "GetRecords"
 
 
+def test_tagging_is_answered_with_no_body(wire: Wire) -> None:
+    response = wire.ask(headers={"X-Amz-Target": "DynamoDB_20120810.TagResource"})
+    assert (response.status, response.body) == (200, b"")
+
+
 @pytest.mark.parametrize(
     "target",
     [

@@ -11,6 +11,10 @@ from gateleg.engine.schema import Realm
 _log = logging.getLogger(__name__)
 
 
+#: Operations whose success has nothing to say, not even an empty document.
+_SILENT = frozenset({"TagResource", "UntagResource"})
+
+
 class Group(Protocol):
     """Writes that become durable together."""
 
@@ -47,7 +51,8 @@ def internal_error(content_type: bytes) -> Answer:
 def execute(backend: Backend, call: Call) -> Answer:
     """Run a call. A fault of the engine's own is logged with its traceback, and answered without."""
     try:
-        return Answer(200, backend.call_json(call.operation, call.body, call.realm), call.content_type)
+        body = backend.call_json(call.operation, call.body, call.realm)
+        return Answer(200, body if call.operation not in _SILENT else b"", call.content_type)
     except EngineError as error:
         return error_answer(error, call.content_type)
     except Exception:
