@@ -47,6 +47,7 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     prepared = [prepare(get, "Get") for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
     keys = _each(lambda i: layouts[i].request_key(examine_item(gets[i]["Key"])[0]), len(gets))
+    _check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     answers: list[dict[str, Any]] = []
     units: dict[str, float] = {}
     total = 0
@@ -129,9 +130,13 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
         return Change(layout, layout.request_key(action.item))
 
     changes = _each(make, len(actions))
-    if len({(change.layout.table.id, change.key) for change in changes}) != len(changes):
-        raise validation("Transaction request cannot include multiple operations on one item")
+    _check_distinct([(change.layout.table.id, change.key) for change in changes])
     return changes
+
+
+def _check_distinct(rows: list[tuple[int, bytes]]) -> None:
+    if len(set(rows)) != len(rows):
+        raise validation("Transaction request cannot include multiple operations on one item")
 
 
 def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[Change, Action]]) -> None:
