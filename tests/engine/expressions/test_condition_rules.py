@@ -249,6 +249,14 @@ def test_three_hundred_operators_are_enough() -> None:
     assert condition_refused("not " * 1000 + "a<b") == "The expression contains too many operators; operator count: 301"
 
 
+def test_three_hundred_operators_may_be_nested_as_deep_as_they_go() -> None:
+    item = {"a": {"N": "1"}, "b": {"N": "2"}}
+    alternating = "a<b " + "".join(f"{'and' if level % 2 else 'or'} (a<b " for level in range(149)) + ")" * 149
+    assert holds(alternating, item)
+    negated = "a<b " + "and not (b<a or not (a<b " * 37 + ")" * 74
+    assert holds(negated, item)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -242,7 +242,9 @@ def test_only_deletions_do_not_create_an_item() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("", "Empty attribute name"), ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes")]
+    ("name", "message"),
+    [("", "Empty attribute name"), ("x" * 65536, "Attribute name is too large, must be less than 65536 bytes")],
+    ids=["empty", "endless"],
 )
 def test_names_are_neither_empty_nor_endless(name: str, message: str) -> None:
     assert refused("GetItem", AttributesToGet=[name]) == message

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import FORMS, check_parameters, prepare
+from gateleg.engine.expressions.prepare import _plans as kept_plans
 from gateleg.engine.expressions.reserved import RESERVED
 from tests.engine.expressions.refusal import refused
 
@@ -188,6 +189,12 @@ def test_one_text_serves_many_names() -> None:
         assert found is not None
         assert found.test({name: {"N": "1"}}, {})
         assert found.attributes == {name}
+
+
+def test_what_is_kept_of_a_request_holds_none_of_its_values() -> None:
+    prepare({"ConditionExpression": "a = :large", "ExpressionAttributeValues": {":large": {"S": "x" * 1000}}}, "PutItem")
+    assert kept_plans
+    assert all(not plan.prepared.values and plan.prepared.key_condition is None for plan in kept_plans.values())
 
 
 def test_there_are_573_reserved_words() -> None:
