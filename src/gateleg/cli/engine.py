@@ -35,7 +35,7 @@ def serve(
     ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,
     region: Annotated[str, typer.Option(help="Region in ARNs.")] = "us-east-1",
-    account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "000000000000",
+    account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "123456789012",
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); serves HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
 ) -> None:

@@ -11,7 +11,7 @@ KeyType = Literal["S", "N", "B"]
 class Realm:
     """An account and a region: what table names are unique within, and what ARNs are made of."""
 
-    account: str = "000000000000"
+    account: str = "123456789012"
     region: str = "us-east-1"
 
     def arn(self, resource: str) -> str:
