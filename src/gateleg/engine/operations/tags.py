@@ -12,6 +12,7 @@ from gateleg.engine.schema import Table
 
 LIMIT = 50
 _ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):(\d+):(.+)")
+_SHAPE = re.compile(r"([^:]+:){5}[^/]+/.+")
 _TABLE = re.compile(r"table/([a-zA-Z0-9_.-]{3,255})")
 _MARKS = frozenset("_.:/=+-@")
 
@@ -71,7 +72,7 @@ def _table_name(context: Context, operation: str, arn: str | None, member: objec
     """The name of the table that an ARN means; `member` is what must be given beside it."""
     if arn is None:
         raise validation("Invalid TableArn")
-    if not arn.startswith("arn:"):
+    if not arn.startswith("arn:") and not _SHAPE.fullmatch(arn):
         raise validation("ARNs must start with 'arn:'")
     if member is None:
         raise validation(f"1 validation error detected: Value null at '{path}' failed to satisfy constraint: Member must not be null")

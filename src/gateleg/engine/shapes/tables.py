@@ -38,12 +38,12 @@ TAGS = Listing(structure("Tag", {"Key!": Text(1, 128), "Value!": Text(0, 256)}))
 
 _THROUGHPUTS: dict[str, Kind] = {"ProvisionedThroughput": THROUGHPUT, "OnDemandThroughput": ON_DEMAND, "WarmThroughput": WARM}
 LOCAL_INDEXES = Listing(
-    structure("LocalSecondaryIndex", {"Projection!": PROJECTION, "IndexName!": INDEX, "KeySchema!": KEY_SCHEMA}),
+    structure("LocalSecondaryIndex", {"IndexName!": INDEX, "KeySchema!": KEY_SCHEMA, "Projection!": PROJECTION}),
 )
 GLOBAL_INDEXES = Listing(
     structure(
         "GlobalSecondaryIndex",
-        {"Projection!": PROJECTION, "IndexName!": INDEX, "KeySchema!": GLOBAL_KEY_SCHEMA, **_THROUGHPUTS},
+        {"IndexName!": INDEX, "KeySchema!": GLOBAL_KEY_SCHEMA, "Projection!": PROJECTION, **_THROUGHPUTS},
     )
 )
 
