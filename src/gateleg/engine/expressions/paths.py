@@ -1,6 +1,7 @@
 """Document paths: resolving, printing, checking and reading them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateleg.engine.expressions.faults import Fault
@@ -49,34 +50,44 @@ def spell(keys: Keys) -> str:
     return f"[{', '.join(f'[{key}]' if isinstance(key, int) else key for key in keys)}]"
 
 
+@dataclass(slots=True)
+class _Branch:
+    """A place in the tree of paths: which path ends here, and which was the first to go on by name and by position."""
+
+    end: int | None = None
+    first: dict[type, int] = field(default_factory=dict)
+    below: "dict[str | int, _Branch]" = field(default_factory=dict)
+
+
 def check_disjoint(paths: list[Keys]) -> None:
     """Refuses paths of which one holds the other, or which cannot exist in one document. Overlaps are reported before conflicts."""
-    conflict: str | None = None
-    seen: list[Keys] = []
-    for later in paths:
-        for earlier in seen:
-            relation = _relation(earlier, later)
-            if relation is None:
-                continue
-            message = (
-                f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "
-                f"path one: {spell(earlier)}, path two: {spell(later)}"
-            )
-            if relation == "overlap":
-                raise Fault(message)
-            conflict = conflict or message
-        seen.append(later)
-    if conflict:
-        raise Fault(conflict)
+    root = _Branch()
+    conflict: Fault | None = None
+    for place, keys in enumerate(paths):
+        branch = root
+        rival: int | None = None
+        for key in keys:
+            if branch.end is not None:
+                raise _meeting("overlap", paths[branch.end], keys)
+            other = branch.first.get(str if isinstance(key, int) else int)
+            if other is not None:
+                rival = other if rival is None else min(rival, other)
+            branch.first.setdefault(type(key), place)
+            branch = branch.below.setdefault(key, _Branch())
+        if branch.end is not None or branch.first:
+            raise _meeting("overlap", paths[min(branch.first.values()) if branch.end is None else branch.end], keys)
+        branch.end = place
+        if rival is not None and conflict is None:
+            conflict = _meeting("conflict", paths[rival], keys)
+    if conflict is not None:
+        raise conflict
 
 
-def _relation(one: Keys, two: Keys) -> str | None:
-    for left, right in zip(one, two, strict=False):
-        if type(left) is not type(right):
-            return "conflict"
-        if left != right:
-            return None
-    return "overlap"
+def _meeting(relation: str, earlier: Keys, later: Keys) -> Fault:
+    return Fault(
+        f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "
+        f"path one: {spell(earlier)}, path two: {spell(later)}"
+    )
 
 
 def heads(paths: Iterable[Keys]) -> frozenset[str]:
