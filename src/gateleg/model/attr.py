@@ -1,0 +1,376 @@
+"""`Attr[T]`: a typed expression on the class, a value on the instance."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, get_args, overload
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import core_schema
+
+from gateleg.model.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
+from gateleg.model.annotations import read_annotation
+from gateleg.model.errors import ExpressionError, ExpressionValue
+from gateleg.model.expressions import (
+    Arithmetic,
+    Between,
+    Call,
+    Check,
+    Comparison,
+    Condition,
+    Constant,
+    Membership,
+    Operand,
+    Operator,
+    Path,
+    Placeholders,
+)
+from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.model.shape_choice import shape_of
+from gateleg.model.shapes import ListShape, Scope, SetShape, Shape
+from gateleg.model.states import States
+from gateleg.model.wire import to_utc, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pydantic import GetCoreSchemaHandler
+    from pydantic.fields import FieldInfo
+    from pydantic_core import CoreSchema
+
+
+T = TypeVar("T")
+E = TypeVar("E")
+S = TypeVar("S", bound=States)
+WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
+
+
+class Comparable(Operand[T], Generic[T]):
+    """An operand that conditions compare."""
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """The operand for a Python value that is compared with this one."""
+        raise NotImplementedError
+
+    def _compare(self, operator: Operator, other: Any) -> Condition:
+        return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        if other is None:
+            return Check("attribute_not_exists", (self,))
+        return self._compare("=", other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        if other is None:
+            return Check("attribute_exists", (self,))
+        return self._compare("<>", other)
+
+    def __lt__(self, other: T | Operand[T]) -> Condition:
+        return self._compare("<", other)
+
+    def __le__(self, other: T | Operand[T]) -> Condition:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: T | Operand[T]) -> Condition:
+        return self._compare(">", other)
+
+    def __ge__(self, other: T | Operand[T]) -> Condition:
+        return self._compare(">=", other)
+
+    def between(self, low: T, high: T) -> Condition:
+        """Between two values, both included."""
+        return Between(self, self.constant(low), self.constant(high))
+
+    def is_in(self, choices: Iterable[T]) -> Condition:
+        """One of up to 100 values."""
+        operands = tuple(self.constant(choice) for choice in choices)
+        if not 1 <= len(operands) <= 100:
+            raise ExpressionError(
+                f"IN takes 1 to 100 values, not {len(operands)}.", fix="Split the question, or check for an empty choice."
+            )
+        return Membership(self, operands)
+
+    __hash__ = object.__hash__
+
+
+class Size(Comparable[int]):
+    """The size of a text, binary, set, list or map."""
+
+    def __init__(self, of: Operand[Any]) -> None:
+        self._of = of
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """Sizes are numbers."""
+        return Constant(value, wire(value))
+
+    def render(self, out: Placeholders) -> str:
+        """size(path)."""
+        return f"size({self._of.render(out)})"
+
+    def paths(self) -> Iterator[Path]:
+        """That of the attribute."""
+        return self._of.paths()
+
+
+class Term(Operand[T], Generic[T]):
+    """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
+
+    def __init__(self, operand: Operand[T], attr: Attr[T]) -> None:
+        self._operand = operand
+        self._attr = attr
+
+    def render(self, out: Placeholders) -> str:
+        """The operand's text."""
+        return self._operand.render(out)
+
+    def paths(self) -> Iterator[Path]:
+        """The operand's paths."""
+        return self._operand.paths()
+
+    def __add__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "+", other if isinstance(other, Operand) else self._attr.constant(other))
+
+    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "-", other if isinstance(other, Operand) else self._attr.constant(other))
+
+
+class Attr(Comparable[T], Generic[T]):
+    """An attribute of an entity or record.
+
+    Declared as `status: Attr[JobStatus]`. On an instance it is the value; on the class it is an expression: compare it, combine it,
+    or make update actions with it. `attr[...]` goes into lists (`[0]`), maps (`["key"]`) and records (`[Logs.entries]`).
+    """
+
+    __is_attr__ = True
+
+    def __init__(self, owner: type[Any], name: str, path: Path, annotation: Any, info: FieldInfo | None = None) -> None:
+        self.owner = owner
+        self.name = name
+        self.path = path
+        self.annotation = annotation
+        self.info = info
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type[Any]) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: type[Any]) -> T: ...
+        def __get__(self, instance: object | None, owner: type[Any]) -> Any: ...
+        def __set__(self, instance: object, value: T) -> None: ...
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the inner type, with times made aware and UTC."""
+        arguments = get_args(source)
+        return cast("CoreSchema", _times_in_utc(handler.generate_schema(arguments[0] if arguments else Any)))
+
+    def __repr__(self) -> str:
+        return f"{self.owner.__name__}.{self.name}"
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How the attribute looks on the wire."""
+        return shape_of(self.annotation)
+
+    @cached_property
+    def _comparer(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation)
+
+    @cached_property
+    def _packer(self) -> Any:
+        return _compiled_packer(self.shape)
+
+    def validate(self, value: Any) -> T:
+        """The value as the attribute's field accepts it, with its constraints and validators."""
+        try:
+            if self.info is None or self.owner.__pydantic_decorators__.model_validators:
+                return cast("T", self._comparer.validate_python(value))
+            probe = self.owner.model_construct()
+            self.owner.__pydantic_validator__.validate_assignment(probe, self.name, value)
+            return cast("T", probe.__dict__[self.name])
+        except ValidationError as error:
+            if self.info is not None and self.info.frozen and error.errors()[0]["type"] == "frozen_field":
+                return cast("T", self._comparer.validate_python(value))
+            raise self._refusal(value, error) from None
+
+    def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
+        reasons = "; ".join(problem["msg"] for problem in error.errors())
+        return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """A compared value, of the attribute's type but not bound by its constraints."""
+        try:
+            checked = self._comparer.validate_python(value)
+        except ValidationError as error:
+            raise self._refusal(value, error) from None
+        return Constant(checked, self._packer(checked))
+
+    def written(self, value: Any) -> Constant[Any]:
+        """A value to be stored, which must satisfy the attribute's constraints."""
+        checked = self.validate(value)
+        return Constant(checked, self._packer(checked))
+
+    def render(self, out: Placeholders) -> str:
+        """The path."""
+        return out.path(self.path)
+
+    def paths(self) -> Iterator[Path]:
+        """Its own."""
+        yield self.path
+
+    def exists(self) -> Condition:
+        """That the attribute is there."""
+        return Check("attribute_exists", (self,))
+
+    def missing(self) -> Condition:
+        """That the attribute is not there."""
+        return Check("attribute_not_exists", (self,))
+
+    def is_type(self, kind: WireType) -> Condition:
+        """That the attribute has a wire type."""
+        return Check("attribute_type", (self, Constant(kind, {"S": kind})))
+
+    def begins_with(self, prefix: str) -> Condition:
+        """That the stored text begins with a prefix."""
+        return Check("begins_with", (self, Constant(prefix, wire(prefix))))
+
+    def contains(self, element: Any) -> Condition:
+        """That a text holds another, or a set or list an element."""
+        if isinstance(element, Operand):
+            return Check("contains", (self, element))
+        if isinstance(self.shape, SetShape | ListShape):
+            return Check("contains", (self, self._element().constant(element)))
+        return Check("contains", (self, Constant(element, wire(element))))
+
+    def size(self) -> Size:
+        """The length of a text or binary, or the number of elements."""
+        return Size(self)
+
+    def set(self, value: T | Operand[T]) -> Action:
+        """Write a value, a copy of another attribute, or a sum. None removes the attribute."""
+        if isinstance(value, Operand):
+            return SetAction(self.path, self.owner, self.name, operand=value)
+        if value is None:
+            self.validate(None)
+            return RemoveAction(self.path, self.owner, self.name)
+        return SetAction(self.path, self.owner, self.name, operand=self.written(value))
+
+    def force(self, value: T) -> Action:
+        """Write a state without regard to its transitions: for repairs by hand."""
+        return SetAction(self.path, self.owner, self.name, operand=self.written(value), forced=True)
+
+    def remove(self) -> Action:
+        """Take the attribute away."""
+        return RemoveAction(self.path, self.owner, self.name)
+
+    def add(self, value: T) -> Action:
+        """Add to a number (an absent one counts as 0) or put elements into a set."""
+        return AddAction(self.path, self.owner, self.name, operand=self.constant(value))
+
+    def delete(self, elements: T) -> Action:
+        """Take elements out of a set."""
+        return DeleteAction(self.path, self.owner, self.name, operand=self.constant(elements))
+
+    @overload
+    def append(self: Attr[list[E]], *values: E) -> Action: ...
+    @overload
+    def append(self: Attr[list[E] | None], *values: E) -> Action: ...
+    def append(self: Attr[Any], *values: Any) -> Action:
+        """Put elements at the end of a list; an absent list counts as empty."""
+        return self._extend(values, at_end=True)
+
+    @overload
+    def prepend(self: Attr[list[E]], *values: E) -> Action: ...
+    @overload
+    def prepend(self: Attr[list[E] | None], *values: E) -> Action: ...
+    def prepend(self: Attr[Any], *values: Any) -> Action:
+        """Put elements at the beginning of a list; an absent list counts as empty."""
+        return self._extend(values, at_end=False)
+
+    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action:
+        old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
+        new = self.constant(list(values))
+        return SetAction(self.path, self.owner, self.name, operand=Call("list_append", (old, new) if at_end else (new, old)))
+
+    def if_not_exists(self, default: T) -> Term[T]:
+        """The attribute's value, or a default where it is absent: an operand for `set`."""
+        return Term(Call("if_not_exists", (self, self.constant(default))), self)
+
+    def __add__(self, other: T | Operand[T]) -> Operand[T]:
+        return Term(self, self) + other
+
+    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
+        return Term(self, self) - other
+
+    @overload
+    def to(self: Attr[S], target: S) -> Action: ...
+    @overload
+    def to(self: Attr[S | None], target: S) -> Action: ...
+    def to(self: Attr[Any], target: Any) -> Action:
+        """Move to a state; the database refuses the write unless the present state may move there."""
+        operand = self.written(target)
+        state = operand.value
+        if not isinstance(state, States):
+            raise ExpressionError(f"{self!r} is no state.", fix="Use .set(...).")
+        sources = tuple(self.constant(source) for source in sorted(state.predecessors))
+        if not sources:
+            raise ExpressionError(f"No state may move to {state!r}: it is where {type(state).__name__} begins.", fix="Create a new item.")
+        return Transition(self.path, self.owner, self.name, operand=operand, target=state, sources=sources)
+
+    @overload
+    def __getitem__(self, step: Attr[E]) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[list[E]], step: int) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[dict[str, E]], step: str) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[Any], step: str | int) -> Attr[Any]: ...
+    def __getitem__(self: Attr[Any], step: Any) -> Attr[Any]:
+        """The element at an index, the value at a map's key, or an attribute of a record."""
+        if isinstance(step, Attr):
+            return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation)
+        if isinstance(step, int):
+            return self._element(step)
+        kind = read_annotation(self.annotation).type
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return self[attribute_of(kind, step)]
+        arguments = get_args(kind)
+        return Attr(self.owner, f"{self.name}.{step}", (*self.path, step), arguments[1] if len(arguments) == 2 else Any)
+
+    def _element(self, at: int = 0) -> Attr[Any]:
+        arguments = get_args(read_annotation(self.annotation).type)
+        return Attr(self.owner, f"{self.name}[{at}]", (*self.path, at), arguments[0] if arguments else Any)
+
+    __hash__ = object.__hash__
+
+
+def attribute_of(model: type[Any], name: str) -> Attr[Any]:
+    """The attribute of a model by its Python name; an unknown one raises AttributeError."""
+    info = model.__pydantic_fields__.get(name)
+    if info is None:
+        raise AttributeError(f"{model.__name__} has no attribute {name!r}")
+    return Attr(model, name, (field_names(name, info, case_of(model))[0],), attr_type(info.annotation), info)
+
+
+def _compiled_packer(shape: Shape) -> Any:
+    scope = Scope()
+    return eval(f"lambda v: {shape.pack('v', scope)}", scope.names)
+
+
+def _times_in_utc(schema: Any) -> Any:
+    """The schema with every datetime in it aware and turned to UTC; models inside have schemas of their own."""
+    kind = schema.get("type")
+    if kind == "datetime":
+        return core_schema.no_info_after_validator_function(to_utc, {**schema, "tz_constraint": "aware"})
+    changed = dict(schema)
+    if kind in ("nullable", "default", "list", "set", "frozenset", "function-after", "function-before", "function-wrap"):
+        for member in ("schema", "items_schema"):
+            if isinstance(changed.get(member), dict) and kind != "model":
+                changed[member] = _times_in_utc(changed[member])
+    elif kind == "dict" and "values_schema" in changed:
+        changed["values_schema"] = _times_in_utc(changed["values_schema"])
+    elif kind in ("union", "tuple"):
+        member = "choices" if kind == "union" else "items_schema"
+        changed[member] = [_times_in_utc(choice) if isinstance(choice, dict) else choice for choice in changed[member]]
+    return changed

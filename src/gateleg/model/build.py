@@ -1,0 +1,205 @@
+"""Building the spec of an entity from its class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.annotations import read_annotation
+from gateleg.model.attr import attribute_of
+from gateleg.model.checks import check_attributes, check_spec
+from gateleg.model.codec import build_codec
+from gateleg.model.counters import Counter
+from gateleg.model.errors import DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
+from gateleg.model.fields import traits_of
+from gateleg.model.keys import Key, KeyField, KeyPlan
+from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.model.patterns import Pattern, resolve_pattern
+from gateleg.model.shape_choice import shape_of
+from gateleg.model.spec import Attribute, Source, Spec
+from gateleg.model.template import Template, parse_template
+from gateleg.model.text_keys import build_text_key
+from gateleg.model.uniques import Unique
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model.tables import Index, KeyType, Table
+
+E = TypeVar("E", bound=BaseModel)
+
+
+def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> Spec[E]:
+    """Read attributes, keys, patterns and constraints; check them; compile the codec; enter the table."""
+    attributes = _attributes(entity)
+    check_attributes(entity.__name__, attributes)
+    sources = _sources(entity, attributes)
+    declared = _declared_keys(entity, table)
+    resolver = _Resolver(entity.__name__, table, sources)
+    key = resolver.primary(declared[""])
+    indexes = {index.name: resolver.index(index, declared.get(index.name), key) for index in table.indexes}
+    present = {name: plan for name, plan in indexes.items() if plan is not None}
+    spec = Spec(entity, table, tag, schema, attributes, sources, key, present, computed=_computed(entity))
+    check_spec(spec)
+    for name, pattern in _members(entity, Pattern).items():
+        spec.patterns[name] = resolve_pattern(spec, pattern)
+    for name, unique in _members(entity, Unique).items():
+        unique.check(spec)
+        spec.uniques[name] = unique
+    for name, counter in _members(entity, Counter).items():
+        counter.check(spec, name)
+        spec.counters[name] = counter
+    spec.codec = build_codec(spec)
+    table.specs[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
+    return spec
+
+
+def _same_class(one: type, other: type) -> bool:
+    """Whether a class is a new edition of another, as after a reload."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+M = TypeVar("M")
+
+
+def _members(entity: type, kind: type[M]) -> dict[str, M]:
+    """The declarations of a kind in a class and its bases, later ones winning."""
+    found: dict[str, M] = {}
+    for base in reversed(entity.__mro__):
+        found |= {name: value for name, value in vars(base).items() if isinstance(value, kind)}
+    return found
+
+
+def _attributes(entity: type[BaseModel]) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {}
+    for name, info in entity.model_fields.items():
+        annotation = attr_type(info.annotation)
+        wire, _ = field_names(name, info, case_of(entity))
+        declared = read_annotation(annotation)
+        attr = attribute_of(entity, name)
+        attributes[name] = Attribute(name, wire, annotation, declared, shape_of(annotation), info, traits_of(info), attr)
+    return attributes
+
+
+def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> dict[str, Source]:
+    sources = {a.name: Source(a.name, a.wire, a.name, None, a.annotation, a.declared, a.shape) for a in attributes.values()}
+    case = case_of(entity)
+    for attribute in attributes.values():
+        if attribute.part is None:
+            continue
+        for member, declared in attribute.part.__members__().items():
+            if member in sources:
+                raise WireNameClash(
+                    f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Leave it out: the key part stores it."
+                )
+            wire = case(member) if case else member
+            sources[member] = Source(member, wire, attribute.name, member, declared.type, declared, shape_of(declared.type))
+    return sources
+
+
+def _computed(entity: type[BaseModel]) -> dict[str, Any]:
+    case = case_of(entity)
+    return {
+        name: (info.alias or (case(name) if case else name), shape_of(info.return_type))
+        for name, info in entity.model_computed_fields.items()
+    }
+
+
+def _declared_keys(entity: type[BaseModel], table: Table) -> dict[str, Key]:
+    keys: dict[str, Key] = {}
+    for name, key in _members(entity, Key).items():
+        if key.index in keys:
+            place = f"the index {key.index}" if key.index else "the table"
+            raise DeclarationError(f"{entity.__name__}.{name} is a second key for {place}.", fix="Keep one.")
+        table.index(key.index)
+        keys[key.index] = key
+    if "" not in keys:
+        example = ", ".join(f'"{{{name}}}"' for name in table.attributes)
+        raise MissingKey(f"{entity.__name__} has no key.", fix=f"Declare one, such as key = Key({example}).")
+    return keys
+
+
+class _Resolver:
+    """Turns declared keys into plans."""
+
+    def __init__(self, entity: str, table: Table, sources: Mapping[str, Source]) -> None:
+        self.entity = entity
+        self.table = table
+        self.sources = sources
+        self.by_wire = {source.wire: source for source in sources.values()}
+
+    def primary(self, key: Key) -> KeyPlan:
+        index = self.table.primary
+        plan = self._plan(index, key.hash, key.range)
+        legacy = []
+        for hash_form, range_form in key.legacy:
+            forms = key.range if range_form is None else (parse_template(range_form),)
+            legacy.append(self._plan(index, (parse_template(hash_form),), forms))
+        return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy))
+
+    def index(self, index: Index, key: Key | None, primary: KeyPlan) -> KeyPlan | None:
+        if key is None:
+            fields = [self._undeclared(attribute, primary) for attribute in index.attributes]
+            found = tuple(entry for entry in fields if entry is not None)
+            if len(found) != len(fields):
+                return None
+            return KeyPlan(index, found[: len(index.hash)], found[len(index.hash) :])
+        plan = self._plan(index, key.hash or (), key.range, primary)
+        if key.shards > 1 and plan.hash[0].text is None:
+            form = parse_template(key.hash[0].text)
+            plan = KeyPlan(index, (self._text(plan.hash[0].attribute, form), *plan.hash[1:]), plan.range)
+        when = {name: tuple(self._source(name).validate(value, self.entity) for value in values) for name, values in key.when.items()}
+        return KeyPlan(index, plan.hash, plan.range, when, key.shards)
+
+    def _plan(self, index: Index, hash: tuple[Template, ...], range: tuple[Template, ...], primary: KeyPlan | None = None) -> KeyPlan:
+        return KeyPlan(index, self._fields(index, index.hash, hash, primary), self._fields(index, index.range, range, primary))
+
+    def _fields(
+        self, index: Index, attributes: tuple[str, ...], forms: tuple[Template, ...], primary: KeyPlan | None
+    ) -> tuple[KeyField, ...]:
+        if len(forms) == len(attributes):
+            return tuple(self._field(attribute, form) for attribute, form in zip(attributes, forms, strict=True))
+        undeclared = [self._undeclared(attribute, primary) for attribute in attributes] if not forms else []
+        found = tuple(entry for entry in undeclared if entry is not None)
+        if forms or len(found) != len(attributes):
+            raise MissingKey(
+                f"The key of {self.entity} for {index.name or self.table.name} has {len(forms)} templates "
+                f"for {', '.join(attributes) or 'no attribute'}.",
+                fix="Give one template for each key attribute.",
+            )
+        return found
+
+    def _undeclared(self, attribute: str, primary: KeyPlan | None) -> KeyField | None:
+        """The field of a key attribute that is an attribute of the entity, or of the table's own key."""
+        if attribute in self.by_wire:
+            return self._copy(attribute, self.by_wire[attribute])
+        return next((entry for entry in primary.fields if entry.attribute == attribute), None) if primary is not None else None
+
+    def _field(self, attribute: str, form: Template) -> KeyField:
+        if form.bare:
+            return self._copy(attribute, self._source(form.names[0]))
+        if attribute in self.by_wire:
+            raise WireNameClash(f"{self.entity}: {attribute} is an attribute and also the key {form.text!r}.")
+        return self._text(attribute, form)
+
+    def _text(self, attribute: str, form: Template) -> KeyField:
+        return KeyField(attribute, None, build_text_key(form, lambda name: self._source(name).declared), "S")
+
+    def _copy(self, attribute: str, source: Source) -> KeyField:
+        kinds: dict[str, KeyType] = {"S": "S", "N": "N", "B": "B"}
+        if source.shape.tag not in kinds:
+            raise UnsupportedType(
+                f"{self.entity}.{source.name} cannot be a key: it is stored as {source.shape.tag or 'various types'}.",
+                fix="Keys are text, numbers or binary.",
+            )
+        if attribute in self.by_wire and self.by_wire[attribute] is not source:
+            raise WireNameClash(f"{self.entity}: {attribute} is an attribute and also the key {{{source.name}}}.")
+        return KeyField(attribute, source, None, kinds[source.shape.tag])
+
+    def _source(self, name: str) -> Source:
+        if name not in self.sources:
+            raise UnknownComponent(
+                f"A key of {self.entity} names {name!r}, which it does not have.", fix=f"It has {', '.join(self.sources)}."
+            )
+        return self.sources[name]

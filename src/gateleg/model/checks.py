@@ -1,0 +1,116 @@
+"""What is checked when an entity is declared, so that a mistake is found at import and not in production."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model.components import FixedComponent, IntegerComponent
+from gateleg.model.errors import (
+    BadMark,
+    DuplicateMark,
+    IndexMismatch,
+    NegativeInKey,
+    NumberWithoutWidth,
+    OptionalComponent,
+    OverlappingKeys,
+    StateInKey,
+    WireNameClash,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model.keys import KeyField, KeyPlan
+    from gateleg.model.spec import Attribute, Spec
+
+
+def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
+    """Marks and wire names of the attributes by themselves."""
+    seen: dict[str, str] = {}
+    for attribute in attributes.values():
+        if attribute.wire in seen:
+            raise WireNameClash(f"{entity}.{attribute.name} and {entity}.{seen[attribute.wire]} are both {attribute.wire!r} on the wire.")
+        seen[attribute.wire] = attribute.name
+    for kind in ("version", "ttl"):
+        marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
+        if len(marked) > 1:
+            raise DuplicateMark(f"{entity} has two {kind} attributes: {', '.join(attribute.name for attribute in marked)}.")
+        for attribute in marked:
+            _check_mark(entity, attribute, kind)
+
+
+def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:
+    if kind == "ttl" and attribute.declared.type is not datetime:
+        raise BadMark(f"{entity}.{attribute.name} is a TTL but no datetime.", fix="Declare it as Attr[TTL] or Attr[TTL | None].")
+    if kind == "version" and (attribute.declared.type is not int or attribute.info.default != 0):
+        raise BadMark(f"{entity}.{attribute.name} is a version that does not begin at 0.", fix="Declare it as Attr[Version] = field(0).")
+
+
+def check_spec(spec: Spec[Any]) -> None:
+    """Keys and wire names of the entity, alone and beside the other entities of its table."""
+    for name in spec.key.names:
+        attribute = spec.attributes[spec.sources[name].attribute]
+        if attribute.optional:
+            raise OptionalComponent(f"{spec.name}.{name} is part of the primary key and may be None.")
+        if attribute.state:
+            raise StateInKey(f"{spec.name}.{name} is a state and part of the primary key.")
+    for plan in (spec.key, *spec.indexes.values()):
+        for entry in plan.fields:
+            _check_numbers(spec, plan, entry)
+    _check_names(spec)
+    for other in spec.table.specs:
+        if other.entity.__qualname__ != spec.entity.__qualname__:
+            _check_neighbours(spec, other)
+
+
+def _check_numbers(spec: Spec[Any], plan: KeyPlan, entry: KeyField) -> None:
+    if entry.text is None:
+        return
+    for name, component in zip(entry.names, entry.text.components, strict=True):
+        if isinstance(component, IntegerComponent) and component.width is None and entry in plan.range:
+            raise NumberWithoutWidth(f"{spec.name}: the sort key {entry.text.template.text!r} holds {name} without a width.")
+        source = spec.sources[name]
+        if isinstance(component, IntegerComponent | FixedComponent) and source.member is None:
+            limits = (*source.declared.metadata, *spec.attributes[name].info.metadata)
+            if any(getattr(limit, "ge", 0) < 0 or getattr(limit, "gt", -1) < -1 for limit in limits):
+                raise NegativeInKey(f"{spec.name}.{name} may be negative, and is part of the key {entry.text.template.text!r}.")
+
+
+def _check_names(spec: Spec[Any]) -> None:
+    own = {attribute.wire: attribute.name for attribute in spec.attributes.values()}
+    for name in spec.derived_names:
+        if name in own:
+            raise WireNameClash(f"{spec.name}.{own[name]} has the wire name {name!r}, which the model writes itself.")
+    texts: dict[str, Any] = {}
+    for plan in (spec.key, *spec.indexes.values()):
+        for entry in plan.derived:
+            form = entry.text.template.text if entry.text is not None else entry.names
+            if texts.setdefault(entry.attribute, form) != form:
+                raise IndexMismatch(f"{spec.name} writes {entry.attribute} in two forms: {texts[entry.attribute]} and {form}.")
+    if spec.tag is not None and spec.table.tag is None:
+        raise BadMark(f"{spec.name} has a tag, but {spec.table.name} has no tag attribute.", fix='Give the table tag="entityType".')
+
+
+def _check_neighbours(spec: Spec[Any], other: Spec[Any]) -> None:
+    types, theirs = spec.key_types(), other.key_types()
+    for name in types.keys() & theirs.keys():
+        if types[name] != theirs[name]:
+            raise IndexMismatch(f"{name} of {spec.table.name} is {types[name]} in {spec.name} and {theirs[name]} in {other.name}.")
+    if spec.ttl is not None and other.ttl is not None and spec.ttl.wire != other.ttl.wire:
+        raise DuplicateMark(f"{spec.table.name} has two TTL attributes: {spec.ttl.wire} and {other.ttl.wire}.")
+    if spec.tag is not None and spec.tag == other.tag:
+        raise OverlappingKeys(f"{spec.name} and {other.name} have the same tag {spec.tag!r}.", fix="Give each entity a tag of its own.")
+    if all(_overlap(mine, their) for mine, their in zip(spec.key.fields, other.key.fields, strict=True)):
+        raise OverlappingKeys(f"The keys of {spec.name} and {other.name} in {spec.table.name} can be the same.")
+
+
+def _overlap(mine: KeyField, theirs: KeyField) -> bool:
+    """Whether a value of one key attribute could be read as one of the other."""
+    exact = [entry.prefix for entry in (mine, theirs) if entry.text is not None and not entry.names]
+    if len(exact) == 2:
+        return exact[0] == exact[1]
+    if exact:
+        other = theirs if mine.text is not None and not mine.names else mine
+        return exact[0].startswith(other.prefix)
+    return mine.prefix.startswith(theirs.prefix) or theirs.prefix.startswith(mine.prefix)

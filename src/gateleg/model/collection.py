@@ -1,0 +1,115 @@
+"""Several entities of one partition, read by one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.errors import DeclarationError, MissingComponent, UnknownArgument
+from gateleg.model.expressions import Placeholders
+from gateleg.model.key_conditions import render_key_condition
+from gateleg.model.keys import KeyPlan
+from gateleg.model.lookup import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gateleg.model.tables import Table
+    from gateleg.model.wire import Item
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class Collection:
+    """Entities that share a partition: `Collection(Project, Scene, title="A project and its scenes")`.
+
+    Call it with the components of the hash to ask for one partition.
+    """
+
+    def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
+        self.entities = entities
+        self.title = title
+        self.plans = [spec_of(entity).plan(index) for entity in entities]
+        first = self.plans[0].hash
+        self.table: Table = spec_of(entities[0]).table
+        for entity, plan in zip(entities, self.plans, strict=True):
+            if spec_of(entity).table is not self.table or [_form(entry) for entry in plan.hash] != [_form(entry) for entry in first]:
+                raise DeclarationError(
+                    f"{entity.__name__} does not share its partition with {entities[0].__name__}.",
+                    fix="Entities of a collection have the same table and the same hash template.",
+                )
+
+    def __call__(self, **arguments: Any) -> CollectionQuery:
+        """The items of one partition."""
+        spec, plan = spec_of(self.entities[0]), self.plans[0]
+        names = {name for entry in plan.hash for name in entry.names}
+        unknown = arguments.keys() - spec.arguments_of(names)
+        if unknown:
+            raise UnknownArgument(f"{', '.join(sorted(unknown))} is no part of the partition.", fix=f"It has {', '.join(sorted(names))}.")
+        values = spec.arguments(arguments)
+        missing = sorted(name for name in names if values.get(name) is None)
+        if missing:
+            raise MissingComponent(
+                f"The partition needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}."
+            )
+        return CollectionQuery(self, {name: values[name] for name in names})
+
+
+def _form(entry: Any) -> Any:
+    return (entry.attribute, entry.text.template.text if entry.text is not None else entry.names)
+
+
+@dataclass(frozen=True)
+class CollectionQuery:
+    """One partition of a collection."""
+
+    collection: Collection
+    values: dict[str, Any]
+
+    def requests(
+        self, *, table_name: str | None = None, limit: int | None = None, consistent: bool = False, start: Item | None = None
+    ) -> tuple[dict[str, Any], ...]:
+        """The Query requests, one for each shard."""
+        plan = self.collection.plans[0]
+        shards: Sequence[int | None] = range(plan.shards) if plan.shards > 1 else (None,)
+        return tuple(self._request(table_name, limit, consistent, start, shard) for shard in shards)
+
+    def _request(
+        self, table_name: str | None, limit: int | None, consistent: bool, start: Item | None, shard: int | None
+    ) -> dict[str, Any]:
+        first, out = self.collection.plans[0], Placeholders()
+        plan = KeyPlan(first.index, first.hash, (), shards=first.shards)
+        request: dict[str, Any] = {"TableName": table_name or self.collection.table.name}
+        if plan.index.name:
+            request["IndexName"] = plan.index.name
+        request["KeyConditionExpression"] = render_key_condition(plan, self.values, None, out, shard)
+        request |= out.parameters()
+        optional = {"Limit": limit, "ConsistentRead": consistent or None, "ExclusiveStartKey": start}
+        return request | {member: value for member, value in optional.items() if value is not None}
+
+    def sort(self, items: Iterable[Item]) -> Collected:
+        """The items by entity; those of other entities in the partition are left out."""
+        found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
+        for item in items:
+            spec = self.collection.table.spec_for(item)
+            if spec is not None and spec.entity in found:
+                found[spec.entity].append(spec.decode(item))
+        return Collected(found)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collection's query found."""
+
+    found: dict[type[BaseModel], list[Any]]
+
+    def of(self, entity: type[E]) -> list[E]:
+        """The items of one entity, in the order of their keys."""
+        return self.found[entity]
+
+    def one(self, entity: type[E]) -> E | None:
+        """The only item of an entity, or None."""
+        items = self.found[entity]
+        return items[0] if items else None

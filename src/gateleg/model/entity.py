@@ -1,0 +1,114 @@
+"""`Entity` and `Record`: pydantic models whose class attributes are expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, dataclass_transform
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel, to_pascal
+
+from gateleg.model.attr import Attr, attribute_of
+from gateleg.model.build import build_spec
+from gateleg.model.counters import Counter
+from gateleg.model.errors import DeclarationError
+from gateleg.model.fields import required
+from gateleg.model.keys import Key
+from gateleg.model.nested import UNKNOWN
+from gateleg.model.patterns import Pattern
+from gateleg.model.uniques import Unique
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
+    from gateleg.model.wire import Item
+else:
+    # The metaclass is private in pydantic; the type of its only public instance is the same thing.
+    ModelMetaclass = type(BaseModel)
+
+Case = Literal["snake", "camel", "pascal"]
+_CASES = {"snake": None, "camel": to_camel, "pascal": to_pascal}
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(required,))
+class ModelMeta(ModelMetaclass):
+    """Makes `Job.status` an expression. Hidden from type checkers, to which a misspelt `Job.statsu` must stay an error."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            attrs = cls.__dict__.get("__attrs__")
+            if attrs is not None and name in attrs:
+                return attrs[name]
+            # Only the class's own fields: while pydantic collects those of a subclass, inherited names must look unset.
+            if name in (cls.__dict__.get("__pydantic_fields__") or ()):
+                if attrs is None:
+                    type.__setattr__(cls, "__attrs__", attrs := {})
+                attrs[name] = attribute_of(cls, name)
+                return attrs[name]
+            return super().__getattr__(name)
+
+    @property
+    def __spec__(cls) -> Spec[Any]:
+        """The spec of an entity, built with the class or, when types were not yet defined then, at first use."""
+        spec: Spec[Any] | None = cls.__dict__.get("__own_spec__")
+        if spec is None:
+            table: Table | None = cls.__dict__.get("__table__")
+            if table is None:
+                raise DeclarationError(f"{cls.__name__} has no table.", fix=f"Declare class {cls.__name__}(Entity, table=...).")
+            cast("type[BaseModel]", cls).model_rebuild()
+            spec = build_spec(cls, table, cls.__dict__["__tag__"], cls.__dict__["__schema_number__"])
+            type.__setattr__(cls, "__own_spec__", spec)
+        return spec
+
+
+class Record(BaseModel, metaclass=ModelMeta):
+    """A map inside an item. `case="camel"` names its attributes on the wire; unknown ones survive a round trip."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+
+    __wire_case__: ClassVar[Any]
+
+    def __init_subclass__(cls, *, case: Case | None = None, **options: Any) -> None:
+        """Note the naming convention."""
+        super().__init_subclass__(**options)
+        if case is not None:
+            type.__setattr__(cls, "__wire_case__", _CASES[case])
+
+
+class Entity(BaseModel, metaclass=ModelMeta):
+    """An item of a table.
+
+    Class options: `table`; `tag`, the value of the table's tag attribute; `case`, the naming convention on the wire ("camel" turns
+    project_id into projectId); `schema`, a number that is raised when old items need an upcaster. A class without a table is a base for
+    others.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, protected_namespaces=(), ignored_types=(Key, Pattern, Unique, Counter, Attr)
+    )
+
+    __wire_case__: ClassVar[Any]
+
+    def __init_subclass__(
+        cls, *, table: Table | None = None, tag: str | None = None, case: Case | None = None, schema: int = 1, **options: Any
+    ) -> None:
+        """Note the options; the spec is built once pydantic has finished the class."""
+        super().__init_subclass__(**options)
+        if case is not None:
+            type.__setattr__(cls, "__wire_case__", _CASES[case])
+        for name, value in (("__table__", table), ("__tag__", tag), ("__schema_number__", schema)):
+            type.__setattr__(cls, name, value)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Build and check the spec at import, unless types are still missing."""
+        super().__pydantic_init_subclass__(**options)
+        if cls.__dict__.get("__table__") is not None and cls.__pydantic_complete__:
+            _ = cls.__spec__
+
+
+def unknown_attributes(instance: BaseModel) -> Item:
+    """The attributes of an instance that its class does not know, as they were on the wire."""
+    return dict(instance.__dict__.get(UNKNOWN, {}))

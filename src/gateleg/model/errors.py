@@ -1,0 +1,331 @@
+"""What can be wrong with a declaration, a key, an expression or an item, each with a code and the way out.
+
+Every class carries a `code` (stable, for the page of errors) and a `fix`: what to do about it. A raised error may replace the class's
+`fix` by one that names the attribute or template at hand.
+"""
+
+from collections.abc import Sequence
+
+
+class ModelError(Exception):
+    """Something the model refuses."""
+
+    code = "model"
+    fix = "See the message."
+
+    def __init__(self, message: str, *, fix: str | None = None) -> None:
+        self.message = message
+        if fix is not None:
+            self.fix = fix
+        super().__init__(f"{message} {self.fix} [{self.code}]")
+
+
+class DeclarationError(ModelError):
+    """A table, entity, key or pattern that cannot work as declared. Raised at import."""
+
+    code = "declaration"
+
+
+class TemplateError(DeclarationError):
+    """A key template that cannot be read, built or parsed back."""
+
+    code = "template"
+    fix = "Write literals and placeholders like PROJECT#{project_id}; a placeholder may have a format, as in {sequence:03d}."
+
+
+class UnknownComponent(DeclarationError):
+    """A template names an attribute that the entity does not have."""
+
+    code = "unknown-component"
+
+
+class OptionalComponent(DeclarationError):
+    """A component of a primary key may be absent."""
+
+    code = "optional-component"
+    fix = "Make the attribute required or give it a default that is not None: a primary key is always whole."
+
+
+class NumberWithoutWidth(DeclarationError):
+    """A number inside the text of a sort key has no width, so 10 would sort before 9."""
+
+    code = "number-without-width"
+    fix = "Give it a width, as in {sequence:03d}."
+
+
+class NegativeInKey(DeclarationError):
+    """A zero-padded number in a key may be negative, which text cannot order."""
+
+    code = "negative-in-key"
+    fix = "Constrain the attribute with ge=0, or keep the number in a key attribute of its own."
+
+
+class FloatInKey(DeclarationError):
+    """A float or Decimal inside the text of a key has no fixed form."""
+
+    code = "float-in-key"
+    fix = "Give it a width and places, as in {price:012.2f}."
+
+
+class StateInKey(DeclarationError):
+    """An attribute that changes by transition is part of a primary key, which can never change."""
+
+    code = "state-in-key"
+    fix = "Key the item by what identifies it and put the state into an index."
+
+
+class OverlappingKeys(DeclarationError):
+    """Two entities of one table could write the same key, or one's query would find the other's items."""
+
+    code = "overlapping-keys"
+    fix = "Give each entity's sort key a prefix of its own that ends in a delimiter, such as SCENE# and TAKE#."
+
+
+class IndexMismatch(DeclarationError):
+    """An index name is used twice with other attributes, or an attribute has two key types."""
+
+    code = "index-mismatch"
+    fix = "Use one declaration of the index, and one type for each key attribute."
+
+
+class TooManyIndexes(DeclarationError):
+    """More indexes than DynamoDB allows: 5 local, 20 global by default quota."""
+
+    code = "too-many-indexes"
+    fix = "Let entities share an index through key templates."
+
+
+class UnknownIndex(DeclarationError):
+    """A key or pattern names an index that the table does not have."""
+
+    code = "unknown-index"
+
+
+class MissingKey(DeclarationError):
+    """An entity has a table but no key."""
+
+    code = "missing-key"
+
+
+class UnservedPattern(DeclarationError):
+    """No key of the table or of its indexes answers the pattern."""
+
+    code = "unserved-pattern"
+
+
+class WireNameClash(DeclarationError):
+    """Two things of one entity have the same attribute name on the wire."""
+
+    code = "wire-name-clash"
+    fix = "Give the attribute another wire name with name=."
+
+
+class DuplicateMark(DeclarationError):
+    """An entity has two versions or two TTL attributes."""
+
+    code = "duplicate-mark"
+    fix = "Keep one: an item has one version, and a table one TTL attribute."
+
+
+class BadMark(DeclarationError):
+    """A special attribute has the wrong type or default."""
+
+    code = "bad-mark"
+
+
+class UnsupportedType(DeclarationError):
+    """A type that has no place on the wire."""
+
+    code = "unsupported-type"
+
+
+class BadStates(DeclarationError):
+    """A state machine with an undeclared, unknown or unreachable state."""
+
+    code = "bad-states"
+
+
+class KeyValueError(ModelError, ValueError):
+    """A value that a key template cannot hold."""
+
+    code = "key-value"
+
+
+class DelimiterInValue(KeyValueError):
+    """A value holds the delimiter of its key template, so two keys could meet."""
+
+    code = "delimiter-in-value"
+    fix = "Use a value without the delimiter, or another delimiter in the template."
+
+
+class KeyRangeError(KeyValueError):
+    """A number does not fit the width of its key template."""
+
+    code = "key-range"
+    fix = "Widen the format in the template (existing keys then need a move), or refuse the value earlier."
+
+
+class EmptyKey(KeyValueError):
+    """A key or a part of one is empty."""
+
+    code = "empty-key"
+    fix = "Key attributes are never empty; leave the attribute out to stay out of an index."
+
+
+class MissingComponent(KeyValueError):
+    """A key cannot be built because an attribute of its template was not given."""
+
+    code = "missing-component"
+
+
+class UnknownArgument(KeyValueError):
+    """A key or pattern was given an argument that its templates do not mention."""
+
+    code = "unknown-argument"
+
+
+class KeyMismatch(KeyValueError):
+    """A key's text does not have the form of its template."""
+
+    code = "key-mismatch"
+    fix = "Check which entity wrote the item; older forms belong into legacy=."
+
+
+class NumberRefused(ModelError, ValueError):
+    """A number that DynamoDB does not store: not finite, too large, too small, or with more than 38 digits."""
+
+    code = "number-refused"
+    fix = "Numbers have up to 38 significant digits and lie between 1E-130 and 1E+126."
+
+
+class EmptySet(ModelError, ValueError):
+    """DynamoDB stores no empty sets."""
+
+    code = "empty-set"
+    fix = "Use None for no set, or give the attribute an empty set as default: then empty is absent on the wire."
+
+
+class NaiveTime(ModelError, ValueError):
+    """A datetime without a time zone."""
+
+    code = "naive-time"
+    fix = "Use aware datetimes, such as datetime.now(UTC)."
+
+
+class S3KeyRefused(ModelError, ValueError):
+    """A value that is not an object key."""
+
+    code = "s3-key-refused"
+    fix = "Store the object key only, such as mv/projects/1/final.mp4; URLs are made when they are served."
+
+
+class EncodeError(ModelError):
+    """An instance that cannot be written."""
+
+    code = "encode"
+    fix = "Build instances with their constructor, which validates."
+
+
+class DecodeError(ModelError):
+    """An item that is not what its entity declares. `problems` has one line per attribute."""
+
+    code = "decode"
+    fix = "Mend the item, widen the attribute's type, or bring old items up with an upcaster."
+
+    def __init__(self, message: str, *, fix: str | None = None, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems)
+        super().__init__(message, fix=fix)
+
+
+class WrongEntity(DecodeError):
+    """An item that belongs to another entity of the table."""
+
+    code = "wrong-entity"
+    fix = "Decode it with the entity that its tag names."
+
+
+class MissingUpcaster(DecodeError):
+    """An item of an older schema that nothing brings up to date."""
+
+    code = "missing-upcaster"
+
+
+class ExpressionError(ModelError):
+    """An expression that cannot be compiled."""
+
+    code = "expression"
+
+
+class ExpressionValue(ExpressionError, ValueError):
+    """A value that does not fit the attribute it is compared with or written to."""
+
+    code = "expression-value"
+    fix = "Use a value of the attribute's type."
+
+
+class ConditionTruth(ExpressionError, TypeError):
+    """A condition was used as a Python truth value."""
+
+    code = "condition-truth"
+    fix = "Conditions are for the database. Combine them with &, | and ~, not with and, or, not; compare instances, not classes, in Python."
+
+
+class OverlappingPaths(ExpressionError):
+    """An update writes the same path twice, or a path and a part of it."""
+
+    code = "overlapping-paths"
+    fix = "Write each attribute once per update."
+
+
+class ImmutableKey(ExpressionError):
+    """An update writes a component of the primary key."""
+
+    code = "immutable-key"
+    fix = "A primary key cannot change: write a new item and delete the old one in a transaction."
+
+
+class ReadOnlyAttribute(ExpressionError):
+    """An update writes an attribute that may only be set at creation or that the model owns."""
+
+    code = "read-only"
+    fix = "Leave it out of the update."
+
+
+class StateNeedsTransition(ExpressionError):
+    """A state attribute was set without a transition."""
+
+    code = "state-needs-transition"
+    fix = "Use .to(STATE), which checks the transition in the database, or .force(STATE) to repair by hand."
+
+
+class DerivedKeyUnknown(ExpressionError):
+    """An update changes a part of an index key and the rest of that key is not known."""
+
+    code = "derived-key-unknown"
+
+
+class QueryError(ModelError, ValueError):
+    """A query that the pattern's index cannot answer."""
+
+    code = "query"
+
+
+class NotAKeyCondition(QueryError):
+    """A condition in `where` does not narrow the sort key."""
+
+    code = "not-a-key-condition"
+    fix = "Use .filter(...) for conditions on other attributes: they are paid for by what they read."
+
+
+class KeyInFilter(QueryError):
+    """A filter mentions a key attribute of the queried index, which DynamoDB refuses."""
+
+    code = "key-in-filter"
+    fix = "Narrow keys with the pattern's arguments or .where(...)."
+
+
+class ConsistentOnGlobal(QueryError):
+    """A global secondary index has no consistent reads."""
+
+    code = "consistent-on-global"
+    fix = "Read the table or a local index consistently, or accept that a global index follows shortly."

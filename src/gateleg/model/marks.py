@@ -1,0 +1,76 @@
+"""Special attribute types and what they mean on the wire.
+
+Each is an ordinary type for Python and for type checkers (`Version` is an `int`, `TTL` a `datetime`, `S3Key` a `str`) with a mark
+that the model reads: `version: Attr[Version] = field(0)`.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from gateleg.model.errors import S3KeyRefused
+
+T = TypeVar("T")
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:/{1,2}|//", re.IGNORECASE)
+_SIGNED = re.compile(r"[?&](x-amz-[a-z-]+|x-goog-[a-z-]+|awsaccesskeyid|signature|expires|sig)=", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark in an attribute's annotation; `kind` says which."""
+
+    kind: str
+
+
+VERSION = Mark("version")
+TTL_SECONDS = Mark("ttl")
+OBJECT_KEY = Mark("s3-key")
+JSON_TEXT = Mark("json")
+COMPRESSED = Mark("compressed")
+
+
+def check_s3_key(value: str) -> str:
+    """Return the object key, or refuse what is a URL, a presigned URL or no usable key."""
+    if not value:
+        raise S3KeyRefused("An object key is not empty.")
+    if _SCHEME.match(value):
+        raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")
+    if _SIGNED.search(value):
+        raise S3KeyRefused(f"{_shown(value)} is a presigned URL, not an object key.")
+    if value.startswith("/"):
+        raise S3KeyRefused(f"{_shown(value)} begins with a slash.")
+    if any(part in (".", "..") for part in value.split("/")):
+        raise S3KeyRefused(f"{_shown(value)} walks with '.' or '..'.")
+    if _CONTROL.search(value):
+        raise S3KeyRefused(f"{_shown(value)} holds control characters.")
+    if len(value.encode("utf-8", "surrogatepass")) > 1024:
+        raise S3KeyRefused(f"{_shown(value)} is longer than 1,024 bytes.")
+    return value
+
+
+def _shown(value: str) -> str:
+    """The beginning of the value without its query string: a presigned URL is a secret."""
+    plain = value.split("?", 1)[0]
+    return repr(plain if len(plain) <= 60 else plain[:57] + "...")
+
+
+#: A number that every write raises by one and checks: optimistic locking. 0 means never written.
+Version = Annotated[int, Field(ge=0), VERSION]
+#: The time after which DynamoDB may delete the item: a datetime here, epoch seconds on the wire.
+TTL = Annotated[datetime, TTL_SECONDS]
+#: An object key, never a URL.
+S3Key = Annotated[str, AfterValidator(check_s3_key), OBJECT_KEY]
+#: A value kept as JSON text in one S attribute.
+JsonText = Annotated[T, JSON_TEXT]
+#: A value kept as compressed JSON in one B attribute, for large texts and nested data that no expression looks into.
+Compressed = Annotated[T, COMPRESSED]
+
+
+def find_mark(metadata: Any, kind: str) -> bool:
+    """Whether a sequence of annotation metadata has the mark."""
+    return any(isinstance(entry, Mark) and entry.kind == kind for entry in metadata)

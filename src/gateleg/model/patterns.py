@@ -1,0 +1,133 @@
+"""Access patterns: the named questions of an entity, each answered by one index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.errors import MissingComponent, UnknownArgument, UnservedPattern
+from gateleg.model.lookup import spec_of
+from gateleg.model.queries import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.model.keys import KeyPlan
+    from gateleg.model.spec import Spec
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class Pattern:
+    """A question that an entity answers, declared in its class: `waiting = Pattern("StatusCreatedIndex", title="Jobs in a status")`.
+
+    Without an index it asks the table itself. `by` names the arguments that must be given, when they are more than the hash; with `by` and
+    no index, the index that serves them is found (and `sorted_by` the next sort component it must have). A pattern that nothing serves is
+    an error at import.
+    """
+
+    def __init__(
+        self,
+        index: str | None = None,
+        *,
+        title: str,
+        by: Sequence[str] = (),
+        sorted_by: str | None = None,
+        order: Literal["asc", "desc"] = "asc",
+        description: str = "",
+    ) -> None:
+        self.index = index
+        self.title = title
+        self.by = (by,) if isinstance(by, str) else tuple(by)
+        self.sorted_by = sorted_by
+        self.order = order
+        self.description = description
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name it is declared under."""
+        self.name = name
+
+    def __get__(self, instance: E | None, owner: type[E]) -> Access[E]:
+        """The pattern of that entity, to be called with its arguments."""
+        return spec_of(owner).patterns[self.name]
+
+
+class Access(Generic[E]):
+    """A pattern with the index that serves it. Calling it with arguments makes a `Query`."""
+
+    def __init__(self, entity: type[E], pattern: Pattern, plan: KeyPlan, required: tuple[str, ...]) -> None:
+        self.entity = entity
+        self.pattern = pattern
+        self.plan = plan
+        #: the arguments that must be given
+        self.required = required
+
+    @property
+    def name(self) -> str:
+        """The entity's name and the pattern's."""
+        return f"{self.entity.__name__}.{self.pattern.name}"
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The arguments that may be given besides, from left to right."""
+        return tuple(name for entry in self.plan.range for name in entry.names if name not in self.required)
+
+    def __call__(self, **arguments: Any) -> Query[E]:
+        """The items for these arguments; values are validated as the entity's attributes are."""
+        spec = spec_of(self.entity)
+        allowed = spec.reachable(self.plan)
+        unknown = [name for name in arguments if name not in allowed]
+        if unknown:
+            raise UnknownArgument(
+                f"{self.name} does not ask by {', '.join(unknown)}.",
+                fix=f"It takes {', '.join((*self.required, *self.optional))}; other attributes belong into .filter(...).",
+            )
+        values = spec.arguments(arguments)
+        missing = [name for name in self.required if values.get(name) is None]
+        if missing:
+            raise MissingComponent(f"{self.name} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}.")
+        known = {name: values[name] for name in self.plan.names if values.get(name) is not None}
+        return Query(self.entity, self.name, self.plan, known, descending=self.pattern.order == "desc")
+
+
+def resolve_pattern(spec: Spec[E], pattern: Pattern) -> Access[E]:
+    """Find the key that serves a pattern, or say which come nearest."""
+    if pattern.index is not None or not pattern.by:
+        if pattern.index and pattern.index not in spec.indexes:
+            spec.table.index(pattern.index)
+            raise UnservedPattern(
+                f"{spec.name}.{pattern.name} asks the index {pattern.index}, but {spec.name} has no key there.",
+                fix=f"Declare Key(..., index={pattern.index!r}) on {spec.name}.",
+            )
+        plans = [spec.plan(pattern.index or "")]
+    else:
+        plans = [spec.key, *spec.indexes.values()]
+    for plan in plans:
+        required = _served(spec, plan, pattern)
+        if required is not None:
+            return Access(spec.entity, pattern, plan, required)
+    nearest = "; ".join(f"{plan.index.name or 'the table'} by {', '.join(plan.names)}" for plan in plans)
+    order = f", sorted by {pattern.sorted_by}" if pattern.sorted_by else ""
+    raise UnservedPattern(
+        f"No key answers {spec.name}.{pattern.name} (by {', '.join(pattern.by)}{order}).",
+        fix=f"There is {nearest}. Add an index, or ask by the beginning of a key.",
+    )
+
+
+def _served(spec: Spec[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
+    """The required arguments when the plan answers the pattern."""
+    hash_names = tuple(dict.fromkeys(name for entry in plan.hash for name in entry.names))
+    range_names = [name for entry in plan.range for name in entry.names]
+    given = set(spec.arguments_of(pattern.by)) if pattern.by else set(hash_names)
+    if not set(hash_names) <= given:
+        return None
+    lead = 0
+    while lead < len(range_names) and range_names[lead] in given:
+        lead += 1
+    if given - set(hash_names) - set(range_names[:lead]) - set(spec.arguments_of(hash_names)):
+        return None
+    if pattern.sorted_by is not None and (lead >= len(range_names) or range_names[lead] != pattern.sorted_by):
+        return None
+    return (*hash_names, *range_names[:lead])

@@ -1,0 +1,274 @@
+"""Everything the model knows about an entity: its attributes, keys, patterns and codec. What stores and tools work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from gateleg.model.errors import KeyValueError, UnknownArgument, UnknownIndex
+from gateleg.model.keys import KeyPlan, Ref, shard_of
+from gateleg.model.marks import find_mark
+from gateleg.model.parts import KeyPart
+from gateleg.model.shapes import Scope, Shape
+from gateleg.model.states import States
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic.fields import FieldInfo
+
+    from gateleg.model.annotations import Declared
+    from gateleg.model.attr import Attr
+    from gateleg.model.codec import Codec
+    from gateleg.model.counters import Counter
+    from gateleg.model.fields import Traits
+    from gateleg.model.patterns import Access
+    from gateleg.model.tables import KeyType, Table
+    from gateleg.model.uniques import Unique
+    from gateleg.model.upcasters import Upcaster
+    from gateleg.model.wire import Item, Value
+
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of an entity."""
+
+    name: str
+    wire: str
+    annotation: Any
+    declared: Declared
+    shape: Shape
+    info: FieldInfo
+    traits: Traits
+    attr: Attr[Any]
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may be None, which is absent on the wire."""
+        return self.declared.optional
+
+    @property
+    def needed(self) -> bool:
+        """Whether an item without it cannot be read."""
+        return self.info.is_required() or self.traits.create_only
+
+    @property
+    def state(self) -> bool:
+        """Whether it changes by transition only."""
+        return isinstance(self.declared.type, type) and issubclass(self.declared.type, States)
+
+    @property
+    def part(self) -> type[KeyPart] | None:
+        """The key part that it holds, if any."""
+        kind = self.declared.type
+        return kind if isinstance(kind, type) and issubclass(kind, KeyPart) else None
+
+    def marked(self, kind: str) -> bool:
+        """Whether its type has a mark: version, ttl, s3-key, ..."""
+        return find_mark(self.declared.metadata, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A value that keys are made of: an attribute, or a field of one that holds a key part."""
+
+    name: str
+    wire: str
+    attribute: str
+    member: str | None
+    annotation: Any
+    declared: Declared
+    shape: Shape
+
+    @cached_property
+    def pack(self) -> Callable[[Any], Value]:
+        """From the Python value to the wire value."""
+        scope = Scope()
+        packer: Callable[[Any], Value] = eval(f"lambda v: {self.shape.pack('v', scope)}", scope.names)
+        return packer
+
+    @cached_property
+    def unpack(self) -> Callable[[Value], Any]:
+        """From the wire value to what pydantic accepts."""
+        scope = Scope()
+        unpacker: Callable[[Value], Any] = eval(f"lambda w: {self.shape.unpack('w', scope)}", scope.names)
+        return unpacker
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation)
+
+    def validate(self, value: Any, entity: str) -> Any:
+        """The value of an argument, in the declared type."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            reasons = "; ".join(problem["msg"] for problem in error.errors())
+            raise KeyValueError(f"{entity}.{self.name} cannot be {value!r}: {reasons}.", fix="Give the attribute's own type.") from None
+
+
+@dataclass(eq=False)
+class Spec(Generic[E]):
+    """An entity, understood. `encode` and `decode` are the generated codec."""
+
+    entity: type[E]
+    table: Table
+    tag: str | None
+    schema: int
+    attributes: dict[str, Attribute]
+    sources: dict[str, Source]
+    key: KeyPlan
+    indexes: dict[str, KeyPlan]
+    computed: dict[str, tuple[str, Shape]] = field(default_factory=dict)
+    patterns: dict[str, Access[E]] = field(default_factory=dict)
+    uniques: dict[str, Unique] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
+    upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    codec: Codec[E] = None  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """The entity's class name."""
+        return self.entity.__name__
+
+    @property
+    def doc(self) -> str:
+        """The first sentence of the entity's docstring."""
+        return (self.entity.__dict__.get("__doc__") or "").strip().split("\n")[0]
+
+    def encode(self, instance: E) -> Item:
+        """The instance as a wire item, with all derived keys."""
+        return self.codec.encode(instance)
+
+    def decode(self, item: Item) -> E:
+        """The validated instance of a wire item."""
+        return self.codec.decode(item)
+
+    def decode_partial(self, item: Item) -> dict[str, Any]:
+        """The validated values of those attributes that a projected item has, by Python name."""
+        return self.codec.decode_partial(item)
+
+    def plan(self, index: str) -> KeyPlan:
+        """How the entity is keyed in an index; the empty name is the table."""
+        if not index:
+            return self.key
+        self.table.index(index)
+        if index not in self.indexes:
+            raise UnknownIndex(f"{self.name} is not in the index {index}.", fix=f"Declare Key(..., index={index!r}) on {self.name}.")
+        return self.indexes[index]
+
+    def values(self, instance: BaseModel) -> Mapping[str, Any]:
+        """The instance's attributes and the fields of its key parts, by name."""
+        if not self._parts:
+            return instance.__dict__
+        values = dict(instance.__dict__)
+        for name, members in self._parts.items():
+            part = values[name]
+            for member in members:
+                values[member] = None if part is None else getattr(part, member)
+        return values
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Given components, validated; key parts are taken apart and put together."""
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            source = self.sources.get(name)
+            if source is None:
+                raise UnknownArgument(f"{self.name} has no attribute {name!r}.", fix=f"It has {', '.join(self.sources)}.")
+            values[name] = value if value is None else source.validate(value, self.name)
+        for name, members in self._parts.items():
+            if values.get(name) is not None:
+                values |= {member: getattr(values[name], member) for member in members}
+            elif members[0] in values:
+                part = self.attributes[name].part
+                assert part is not None
+                values[name] = part(**{member: values[member] for member in members if member in values})
+                values |= {member: getattr(values[name], member) for member in members}
+        return values
+
+    def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The names, and for each key part among them its fields, for each field its part."""
+        found = set(names)
+        for name, members in self._parts.items():
+            if name in found or set(members) <= found:
+                found |= {name, *members}
+        return frozenset(found)
+
+    def reachable(self, plan: KeyPlan) -> frozenset[str]:
+        """The arguments that a key understands: its components, and key parts by whole or by field."""
+        names = set(plan.names)
+        for name, members in self._parts.items():
+            if name in names or names & set(members):
+                names |= {name, *members}
+        return frozenset(names)
+
+    def ref(self, instance: E) -> Ref[E]:
+        """The reference to an instance."""
+        values = self.values(instance)
+        return Ref(self.entity, {name: values[name] for name in self._key_names}, self.key.require(values, self.name))
+
+    @cached_property
+    def _key_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.reachable(self.key)))
+
+    def index_keys(self, values: Mapping[str, Any], primary: Item) -> Item:
+        """Every derived index key attribute of an item with these values."""
+        item: Item = {}
+        for plan in self.indexes.values():
+            built = plan.build(values, shard_of(primary, plan.shards) if plan.shards > 1 else None)
+            item |= {entry.attribute: built[entry.attribute] for entry in plan.derived if entry.attribute in built}
+        return item
+
+    def key_types(self) -> dict[str, KeyType]:
+        """The type of every key attribute that the entity writes."""
+        return {entry.attribute: entry.type for plan in (self.key, *self.indexes.values()) for entry in plan.fields}
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for source in self.sources.values():
+            if source.member is not None:
+                found[source.attribute] = (*found.get(source.attribute, ()), source.member)
+        return found
+
+    @cached_property
+    def version(self) -> Attribute | None:
+        """The attribute for optimistic locking."""
+        return self._marked("version")
+
+    @cached_property
+    def ttl(self) -> Attribute | None:
+        """The attribute after which DynamoDB deletes the item."""
+        return self._marked("ttl")
+
+    def _marked(self, kind: str) -> Attribute | None:
+        return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+
+    def stamped(self, on: str) -> list[Attribute]:
+        """The attributes that the model sets to the present time: on "create" or on "write"."""
+        return [attribute for attribute in self.attributes.values() if attribute.traits.stamp == on]
+
+    @cached_property
+    def derived_names(self) -> frozenset[str]:
+        """The wire attributes that the model writes besides the entity's own."""
+        names = {entry.attribute for plan in (self.key, *self.indexes.values()) for entry in plan.derived}
+        names |= {source.wire for source in self.sources.values() if source.member is not None and self._denormalised(source)}
+        names |= {wire for wire, _ in self.computed.values()}
+        if self.tag is not None and self.table.tag is not None:
+            names.add(self.table.tag)
+        if self.schema > 1:
+            names.add(self.table.schema)
+        return frozenset(names)
+
+    def _denormalised(self, source: Source) -> bool:
+        part = self.attributes[source.attribute].part
+        return part is not None and part.__denormalise__
+
+    def denormalised(self) -> list[Source]:
+        """The fields of key parts that are stored beside them."""
+        return [source for source in self.sources.values() if source.member is not None and self._denormalised(source)]

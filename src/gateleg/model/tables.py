@@ -1,0 +1,184 @@
+"""Tables and their indexes, as declared; and the request that creates one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateleg.model.errors import IndexMismatch, TooManyIndexes, UnknownIndex
+
+if TYPE_CHECKING:
+    from gateleg.model.spec import Spec
+    from gateleg.model.wire import Item
+
+KeyType = Literal["S", "N", "B"]
+Names = str | Sequence[str]
+MAX_LOCAL = 5
+MAX_GLOBAL = 20
+MAX_KEY_PARTS = 4
+
+
+def _tuple(names: Names | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+@dataclass(frozen=True)
+class Index:
+    """A secondary index: its key attributes by wire name, and what it projects.
+
+    `project` is "all", "keys", or the further attributes to include.
+    """
+
+    name: str
+    hash: tuple[str, ...]
+    range: tuple[str, ...] = ()
+    project: Literal["all", "keys"] | tuple[str, ...] = "all"
+    local: bool = False
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All key attributes of the index."""
+        return self.hash + self.range
+
+    def definition(self) -> dict[str, Any]:
+        """The index as CreateTable wants it."""
+        projection: dict[str, Any] = {"ProjectionType": {"all": "ALL", "keys": "KEYS_ONLY"}.get(str(self.project), "INCLUDE")}
+        if projection["ProjectionType"] == "INCLUDE":
+            projection["NonKeyAttributes"] = list(self.project)
+        return {"IndexName": self.name, "KeySchema": _key_schema(self.hash, self.range), "Projection": projection}
+
+
+def GSI(name: str, *, hash: Names, range: Names | None = None, project: Literal["all", "keys"] | Sequence[str] = "all") -> Index:
+    """A global secondary index. Up to four attributes each may make up the hash and the range of its key."""
+    index = Index(name, _tuple(hash), _tuple(range), _projection(project))
+    if not 1 <= len(index.hash) <= MAX_KEY_PARTS or len(index.range) > MAX_KEY_PARTS:
+        raise IndexMismatch(
+            f"The index {name} has too many or no key attributes.", fix="Use one to four hash and up to four range attributes."
+        )
+    return index
+
+
+def LSI(name: str, *, range: str, project: Literal["all", "keys"] | Sequence[str] = "all") -> Index:
+    """A local secondary index: the table's hash with another range. It exists from the table's creation and reads consistently."""
+    return Index(name, (), (range,), _projection(project), local=True)
+
+
+def _projection(project: Any) -> Any:
+    return project if project in ("all", "keys") else tuple(project)
+
+
+def _key_schema(hash: Iterable[str], range: Iterable[str]) -> list[dict[str, str]]:
+    return [{"AttributeName": name, "KeyType": "HASH"} for name in hash] + [{"AttributeName": name, "KeyType": "RANGE"} for name in range]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table: its name in the documents, its key attributes and indexes by wire name.
+
+    `tag` is the attribute that says which entity an item is, for tables with several. `schema` is the attribute that holds an item's
+    schema number, once an entity has one. `types` gives the type of key attributes that no entity determines (text is assumed).
+    """
+
+    name: str
+    hash: str
+    range: str | None = None
+    indexes: tuple[Index, ...] = ()
+    tag: str | None = None
+    schema: str = "_schema"
+    types: Mapping[str, KeyType] = field(default_factory=dict)
+    stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = None
+    #: the specs of the entities that live here, in the order of declaration
+    specs: list[Spec[Any]] = field(default_factory=list, repr=False)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        hash: str,
+        range: str | None = None,
+        indexes: Iterable[Index] = (),
+        tag: str | None = None,
+        schema: str = "_schema",
+        types: Mapping[str, KeyType] | None = None,
+        stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = None,
+    ) -> None:
+        own = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
+        values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": own, "tag": tag, "schema": schema}
+        values |= {"types": dict(types or {}), "stream": stream, "specs": []}
+        for attribute, value in values.items():
+            object.__setattr__(self, attribute, value)
+        _check_indexes(self)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the primary key."""
+        return (self.hash,) if self.range is None else (self.hash, self.range)
+
+    @property
+    def primary(self) -> Index:
+        """The primary key in the form of an index without a name."""
+        return Index("", (self.hash,), () if self.range is None else (self.range,))
+
+    def index(self, name: str) -> Index:
+        """An index by its name; the empty name is the primary key."""
+        if not name:
+            return self.primary
+        for index in self.indexes:
+            if index.name == name:
+                return index
+        known = ", ".join(index.name for index in self.indexes) or "no indexes"
+        raise UnknownIndex(f"{self.name} has no index {name!r}.", fix=f"It has {known}.")
+
+    def physical(self, prefix: str = "") -> str:
+        """The table's name in an account."""
+        return prefix + self.name
+
+    def key_types(self) -> dict[str, KeyType]:
+        """The type of every key attribute of the table and its indexes, as the entities use them."""
+        found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
+        found |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in found}
+        return found | {name: kind for name, kind in self.types.items() if name in found}
+
+    def ttl(self) -> str | None:
+        """The wire name of the TTL attribute, if an entity has one."""
+        return next((spec.ttl.wire for spec in self.specs if spec.ttl is not None), None)
+
+    def spec_for(self, item: Item) -> Spec[Any] | None:
+        """The spec of the entity that an item belongs to: by its tag, else by the form of its key."""
+        tag = item.get(self.tag, {}).get("S") if self.tag else None
+        for spec in self.specs:
+            if (tag is not None and spec.tag == tag) or (tag is None and spec.key.fits(item)):
+                return spec
+        return None
+
+    def definition(self, prefix: str = "") -> dict[str, Any]:
+        """The CreateTable request, billed by request."""
+        types = self.key_types()
+        request: dict[str, Any] = {
+            "TableName": self.physical(prefix),
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": types[name]} for name in sorted(types)],
+            "KeySchema": _key_schema((self.hash,), self.attributes[1:]),
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        for member, local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True)):
+            definitions = [index.definition() for index in self.indexes if index.local is local]
+            if definitions:
+                request[member] = definitions
+        if self.stream is not None:
+            request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": self.stream}
+        return request
+
+
+def _check_indexes(table: Table) -> None:
+    names = [index.name for index in table.indexes]
+    for name in names:
+        if names.count(name) > 1:
+            raise IndexMismatch(f"{table.name} declares the index {name!r} twice.")
+    local = sum(index.local for index in table.indexes)
+    if local > MAX_LOCAL or len(names) - local > MAX_GLOBAL:
+        raise TooManyIndexes(f"{table.name} has {local} local and {len(names) - local} global indexes.")
+    if local and table.range is None:
+        raise IndexMismatch(f"{table.name} has a local index but no range key.", fix="Local indexes need a table with hash and range.")

@@ -1,0 +1,171 @@
+"""Writes as values: what PutItem, UpdateItem and DeleteItem are to be asked, and what must go along in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.actions import AddAction, render_actions
+from gateleg.model.counters import CounterChange, counter_changes
+from gateleg.model.errors import DerivedKeyUnknown
+from gateleg.model.expressions import Condition, Placeholders, all_of, equals, exists, missing
+from gateleg.model.lookup import spec_of
+from gateleg.model.tables import Table
+from gateleg.model.uniques import markers
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.model.keys import Ref
+    from gateleg.model.spec import Spec
+    from gateleg.model.wire import Item
+
+E = TypeVar("E", bound=BaseModel)
+NameOf = Callable[[Table], str]
+Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
+
+
+@dataclass(frozen=True)
+class Write(Generic[E]):
+    """One write of an item.
+
+    `request()` is the request of the single operation. When `companions` is not empty (markers of unique constraints, counters of a
+    parent), all of them belong into one transaction: `transact()` lists them, this write first. `owned` are the values of attributes that
+    the model set by itself (version, stamps), for the instance in hand once the write succeeded.
+    """
+
+    entity: type[E]
+    table: Table
+    kind: Kind
+    parameters: Mapping[str, Any]
+    companions: tuple[Write[Any], ...] = ()
+    owned: Mapping[str, Any] = field(default_factory=dict)
+    #: what the write is about, in words: for the reasons of a cancelled transaction
+    purpose: str = ""
+
+    def request(self, name_of: NameOf = Table.physical) -> dict[str, Any]:
+        """The request of PutItem, UpdateItem or DeleteItem. A refused condition answers with the item that won."""
+        request = {"TableName": name_of(self.table), **self.parameters}
+        if "ConditionExpression" in request:
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return request
+
+    def transact(self, name_of: NameOf = Table.physical) -> list[dict[str, Any]]:
+        """The entries for TransactWriteItems."""
+        return [{str(write.kind): write.request(name_of)} for write in (self, *self.companions)]
+
+
+def with_condition(parameters: dict[str, Any], condition: Condition | None, out: Placeholders) -> dict[str, Any]:
+    """The parameters with a condition and all placeholders."""
+    if condition is not None:
+        parameters["ConditionExpression"] = condition.render(out)
+    return parameters | out.parameters()
+
+
+def version_condition(spec: Spec[Any], version: int) -> Condition | None:
+    """That nobody has written the item since it was read."""
+    if spec.version is None:
+        return None
+    if version == 0:
+        return missing(spec.version.wire) | equals(spec.version.wire, {"N": "0"})
+    return equals(spec.version.wire, {"N": str(version)})
+
+
+def companions_of(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[Write[Any], ...]:
+    """The markers to take and release and the counters to change when an item goes from one set of values to another."""
+    old = markers(spec, before) if before is not None else {}
+    new = markers(spec, after) if after is not None else {}
+    changed = [name for name in spec.uniques if old.get(name) != new.get(name)]
+    taken = [_take_marker(spec, name, new[name]) for name in changed if name in new]
+    released = [
+        Write(spec.entity, spec.table, "Delete", {"Key": old[name]}, purpose=f"release {spec.name}.{name}")
+        for name in changed
+        if name in old
+    ]
+    return (*taken, *released, *(_change_counter(change) for change in counter_changes(spec, before, after)))
+
+
+def _take_marker(spec: Spec[Any], name: str, key: Item) -> Write[Any]:
+    out = Placeholders()
+    parameters = with_condition({"Item": key}, missing(spec.table.hash), out)
+    return Write(spec.entity, spec.table, "Put", parameters, purpose=f"hold {spec.name}.{name}")
+
+
+def _change_counter(change: CounterChange) -> Write[Any]:
+    spec, out = spec_of(change.ref.entity), Placeholders()
+    action = change.action
+    assert isinstance(action, AddAction)
+    parameters = {"Key": change.ref.key, "UpdateExpression": render_actions([action], out)}
+    parameters = with_condition(parameters, exists(spec.table.hash), out)
+    return Write(spec.entity, spec.table, "Update", parameters, purpose=f"count {change.attribute!r}")
+
+
+def plan_put(
+    instance: E,
+    *,
+    now: datetime,
+    create: bool = False,
+    replaces: E | None = None,
+    condition: Condition | None = None,
+    check_version: bool = True,
+) -> Write[E]:
+    """Write a whole instance. `create` demands that there is none yet; `replaces` is the one that is there, when it is known.
+
+    A versioned instance that was never written (version 0) is created; any other must be the one that was read. An entity with unique
+    constraints or counters can only be created or replaced knowingly.
+    """
+    spec = spec_of(type(instance))
+    if (spec.uniques or spec.counters) and not create and replaces is None:
+        raise DerivedKeyUnknown(
+            f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
+            fix="Use create, patch an instance, or pass the instance that is replaced.",
+        )
+    owned: dict[str, Any] = {attribute.name: now for attribute in spec.stamped("write")}
+    guard: Condition | None = missing(spec.table.hash) if create else None
+    if spec.version is not None:
+        version = getattr(instance, spec.version.name)
+        owned[spec.version.name] = version + 1
+        if check_version and not create:
+            guard = missing(spec.table.hash) if version == 0 else version_condition(spec, version)
+    written = instance.model_copy(update=owned) if owned else instance
+    out = Placeholders()
+    parameters = with_condition({"Item": spec.encode(written)}, all_of(guard, condition), out)
+    before = None if replaces is None else spec.values(replaces)
+    companions = companions_of(spec, before, spec.values(written)) if spec.uniques or spec.counters else ()
+    return Write(spec.entity, spec.table, "Put", parameters, companions, owned, f"put {spec.name}")
+
+
+def plan_delete(
+    target: E | Ref[E], *, must_exist: bool = False, condition: Condition | None = None, check_version: bool = True
+) -> Write[E]:
+    """Delete an item. An instance with a version must be the one that was read; one with markers or counters must be an instance."""
+    entity = type(target) if isinstance(target, BaseModel) else target.entity
+    spec: Spec[Any] = spec_of(entity)
+    guard: Condition | None = exists(spec.table.hash) if must_exist else None
+    if isinstance(target, BaseModel):
+        values = spec.values(target)
+        key = spec.ref(target).key
+        if spec.version is not None and check_version:
+            guard = all_of(guard, version_condition(spec, values[spec.version.name]))
+        companions = companions_of(spec, values, None)
+        if companions and spec.version is None:
+            guard = exists(spec.table.hash)
+    else:
+        if spec.uniques or spec.counters:
+            raise DerivedKeyUnknown(f"{spec.name} has unique constraints or counters.", fix="Read the item and delete the instance.")
+        key, companions = target.key, ()
+    out = Placeholders()
+    parameters = with_condition({"Key": dict(key)}, all_of(guard, condition), out)
+    return Write(entity, spec.table, "Delete", parameters, companions, purpose=f"delete {spec.name}")
+
+
+def plan_check(target: E | Ref[E], condition: Condition) -> Write[E]:
+    """A condition on an item that a transaction does not write."""
+    entity = type(target) if isinstance(target, BaseModel) else target.entity
+    spec: Spec[Any] = spec_of(entity)
+    key = spec.ref(target).key if isinstance(target, BaseModel) else target.key
+    out = Placeholders()
+    return Write(entity, spec.table, "ConditionCheck", with_condition({"Key": dict(key)}, condition, out), purpose=f"check {spec.name}")
