@@ -107,7 +107,7 @@ class Catalog:
         table = replace(table, indexes=(*table.indexes, index))
         layout = Layout(table)
         layout.create_index(connection, layout.by_name[index.name])
-        table = backfill.advance(connection, table) or table
+        table = backfill.begin(connection, table)
         self.replace(connection, table)
         return table
 
@@ -173,13 +173,13 @@ class Catalog:
 
 
 def _dump(table: Table) -> bytes:
-    return orjson.dumps(table)
+    return orjson.dumps(table, default=tuple)
 
 
 def load(definition: bytes) -> Table:
     """A table from its stored definition."""
     data: dict[str, Any] = orjson.loads(definition)
-    data["realm"] = Realm(**data["realm"])
+    data["realm"] = Realm(*data["realm"])
     data["keys"] = _load_keys(data["keys"])
     data["indexes"] = tuple(
         Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]

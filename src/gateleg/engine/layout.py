@@ -19,6 +19,8 @@ from gateleg.engine.values import Item, item_size, size, text_size
 
 HASH_KEY_LIMIT = 2048
 RANGE_KEY_LIMIT = 1024
+#: Characters of which no text of UTF-8 is over a key's limit.
+_SHORT = RANGE_KEY_LIMIT // 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Layout:
         self.put = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?)"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
-        self._table_attributes = tuple(table.keys.attributes)
+        self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
 
     @cached_property
     def by_name(self) -> dict[str, IndexLayout]:
@@ -107,6 +109,19 @@ class Layout:
             if value is None or type_ not in value:
                 raise validation("The provided key element does not match the schema")
         self._check_key_values(key)
+        return self.key(key)
+
+    def quick_key(self, key: Any) -> bytes | None:
+        """`request_key` for the plain case, without a look at anything else: short, non-empty texts. None if a closer look is needed."""
+        if self._texts is None or len(key) != len(self._texts):
+            return None
+        for name in self._texts:
+            value = key.get(name)
+            if type(value) is not dict or len(value) != 1:
+                return None
+            content = value.get("S")
+            if type(content) is not str or not 0 < len(content) <= _SHORT:
+                return None
         return self.key(key)
 
     def item_key(self, item: Item) -> bytes:

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 KeyType = Literal["S", "N", "B"]
 
 
-@dataclass(frozen=True, slots=True)
-class Realm:
+class Realm(NamedTuple):
     """An account and a region: what table names are unique within, and what ARNs are made of."""
 
     account: str = "123456789012"

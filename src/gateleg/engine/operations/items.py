@@ -12,15 +12,22 @@ from gateleg.engine.values import Item, examine_item
 
 def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """One item by its key."""
+    if len(request) == 2:
+        # Only a table and a key: nothing else to check, and the most frequent request of all.
+        layout = context.layout(request["TableName"])
+        place = layout.quick_key(request["Key"])
+        if place is not None:
+            row = context.database.row(layout.get, (place,))
+            return {} if row is None else {"Item": context.item(row[1])}
     key = examine_item(request["Key"])[0]
-    prepared = prepare(request, "GetItem") if len(request) > 2 else None
+    prepared = prepare(request, "GetItem")
     layout = context.layout(request["TableName"])
-    if prepared is not None and prepared.projection is not None and prepared.projection.nested:
+    if prepared.projection is not None and prepared.projection.nested:
         layout.check_scalar(prepared.projection.nested)
     row = context.database.row(layout.get, (layout.request_key(key),))
     answer: dict[str, Any] = {}
     if row is not None:
-        projection = prepared.projection if prepared is not None else None
+        projection = prepared.projection
         answer["Item"] = context.item(row[1]) if projection is None else projection.apply(parsed(row[1]))
     mode = request.get("ReturnConsumedCapacity")
     if mode is not None:

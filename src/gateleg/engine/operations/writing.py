@@ -11,7 +11,7 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.layout import IndexWrite, Layout
-from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item
+from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class Change:
         if condition is not None and not condition.test(self.old or {}, values):
             raise condition_failed(self.old if return_item else None)
 
-    def put(self, item: Item, size: int) -> None:
+    def put(self, item: Item, bytes_: int) -> None:
         """The item shall be this one."""
-        self.new, self.new_size = item, size
+        self.new, self.new_size = item, bytes_
 
     def update(self, key: Item, update: Update | None, values: Values) -> None:
         """The item shall be what the update makes of it; where there is none, of its bare key."""
@@ -53,9 +53,25 @@ class Change:
         if update is not None:
             item = update.apply(item, values, exists=self.old is not None)
             self._check_index_keys(item, update, values)
-        self.new, self.new_size = examine_item(item)
+        self.new, self.new_size = self._measure(item, update)
         if self.new_size > MAX_ITEM_SIZE:
             raise validation("Item size to update has exceeded the maximum allowed size")
+
+    def _measure(self, item: Item, update: Update | None) -> tuple[Item, int]:
+        """The updated item, checked, and its size: only what the update wrote needs a look."""
+        if self.old is None or self.old_size is None or update is None:
+            return examine_item(item)
+        total = self.old_size
+        for name in update.attributes:
+            before, after = self.old.get(name), item.get(name)
+            if before is after:
+                continue
+            bytes_ = text_size(name)
+            if before is not None:
+                total -= bytes_ + size(before)
+            if after is not None:
+                total += bytes_ + size(after)
+        return item, total
 
     def _check_index_keys(self, item: Item, update: Update, values: Values) -> None:
         """Refuse values that an index key cannot have; those that were only found in the item have words of their own."""
@@ -85,9 +101,9 @@ class Change:
         return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)
 
 
-def check_item_size(size: int) -> None:
+def check_item_size(bytes_: int) -> None:
     """Refuse an item over DynamoDB's 400 KB."""
-    if size > MAX_ITEM_SIZE:
+    if bytes_ > MAX_ITEM_SIZE:
         raise validation("Item size has exceeded the maximum allowed size")
 
 
