@@ -125,3 +125,15 @@ def test_an_unknown_operation_is_refused_as_such() -> None:
     with pytest.raises(EngineError) as caught:
         check("DropTable", {})
     assert caught.value.code == "UnknownOperationException"
+
+
+def test_types_of_attribute_values_come_before_constraints_too() -> None:
+    error = refusal("PutItem", {"Item": {"a": {"S": 1}}})
+    assert (error.code, error.message) == ("SerializationException", "NUMBER_VALUE cannot be converted to String")
+    assert refusal("PutItem", {"Item": {"a": "x"}}).message == "Unexpected value type in payload"
+    assert refusal("PutItem", {"Expected": {"a": {"Value": "x"}}}).message == "Unexpected field type"
+
+
+def test_other_faults_of_attribute_values_come_after_constraints() -> None:
+    assert refusal("PutItem", {"Item": {"a": {"N": "x"}}}).code == "ValidationException"
+    assert "tableName" in (refusal("PutItem", {"Item": {"a": {}}}).message or "")

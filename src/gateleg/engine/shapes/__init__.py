@@ -24,8 +24,9 @@ _glances: dict[str, Callable[[dict[str, Any]], bool]] = {}
 def check(operation: str, request: Any) -> None:
     """Raise what DynamoDB's protocol layer would answer to a request that it refuses.
 
-    Attribute values are not looked into. Values that DynamoDB converts, such as `"true"` where a boolean is expected, are
-    converted in the request itself; members that are null count as absent, and unknown ones are ignored.
+    Attribute values of a request that is otherwise proper are not looked into. Values that DynamoDB converts, such as `"true"`
+    where a boolean is expected, are converted in the request itself; members that are null count as absent, and unknown ones
+    are ignored.
     """
     glance = _glances.get(operation) or _prepared(operation)
     if type(request) is not dict or not glance(request):

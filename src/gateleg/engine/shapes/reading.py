@@ -6,6 +6,7 @@ from typing import Any
 from gateleg.engine.errors import EngineError, serialization
 from gateleg.engine.shapes.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
 from gateleg.engine.shapes.printing import java_class
+from gateleg.engine.values import examine
 
 _NOT_EXPECTED = "Start of structure or map found where not expected"
 
@@ -43,10 +44,21 @@ def _structure(kind: Structure, value: Any, element: bool) -> Any:
         raise serialization(f"Unrecognized collection type class {java_class(kind)}")
     if not isinstance(value, dict):
         raise serialization("Unexpected value type in payload" if element else "Unexpected field type")
+    if kind.name == "AttributeValue":
+        _look_into(value)
     for name, member in value.items():
         if (expected := kind.members.get(name)) is not None:
             value[name] = read(expected, member)
     return value
+
+
+def _look_into(value: dict[str, Any]) -> None:
+    """Refuse an attribute value for its types. Whatever else is wrong with it is found later, where it is used."""
+    try:
+        examine(value, 0)
+    except EngineError as error:
+        if error.code == "SerializationException":
+            raise
 
 
 def _listing(kind: Listing, value: Any, element: bool) -> Any:
@@ -64,9 +76,8 @@ def _dictionary(kind: Dictionary, value: Any, element: bool) -> Any:
         raise serialization(f"Unrecognized collection type {java_class(kind)}")
     if not isinstance(value, dict):
         raise serialization(_CAST if element else "Unexpected field type")
-    if kind.walked:
-        for key, item in value.items():
-            value[key] = read(kind.value, item, element=True)
+    for key, item in value.items():
+        value[key] = read(kind.value, item, element=True)
     return value
 
 
