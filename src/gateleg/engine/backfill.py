@@ -23,6 +23,16 @@ def pending(table: Table) -> bool:
     return any(index.status == "CREATING" for index in table.indexes)
 
 
+def begin(connection: apsw.Connection, table: Table) -> Table:
+    """Take in what one chunk for each new index holds: all of a small table. The definition as it is then."""
+    while pending(table):
+        done = advance(connection, table)
+        if done is None:
+            return table
+        table = done
+    return _opened(table)
+
+
 def advance(connection: apsw.Connection, table: Table) -> Table | None:
     """Take one chunk of a table into the first of its indexes that is not filled; the changed definition once that index is complete."""
     layout = Layout(table)
@@ -30,12 +40,15 @@ def advance(connection: apsw.Connection, table: Table) -> Table | None:
     if _fill(connection, layout, index):
         return None
     connection.execute("DELETE FROM backfills WHERE index_id = ?", (index.index.id,))
-    indexes = tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)
-    done = replace(table, indexes=indexes)
-    if table.status == "CREATING" and not pending(done):
-        settings = {name: value for name, value in table.settings.items() if name != "RestoreSummary"}
-        done = replace(done, status="ACTIVE", settings=settings)
-    return done
+    return _opened(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
+
+
+def _opened(table: Table) -> Table:
+    """A table that was being restored, once all of its indexes are filled."""
+    if table.status != "CREATING" or pending(table):
+        return table
+    settings = {name: value for name, value in table.settings.items() if name != "RestoreSummary"}
+    return replace(table, status="ACTIVE", settings=settings)
 
 
 def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bool:

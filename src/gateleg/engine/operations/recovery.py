@@ -1,0 +1,146 @@
+"""UpdateContinuousBackups, DescribeContinuousBackups, RestoreTableToPointInTime and RestoreTableFromBackup."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gateleg.engine import archive, recovery
+from gateleg.engine.catalog import load
+from gateleg.engine.context import Context
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.operations import backups, restoring
+from gateleg.engine.operations.definition import bare_name
+from gateleg.engine.operations.times import iso_seconds
+from gateleg.engine.schema import Table
+
+DAYS = 35
+#: Seconds after a table's creation for which DynamoDB calls its continuous backups disabled.
+_SETTLING_SECONDS = 10
+
+
+def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Turn point-in-time recovery on or off, or change how far back it reaches."""
+    wanted = request["PointInTimeRecoverySpecification"]
+    days = wanted.get("RecoveryPeriodInDays")
+    if not wanted["PointInTimeRecoveryEnabled"] and days is not None:
+        raise validation("Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.")
+    with context.database.write() as connection:
+        table = _table(context, request["TableName"])
+        since = (table.recovery_since or context.now()) if wanted["PointInTimeRecoveryEnabled"] else None
+        settings = {**table.settings, "ContinuousBackups": True}
+        table = replace(table, recovery_since=since, recovery_days=days or DAYS, settings=settings)
+        context.catalog.replace(connection, table)
+    return _described(table, context.now())
+
+
+def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Whether a table can be recovered, and to which moments."""
+    return _described(_table(context, request["TableName"]), context.now())
+
+
+def _table(context: Context, name: str) -> Table:
+    table = context.catalog.lookup(context.realm, bare_name(name))
+    if table is None:
+        raise backups.table_not_found(name)
+    return table
+
+
+def _described(table: Table, now: float) -> dict[str, Any]:
+    window = recovery.window(table, now)
+    status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+    if window is not None:
+        status = {
+            "PointInTimeRecoveryStatus": "ENABLED",
+            "RecoveryPeriodInDays": table.recovery_days,
+            "EarliestRestorableDateTime": int(window[0]),
+            "LatestRestorableDateTime": int(window[1]),
+        }
+    settled = "ContinuousBackups" in table.settings or now - table.created > _SETTLING_SECONDS
+    return {
+        "ContinuousBackupsDescription": {
+            "ContinuousBackupsStatus": "ENABLED" if settled else "DISABLED",
+            "PointInTimeRecoveryDescription": status,
+        }
+    }
+
+
+def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """A new table with the items that another one had at a moment."""
+    name = _source_name(context, request)
+    wanted, latest = request.get("RestoreDateTime"), request.get("UseLatestRestorableTime")
+    if wanted is not None and latest:
+        raise validation(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore request. "
+            "Please specify only one of them"
+        )
+    if wanted is None and not latest:
+        raise validation("Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both")
+    with context.database.write() as connection:
+        source = context.catalog.lookup(context.realm, name)
+        if source is None:
+            raise backups.table_not_found(name)
+        now = context.now()
+        at = _moment(source, wanted, now)
+        restoring.check_target(context, request["TargetTableName"])
+        table = restoring.plan(source, request, context.realm, now)
+        summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
+        return restoring.restore(context, connection, table, summary, lambda new: recovery.pour(connection, source, at, new))
+
+
+def _source_name(context: Context, request: dict[str, Any]) -> str:
+    name: str | None = request.get("SourceTableName")
+    arn: str | None = request.get("SourceTableArn")
+    if name is not None and arn is not None:
+        raise validation("Must provide exactly one of: sourceTableArn, sourceTableName")
+    if name is not None:
+        return name
+    if arn is None:
+        raise validation("The parameter 'TableName' is required but was not present in the request")
+    found = re.fullmatch(r"arn:aws[a-z-]*:dynamodb:[^:]*:([0-9]+):table/([a-zA-Z0-9_.-]{3,255})", arn)
+    if found is None:
+        raise invalid_parameter("sourceTableArn is not a valid ARN")
+    if found[1] != context.realm.account:
+        raise validation("This action is only supported by accounts that match the resource owner's account")
+    return found[2]
+
+
+def _moment(source: Table, wanted: float | None, now: float) -> float:
+    """The moment to restore to, which must lie in the source's window."""
+    window = recovery.window(source, now)
+    if window is None:
+        raise recovery_off(source.name)
+    if wanted is None:
+        return now
+    earliest, latest = window
+    if not int(earliest) <= wanted <= latest:
+        raise EngineError(
+            "InvalidRestoreTimeException",
+            f"RestoreDateTime '{iso_seconds(wanted)}' must be within EarliestRestorableDateTime '{iso_seconds(earliest)}' "
+            f"and LatestRestorableDateTime '{iso_seconds(latest)}'",
+        )
+    return max(wanted, earliest)
+
+
+def recovery_off(name: str) -> EngineError:
+    """The error for a table whose changes are not kept."""
+    return EngineError("PointInTimeRecoveryUnavailableException", f"Point in time recovery is not enabled for table '{name}'")
+
+
+def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """A new table with the items of a backup."""
+    with context.database.write() as connection:
+        backup = backups.find(connection, context, request["BackupArn"])
+        source = load(backup.definition)
+        restoring.check_target(context, request["TargetTableName"])
+        table = restoring.plan(source, request, context.realm, context.now())
+        summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
+        return restoring.restore(context, connection, table, summary, lambda new: archive.pour(connection, backup, new))
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "UpdateContinuousBackups": update_continuous_backups,
+    "DescribeContinuousBackups": describe_continuous_backups,
+    "RestoreTableToPointInTime": restore_table_to_point_in_time,
+    "RestoreTableFromBackup": restore_table_from_backup,
+}
