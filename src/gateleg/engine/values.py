@@ -4,7 +4,7 @@ An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{
 """
 
 from binascii import Error as Base64Error
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +20,9 @@ MAX_ITEM_SIZE = 400 * 1024
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 NESTED = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+
+#: The spelling is DynamoDB's.
+_BASE64 = "Invalid last non-pad Base64 character dectected"
 
 _Check = Callable[[Any, int], tuple[Any, int]]
 
@@ -130,9 +133,12 @@ def decode_binary(text: str) -> bytes:
     if len(text) % 4:
         raise serialization(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
     try:
-        return a2b_base64(text, strict_mode=True) if text else b""
+        content = a2b_base64(text, strict_mode=True) if text else b""
     except (Base64Error, ValueError):
-        raise serialization("Invalid Base64 in a binary value") from None
+        raise serialization(_BASE64) from None
+    if text.endswith("=") and b2a_base64(content, newline=False) != text.encode():
+        raise serialization(_BASE64)
+    return content
 
 
 def _boolean(content: Any, _: int) -> tuple[bool, int]:
@@ -205,7 +211,9 @@ _CHECKS: dict[str, _Check] = {
     "L": _list,
     "M": _map,
     "SS": _set(
-        _string, "An string set  may not be empty", lambda members: invalid_parameter(f"Input collection {_listed(members)} contains duplicates.")
+        _string,
+        "An string set  may not be empty",
+        lambda members: invalid_parameter(f"Input collection {_listed(members)} contains duplicates."),
     ),
     "NS": _set(_number, "An number set  may not be empty", lambda _: validation("Input collection contains duplicates")),
     "BS": _set(
@@ -232,6 +240,8 @@ def wrong_json(value: Any, wanted: str) -> str:
         return f"Unrecognized collection type {_JAVA[wanted]}"
     if wanted == "AttributeValue":
         return "Unexpected value type in payload"
+    if wanted == "Blob":
+        return "only base-64-encoded strings are convertible to bytes"
     if wanted in {"Map", "List"}:
         return "Unexpected field type"
     if isinstance(value, bool):

@@ -137,3 +137,17 @@ def test_types_of_attribute_values_come_before_constraints_too() -> None:
 def test_other_faults_of_attribute_values_come_after_constraints() -> None:
     assert refusal("PutItem", {"Item": {"a": {"N": "x"}}}).code == "ValidationException"
     assert "tableName" in (refusal("PutItem", {"Item": {"a": {}}}).message or "")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (1, "only base-64-encoded strings are convertible to bytes"),
+        (True, "only base-64-encoded strings are convertible to bytes"),
+        ("23456", "Base64 encoded length is expected a multiple of 4 bytes but found: 5"),
+        ("=+/=", "Invalid last non-pad Base64 character dectected"),
+        ("+/+=", "Invalid last non-pad Base64 character dectected"),
+    ],
+)
+def test_bytes_are_wanted(content: Any, message: str) -> None:
+    assert refusal("PutItem", {"Item": {"a": {"B": content}}}).message == message
