@@ -88,7 +88,9 @@ class Database:
         try:
             connection = apsw.Connection(self.path)
         except apsw.CantOpenError:
-            raise EngineError("InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to") from None
+            raise EngineError(
+                "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to"
+            ) from None
         connection.set_busy_timeout(_BUSY_MS)
         self._open.append(connection)
         try:

@@ -97,7 +97,9 @@ def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayou
 def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
     """The log replays to the table: each change begins where the one before it ended, and the last ends in the row."""
     latest: dict[bytes, bytes | None] = {}
-    for seq, key, old, new in connection.execute("SELECT seq, k, old, new FROM changes WHERE table_id = ? ORDER BY seq", (layout.table.id,)):
+    for seq, key, old, new in connection.execute(
+        "SELECT seq, k, old, new FROM changes WHERE table_id = ? ORDER BY seq", (layout.table.id,)
+    ):
         if key in latest and _item(latest[key]) != _item(old):
             yield f"{layout.table.name}: change {seq} does not follow from the one before it"
         latest[key] = new

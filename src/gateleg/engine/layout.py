@@ -238,7 +238,9 @@ def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping
 
 def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
     if limit == HASH_KEY_LIMIT:
-        return invalid_parameter(f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}")
+        return invalid_parameter(
+            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
     return invalid_parameter(
         f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
     )

@@ -23,7 +23,11 @@ def canonical(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     if not _NUMBER.fullmatch(text):
-        raise validation(f"The parameter cannot be converted to a numeric value: {text}" if text else "The parameter cannot be converted to a numeric value")
+        raise validation(
+            f"The parameter cannot be converted to a numeric value: {text}"
+            if text
+            else "The parameter cannot be converted to a numeric value"
+        )
     try:
         return spell(Decimal(text))
     except InvalidOperation:

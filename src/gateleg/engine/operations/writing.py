@@ -133,4 +133,3 @@ def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str
         "ItemCollectionKey": {attribute.name: item[attribute.name]},
         "SizeEstimateRangeGB": [float(int(gigabytes)), float(int(gigabytes) + 1)],
     }
-
