@@ -1,7 +1,7 @@
 """Keys as bytes whose order is DynamoDB's order.
 
-A key is a row's place: four bytes of the partition's hash (so that scans walk partitions in hash order, and a segment of a parallel scan is a
-range), then each key attribute in a form that sorts like its value and ends by itself, so that one attribute never runs into the next.
+A key is a row's place: four bytes of the partition's hash (so that scans walk partitions in hash order, and a segment of a parallel
+scan is a range), then each key attribute in a form that sorts like its value and ends by itself, so that one never runs into the next.
 """
 
 from collections.abc import Callable

@@ -43,7 +43,7 @@ def spell(number: Decimal) -> str:
         raise validation("Number overflow. Attempting to store a number with magnitude larger than supported range")
     if magnitude < MIN_EXPONENT:
         raise validation("Number underflow. Attempting to store a number with magnitude smaller than supported range")
-    sign, digits, exponent = number.as_tuple()
+    sign, digits, _ = number.as_tuple()
     text = "".join(map(str, digits)).strip("0")
     if len(text) > DIGITS:
         raise validation("Attempting to store more than 38 significant digits in a Number")
@@ -92,12 +92,12 @@ def encode(text: str) -> bytes:
 
 
 def _significant(text: str) -> tuple[str, int, bool]:
-    """Significant digits, the decimal exponent before which the point stands (0.digits x 10^exponent), and the sign of a canonical number."""
+    """The significant digits of a canonical number, the exponent that makes it 0.digits x 10^exponent, and whether it is negative."""
     negative = text[0] == "-"
     if negative:
         text = text[1:]
     whole, _, fraction = text.partition(".")
     if whole != "0":
-        return (whole + fraction).rstrip("0") if not fraction else whole + fraction, len(whole), negative
+        return (whole + fraction if fraction else whole.rstrip("0")), len(whole), negative
     digits = fraction.lstrip("0")
     return digits, len(digits) - len(fraction), negative

@@ -1,6 +1,6 @@
 """Attribute values on the wire: what is valid, its canonical form, and how many bytes DynamoDB counts for it.
 
-An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64, as on the wire.
+An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64.
 """
 
 from binascii import Error as Base64Error
@@ -23,6 +23,8 @@ NESTED = "Nesting Levels have exceeded supported limits: Attributes in the item 
 
 #: The spelling is DynamoDB's.
 _BASE64 = "Invalid last non-pad Base64 character dectected"
+
+_TRUTHS = {"TRUE": True, "1": True, "YES": True, "FALSE": False, "0": False, "NO": False}
 
 _Check = Callable[[Any, int], tuple[Any, int]]
 
@@ -55,7 +57,7 @@ def examine_item(item: Any) -> tuple[Item, int]:
 
 
 def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[str, Any], int]:
-    """Named values in canonical form, and their size with `overhead` bytes for each. Texts and numbers, which are most, take no call of `examine`."""
+    """Named values in canonical form, and their size with `overhead` bytes for each. Texts and numbers, which are most, take a short way."""
     total = overhead * len(members)
     changed: dict[str, Any] | None = None
     for name, value in members.items():
@@ -141,18 +143,24 @@ def decode_binary(text: str) -> bytes:
     return content
 
 
-def _boolean(content: Any, _: int) -> tuple[bool, int]:
-    if type(content) is not bool:
+def truth(content: Any) -> bool:
+    """A boolean, or a word that DynamoDB takes for one."""
+    if type(content) is bool:
+        return content
+    word = _TRUTHS.get(content.upper()) if type(content) is str else None
+    if word is None:
         raise serialization(wrong_json(content, "Boolean"))
-    return content, 1
+    return word
+
+
+def _boolean(content: Any, _: int) -> tuple[bool, int]:
+    return truth(content), 1
 
 
 def _null(content: Any, _: int) -> tuple[bool, int]:
-    if type(content) is not bool:
-        raise serialization(wrong_json(content, "Boolean"))
-    if not content:
+    if not truth(content):
         raise invalid_parameter("Null attribute value types must have the value of true")
-    return content, 1
+    return True, 1
 
 
 def _list(content: Any, depth: int) -> tuple[list[Any], int]:

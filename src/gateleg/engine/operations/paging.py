@@ -221,7 +221,8 @@ def check_paths(where: Source, request: dict[str, Any], prepared: Prepared) -> N
         return
     if request.get("Select") == "ALL_ATTRIBUTES":
         raise invalid_parameter(
-            f"Select type ALL_ATTRIBUTES is not supported for global secondary index {index.index.name} because its projection type is not ALL"
+            f"Select type ALL_ATTRIBUTES is not supported for global secondary index {index.index.name} "
+            "because its projection type is not ALL"
         )
     if prepared.projection is not None:
         missing = sorted(prepared.projection.attributes - index.projected)
