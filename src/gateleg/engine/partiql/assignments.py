@@ -1,0 +1,95 @@
+"""What an UPDATE does, as the actions of an update expression."""
+
+from typing import Final
+
+from gateleg.engine.expressions import (
+    Action,
+    Add,
+    Arithmetic,
+    Call,
+    Delete,
+    Literal,
+    Operand,
+    Remove,
+    Set,
+    Update,
+    Value,
+    Values,
+    check_disjoint,
+    update,
+)
+from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.functions import LIST, NUMBER, check_count, check_type, require_path
+from gateleg.engine.expressions.update_rules import SETS
+from gateleg.engine.partiql.conditions import operand_of
+from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.paths import is_path, keys_of, path_of
+from gateleg.engine.partiql.trees import Application, Assign, Drop, Operation, Tree
+
+_SET_FUNCTIONS: Final[dict[str, type[Add] | type[Delete]]] = {"set_add": Add, "set_delete": Delete}
+
+
+def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> Update:
+    """The update that SET and REMOVE describe; `values` are the request's parameters."""
+    try:
+        check_disjoint([keys_of(action.path) for action in actions])
+        return update([_action(action, values) for action in actions])
+    except Fault as fault:
+        raise Refusal(fault.message) from None
+
+
+def _action(action: Assign | Drop, values: Values) -> Action:
+    path = path_of(action.path)
+    if isinstance(action, Drop):
+        return Remove(path)
+    value = action.value
+    if isinstance(value, Application) and value.name in _SET_FUNCTIONS:
+        return _set_action(action, value, values)
+    return Set(path, _value(value, values))
+
+
+def _set_action(action: Assign, call: Application, values: Values) -> Action:
+    """`a = set_add(a, members)` and `a = set_delete(a, members)`."""
+    name = call.name.upper()
+    if len(call.arguments) != 2:
+        raise Refusal(f"{name} must have exactly two arguments", call.place)
+    first, second = call.arguments
+    path = path_of(action.path)
+    if not is_path(first) or not isinstance(first, Tree) or path_of(first) != path:
+        raise Refusal(f"The first argument to {name} must equal the assignment value", call.place)
+    if not isinstance(second, Tree):
+        raise Refusal(f"The second argument to {name} must be a value with type SET", first.place)
+    members = operand_of(second)
+    value = values[members.name] if isinstance(members, Value) else members.value if isinstance(members, Literal) else {}
+    if not isinstance(members, Value | Literal) or not SETS & value.keys():
+        raise Refusal(f"The second argument to {name} must be a value with type SET", first.place)
+    return _SET_FUNCTIONS[call.name](path, members)
+
+
+def _value(tree: Tree, values: Values) -> Operand | Arithmetic:
+    if isinstance(tree, Operation):
+        if tree.operator not in ("+", "-") or len(tree.operands) != 2:
+            raise Refusal(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.place)
+        left, right = (_operand(part, values) for part in tree.operands)
+        for operand in (left, right):
+            check_type(tree.operator, operand, NUMBER, values)
+        return Arithmetic(tree.operator, left, right)
+    return _operand(tree, values)
+
+
+def _operand(tree: Tree, values: Values) -> Operand:
+    if isinstance(tree, Operation):
+        raise Refusal(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.place)
+    if not isinstance(tree, Application):
+        return operand_of(tree)
+    if tree.name not in ("list_append", "if_not_exists"):
+        raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+    arguments = tuple(_operand(argument, values) for argument in tree.arguments if isinstance(argument, Tree))
+    call = Call(tree.name, arguments)
+    check_count(call)
+    if tree.name == "if_not_exists":
+        require_path(call)
+    else:
+        for argument in arguments:
+            check_type(tree.name, argument, LIST, values)
+    return call

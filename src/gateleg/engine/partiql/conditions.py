@@ -1,0 +1,223 @@
+"""The condition of a WHERE clause, as a node of an expression."""
+
+from typing import Any, Final
+
+from gateleg.engine.expressions import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Value, Values
+from gateleg.engine.expressions.condition_rules import MAX_CHOICES, check_bounds
+from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.functions import (
+    CONDITION_FUNCTIONS,
+    SCALARS,
+    SIZED,
+    TEXTS,
+    TYPES,
+    check_count,
+    check_type,
+    constant,
+    constant_type,
+    require_path,
+    wrong_type,
+)
+from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.literals import kind_of, literal
+from gateleg.engine.partiql.paths import is_path, path_of
+from gateleg.engine.partiql.trees import Application, Collection, Constant, Operation, Parameter, Struct, Tree, TypeTest
+
+_EQUALITIES: Final = frozenset({"=", "<>"})
+_ORDERS: Final = frozenset({"<", "<=", ">", ">="})
+_LOGIC: Final = frozenset({"and", "or", "not"})
+_TESTS: Final = _EQUALITIES | _ORDERS | _LOGIC | {"in", "not in", "between", "not between"}
+#: Types that IS takes, as DynamoDB's type names.
+_IS: Final = {
+    "null": "NULL",
+    "boolean": "BOOL",
+    "blob": "B",
+    "string": "S",
+    "numeric": "N",
+    "struct": "M",
+    "tuple": "M",
+    "list": "L",
+}
+_IS_TYPES: Final = "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
+_TYPE_NAMES: Final = "{N,BS,L,B,NULL,M,S,SS,NS,BOOL}"
+#: Conditions that are compared with one another make a tree that doubles with each of them.
+_MAX_COMPARED: Final = 6
+
+_TRUE: Final = Literal({"BOOL": True})
+_FALSE: Final = Literal({"BOOL": False})
+
+
+def condition_of(tree: Tree, values: Values) -> Node:
+    """The condition that a tree describes; `values` are the request's parameters, by `parameter_name`."""
+    try:
+        return _Conditions(values).node(tree)
+    except Fault as fault:
+        raise Refusal(fault.message) from None
+
+
+def parameter_name(position: int) -> str:
+    """What a parameter is called among the values of an expression."""
+    return f"?{position}"
+
+
+def operand_of(tree: Tree) -> Operand:
+    """A path, parameter or literal."""
+    if is_path(tree):
+        return path_of(tree)
+    if isinstance(tree, Parameter):
+        return Value(parameter_name(tree.position))
+    if isinstance(tree, Constant | Collection | Struct):
+        return Literal(literal(tree))
+    raise Refusal(f"Unsupported token in expression: {kind_of(tree)}", tree.place)
+
+
+class _Conditions:
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._compared = 0
+
+    def node(self, tree: Tree) -> Node:
+        if isinstance(tree, Operation):
+            return self._operation(tree)
+        if isinstance(tree, TypeTest):
+            return self._type_test(tree)
+        if isinstance(tree, Application):
+            return self._function(tree)
+        raise Refusal(f"Unsupported token in expression: {kind_of(tree)}", tree.place)
+
+    def _operation(self, tree: Operation) -> Node:
+        operator, operands = tree.operator, tree.operands
+        if operator == "and":
+            return And(tuple(self.node(part) for part in operands))
+        if operator == "or":
+            return Or(tuple(self.node(part) for part in operands))
+        if operator == "not":
+            return Not(self.node(operands[0]))
+        if operator in _EQUALITIES or operator in _ORDERS:
+            return self._compare(tree)
+        if operator in ("in", "not in"):
+            found = self._in(tree)
+            return found if operator == "in" else Not(found)
+        if operator in ("between", "not between"):
+            within = self._between(tree)
+            return within if operator == "between" else Not(within)
+        raise Refusal(f"Unsupported operator in Condition Expression. Operator: {operator}", tree.place)
+
+    def _operand(self, tree: Tree) -> Operand:
+        if isinstance(tree, Application) and tree.name == "size":
+            call = self._call(tree)
+            check_type("size", call.args[0], SIZED, self._values)
+            return call
+        if isinstance(tree, Application):
+            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+        if isinstance(tree, Operation):
+            raise Refusal(f"Unsupported operator in Condition Expression. Operator: {tree.operator}", tree.place)
+        return operand_of(tree)
+
+    def _compare(self, tree: Operation) -> Node:
+        left, right = tree.operands
+        if _is_condition(left):
+            return self._either(left, tree.operator, right)
+        if _is_condition(right):
+            return self._either(right, _MIRRORED[tree.operator], left)
+        one, two = self._operand(left), self._operand(right)
+        if tree.operator in _ORDERS:
+            for operand in (one, two):
+                check_type(tree.operator, operand, SCALARS, self._values)
+        return Compare(tree.operator, one, two)
+
+    def _either(self, condition: Tree, operator: str, other: Tree) -> Node:
+        """A condition that is compared with a value: it is as good as the truth value that it gives."""
+        self._count_compared()
+        if operator in _ORDERS:
+            raise wrong_type(operator, "BOOL")
+        node = self.node(condition)
+        if _is_condition(other):
+            second = self.node(other)
+            same = Or((And((node, second)), And((Not(node), Not(second)))))
+            return same if operator == "=" else Not(same)
+        value = self._operand(other)
+        return Or((And((node, Compare(operator, _TRUE, value))), And((Not(node), Compare(operator, _FALSE, value)))))
+
+    def _in(self, tree: Operation) -> Node:
+        sought, given = tree.operands
+        if not isinstance(given, Collection):
+            raise Refusal(f"Unsupported token in expression: {kind_of(given)}", given.place)
+        if not given.members:
+            raise Refusal("The IN operator is provided with too few operands; number of operands: 0")
+        choices = tuple(self._operand(member) for member in given.members)
+        if len(choices) > MAX_CHOICES:
+            raise Refusal(f"The IN operator is provided with too many operands; number of operands: {len(choices)}")
+        if _is_condition(sought):
+            self._count_compared()
+            node = self.node(sought)
+            return Or((And((node, In(_TRUE, choices))), And((Not(node), In(_FALSE, choices)))))
+        return In(self._operand(sought), choices)
+
+    def _count_compared(self) -> None:
+        self._compared += 1
+        if self._compared > _MAX_COMPARED:
+            raise Refusal("The expression contains too many operators; operator count: 301")
+
+    def _between(self, tree: Operation) -> Node:
+        operand, low, high = (self._operand(part) for part in tree.operands)
+        for part in (operand, low, high):
+            check_type("BETWEEN", part, SCALARS, self._values)
+        least, most = constant(low, self._values), constant(high, self._values)
+        if least is not None and most is not None:
+            check_bounds(least, most)
+        return Between(operand, low, high)
+
+    def _type_test(self, tree: TypeTest) -> Node:
+        if not is_path(tree.operand):
+            raise Refusal(f"Unsupported token in expression: {kind_of(tree.operand)}", tree.operand.place)
+        path = path_of(tree.operand)
+        if tree.type == "missing":
+            return Call("attribute_not_exists", (path,))
+        wanted = _IS.get(tree.type)
+        if wanted is None:
+            raise Refusal(f"Unsupported data type for IS operator: {tree.type.upper()}. Supported data types are {_IS_TYPES}", tree.place)
+        return Call("attribute_type", (path, Literal({"S": wanted})))
+
+    def _call(self, tree: Application) -> Call:
+        if any(argument is None or isinstance(argument, Operation) for argument in tree.arguments):
+            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+        call = Call(tree.name, tuple(self._argument(argument) for argument in tree.arguments))
+        check_count(call)
+        return call
+
+    def _argument(self, argument: object) -> Operand:
+        if not isinstance(argument, Tree):
+            raise Refusal("Unsupported token in expression: Select")
+        return self._operand(argument)
+
+    def _function(self, tree: Application) -> Node:
+        if tree.name not in CONDITION_FUNCTIONS or tree.name == "size":
+            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+        call = self._call(tree)
+        if tree.name in ("attribute_exists", "attribute_not_exists"):
+            require_path(call)
+        elif tree.name == "begins_with":
+            for argument in call.args:
+                check_type(tree.name, argument, TEXTS, self._values)
+        elif tree.name == "attribute_type":
+            self._check_type_name(call)
+        return call
+
+    def _check_type_name(self, call: Call) -> None:
+        found = constant_type(call.args[1], self._values)
+        if found != "S":
+            raise wrong_type(call.name, found or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
+        value: dict[str, Any] | None = constant(call.args[1], self._values)
+        if value is not None and value["S"] not in TYPES:
+            raise Refusal(f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}")
+
+
+_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _is_condition(tree: Tree) -> bool:
+    """Whether a tree gives a truth value, so that it can be a condition of its own."""
+    if isinstance(tree, Operation):
+        return tree.operator in _TESTS
+    return isinstance(tree, TypeTest) or (isinstance(tree, Application) and tree.name in CONDITION_FUNCTIONS and tree.name != "size")

@@ -1,0 +1,118 @@
+"""Literals of a statement as attribute values."""
+
+from typing import Any, Final
+
+from gateleg.engine import numbers
+from gateleg.engine.errors import EngineError
+from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.trees import Application, Collection, Constant, Name, Operation, Parameter, Struct, Trail, Tree, TypeTest
+from gateleg.engine.values import MAX_NESTING
+
+_OVERFLOW: Final = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+_UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+_MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
+
+#: What DynamoDB calls the parts of a statement.
+_KINDS: Final = {Name: "Id", Trail: "Path", Parameter: "Parameter", Operation: "NAry", TypeTest: "IsType", Constant: "Lit"}
+
+
+def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
+    """The attribute value that a tree denotes; `path` says where in the whole literal it stands."""
+    if isinstance(tree, Struct):
+        members: dict[str, Any] = {}
+        for name, value in named_members(tree):
+            members[name] = literal(value, f"{path}.{name}", depth + 1)
+        _check_depth(depth + 1, path)
+        return {"M": members}
+    if isinstance(tree, Collection) and tree.kind == "list":
+        listed = [literal(member, f"{path}[{i}]", depth + 1) for i, member in enumerate(tree.members)]
+        _check_depth(depth + 1, path)
+        return {"L": listed}
+    if isinstance(tree, Constant):
+        _check_depth(depth, path)
+        return _constant(tree, path)
+    if isinstance(tree, Collection) and tree.kind == "bag":
+        _check_depth(depth, path)
+        return _bag(tree, path)
+    raise unsupported(tree, path)
+
+
+def unsupported(tree: Tree, path: str = "root") -> Refusal:
+    """A part of a statement that is no value."""
+    return Refusal(f"Unsupported data type: {kind_of(tree)} under key {path}", tree.place)
+
+
+def kind_of(tree: Tree) -> str:
+    """What DynamoDB calls a part of a statement; a function goes by its own name."""
+    if isinstance(tree, Application):
+        return tree.name
+    if isinstance(tree, Collection | Struct):
+        return "Struct" if isinstance(tree, Struct) else tree.kind.capitalize()
+    return _KINDS[type(tree)]
+
+
+def named_members(tree: Struct) -> list[tuple[str, Tree]]:
+    """The members of a struct, whose names must be texts and must not repeat."""
+    found: dict[str, Tree] = {}
+    for name, value in tree.members:
+        if not isinstance(name, Constant) or name.kind != "S":
+            raise Refusal(f"Unsupported data type: {kind_of(name)} as the name of a member", name.place)
+        if name.text in found:
+            raise Refusal(f"Duplicate keys in tuple: {name.text}")
+        found[name.text] = value
+    return list(found.items())
+
+
+def number(text: str, path: str = "root") -> str:
+    """The canonical form of a number as it is written in a statement."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(exponent) > 8:
+        if not mantissa.strip("-0."):
+            return "0"
+        raise Refusal(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
+    try:
+        return numbers.canonical(text)
+    except EngineError as error:
+        raise Refusal(f"{error.message} under {path}") from None
+
+
+def _constant(tree: Constant, path: str) -> dict[str, Any]:
+    if tree.kind == "N":
+        return {"N": number(tree.text, path)}
+    if tree.kind == "S":
+        return {"S": tree.text}
+    if tree.kind == "BOOL":
+        return {"BOOL": tree.text == "true"}
+    if tree.kind == "NULL":
+        return {"NULL": True}
+    raise Refusal(f"Unsupported data type: Missing under key {path}", tree.place)
+
+
+def _check_depth(depth: int, path: str) -> None:
+    """Refuse more maps and lists around one another than an item may have; what is innermost is found first."""
+    if depth > MAX_NESTING:
+        raise Refusal(f"Nesting Levels have exceeded supported limits under {path}")
+
+
+def _bag(tree: Collection, path: str) -> dict[str, Any]:
+    if not tree.members:
+        raise Refusal("Empty bags are not supported")
+    texts: list[str] = []
+    kinds: set[str] = set()
+    for member in tree.members:
+        if isinstance(member, Parameter):
+            raise unsupported(member, path)
+        if not isinstance(member, Constant) or member.kind not in ("S", "N"):
+            raise Refusal(_MIXED)
+        texts.append(member.text)
+        kinds.add(member.kind)
+    if len(kinds) > 1:
+        raise Refusal(_MIXED)
+    if kinds == {"S"}:
+        if len(set(texts)) < len(texts):
+            raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates.")
+        return {"SS": texts}
+    clean = [number(text, path) for text in texts]
+    if len(set(clean)) < len(clean):
+        raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates! under {path}")
+    return {"NS": clean}
