@@ -4,6 +4,7 @@ import pytest
 
 from gateleg.engine.errors import EngineError
 from gateleg.engine.shapes import check
+from gateleg.engine.values import validate
 from tests.engine.shapes.refusals import refusal
 
 CAST = (
@@ -151,3 +152,8 @@ def test_other_faults_of_attribute_values_come_after_constraints() -> None:
 )
 def test_bytes_are_wanted(content: Any, message: str) -> None:
     assert refusal("PutItem", {"Item": {"a": {"B": content}}}).message == message
+
+
+@pytest.mark.parametrize("value", [{"BOOL": "no"}, {"NULL": "Yes"}, {"BOOL": "1"}])
+def test_words_may_stand_for_booleans_in_attribute_values(value: dict[str, str]) -> None:
+    assert validate(value) == {next(iter(value)): value != {"BOOL": "no"}}

@@ -6,7 +6,7 @@ from typing import Any
 from gateleg.engine.errors import EngineError, serialization
 from gateleg.engine.shapes.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
 from gateleg.engine.shapes.printing import java_class
-from gateleg.engine.values import examine
+from gateleg.engine.values import examine, truth, wrong_json
 
 _NOT_EXPECTED = "Start of structure or map found where not expected"
 
@@ -15,9 +15,6 @@ _CAST = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')"
 )
-
-_TRUE = {"TRUE", "1", "YES"}
-_FALSE = {"FALSE", "0", "NO"}
 
 
 def read(kind: Kind, value: Any, element: bool = False) -> Any:
@@ -87,36 +84,11 @@ def _scalar(kind: Kind, value: Any) -> Any:
     if isinstance(value, dict):
         raise serialization(_NOT_EXPECTED)
     if isinstance(kind, Flag):
-        return _flag(value)
+        return truth(value)
     if isinstance(kind, Number):
         if isinstance(value, bool | str) or not math.isfinite(value):
-            raise _inconvertible(value, kind.java)
+            raise serialization(wrong_json(value, kind.java))
         return math.floor(value) if kind.java in ("Integer", "Long") else value
     if isinstance(value, str):
         return value
-    raise _inconvertible(value, "String")
-
-
-def _flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, str):
-        raise _inconvertible(value, "Boolean")
-    if value.upper() in _TRUE:
-        return True
-    if value.upper() in _FALSE:
-        return False
-    raise serialization("Unexpected token received from parser")
-
-
-def _inconvertible(value: Any, java: str) -> EngineError:
-    match value:
-        case bool():
-            token = "TRUE_VALUE" if value else "FALSE_VALUE"
-        case str():
-            token = "STRING_VALUE"
-        case float():
-            token = "DECIMAL_VALUE" if value % 1 else "NUMBER_VALUE"
-        case _:
-            token = "NUMBER_VALUE"
-    return serialization(f"{token} cannot be converted to {java}")
+    raise serialization(wrong_json(value, "String"))
