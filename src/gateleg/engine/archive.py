@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 import apsw
-import orjson
 
 from gateleg.engine import changelog
 from gateleg.engine.schema import Realm, Table
@@ -59,7 +58,7 @@ def _register(connection: apsw.Connection, table: Table, name: str, kind: str, n
     expires = now + SYSTEM_DAYS * changelog.DAY if kind == "SYSTEM" else None
     row = connection.execute(
         "INSERT INTO backups(account, region, table_name, arn, name, type, created, expires, size, items, definition) "
-        f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT definition FROM catalog WHERE id = ?)) RETURNING {_COLUMNS}",
         (
             table.realm.account,
             table.realm.region,
@@ -70,7 +69,7 @@ def _register(connection: apsw.Connection, table: Table, name: str, kind: str, n
             int(now * 1000) / 1000,
             expires,
             *counted,
-            orjson.dumps(table),
+            table.id,
         ),
     ).fetchone()
     assert row is not None

@@ -85,6 +85,15 @@ def undo(connection: apsw.Connection, table_id: int, start: int) -> Iterator[tup
         yield key, old
 
 
+def net(connection: apsw.Connection, table_id: int, start: int, end: int) -> Iterator[tuple[bytes | None, bytes | None, float]]:
+    """For each row that changed between two numbers, in order of keys: the row before, the row after, and when it last changed."""
+    where = "FROM changes WHERE table_id = ? AND seq >= ? AND seq < ? GROUP BY k ORDER BY k"
+    before = connection.execute(f"SELECT k, old, min(seq) {where}", (table_id, start, end))
+    after = connection.execute(f"SELECT k, new, at, max(seq) {where}", (table_id, start, end))
+    for (_, old, _), (_, new, at, _) in zip(before, after, strict=True):
+        yield old, new, at
+
+
 def tables(connection: apsw.Connection) -> list[int]:
     """The ids of the tables that the log holds changes of, whether they still exist or not."""
     found: list[int] = []

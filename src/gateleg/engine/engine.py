@@ -36,7 +36,7 @@ _OPERATIONS: dict[str, Handler] = {
 }
 
 #: Rooms of operations that most processes never enter: imported when one of their operations is first called.
-_LATER = ("tables", "streams", "backups", "recovery")
+_LATER = ("tables", "partiql", "streams", "backups", "recovery", "exports", "imports")
 
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 

@@ -1,0 +1,46 @@
+"""Buckets for exports and imports: folders on this machine, of which nothing outside can be reached."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class OutsideError(Exception):
+    """A key that would lead out of its bucket."""
+
+
+class Bucket:
+    """A folder whose files are objects; a file's path below it is the object's key."""
+
+    def __init__(self, exports: Path, name: str) -> None:
+        self._root = exports.resolve()
+        self._folder = self._root / name
+        if self._folder.parent != self._root or self._folder.is_symlink():
+            raise OutsideError(name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder is there."""
+        return self._folder.is_dir()
+
+    def write(self, key: str, content: bytes) -> None:
+        """Store an object."""
+        path = self.path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def path(self, key: str) -> Path:
+        """Where an object lies."""
+        parts = [part for part in key.split("/") if part]
+        if not parts or any(part in {".", ".."} or "\\" in part or "\0" in part for part in parts):
+            raise OutsideError(key)
+        path = self._folder.joinpath(*parts)
+        if not path.resolve().is_relative_to(self._folder):
+            raise OutsideError(key)
+        return path
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """The keys that begin with a text, in order."""
+        found = (path for path in self._folder.rglob("*") if path.is_file() and path.resolve().is_relative_to(self._folder))
+        yield from sorted(
+            key for key in (path.relative_to(self._folder).as_posix() for path in found) if key.startswith(prefix.lstrip("/"))
+        )

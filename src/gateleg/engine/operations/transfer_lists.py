@@ -1,0 +1,83 @@
+"""What exports and imports have in common on the wire: ARNs, client tokens, pages."""
+
+import re
+import uuid
+from hashlib import sha256
+from secrets import token_hex
+from typing import Any
+
+import orjson
+
+from gateleg.engine.context import Context
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.transfers import Transfer
+
+PAGE = 25
+
+_TABLE_ARN = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:]*):([^:]*):table/(.+)")
+
+
+def new_arn(table_arn: str, kind: str, now: float) -> str:
+    """The ARN of a job that begins now."""
+    return f"{table_arn}/{kind}/{int(now * 1000):014d}-{token_hex(4)}"
+
+
+def check_arn(context: Context, arn: str, kind: str) -> None:
+    """Refuse what is not the ARN of a job of this kind in this account."""
+    found = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
+    if found is None:
+        raise validation(f"Invalid {kind.capitalize()} ARN")
+    if found[1] != context.realm.account:
+        raise EngineError("AccessDeniedException", "Access is denied")
+
+
+def table_name(context: Context, arn: str) -> str | None:
+    """The name of a table of this realm from its ARN; none if it is of another region."""
+    found = _TABLE_ARN.fullmatch(arn)
+    if found is None:
+        raise invalid_parameter("tableArn is not a valid ARN")
+    region, account, name = found.groups()
+    if account != context.realm.account:
+        raise EngineError("AccessDeniedException", "Access is denied")
+    if "/" in name:
+        raise validation("Invalid Request: Table ARN is invalid.")
+    return name if region == context.realm.region else None
+
+
+def digest(request: dict[str, Any]) -> bytes:
+    """What two requests with one ClientToken must have in common."""
+    rest = {member: value for member, value in request.items() if member != "ClientToken"}
+    return sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def token(request: dict[str, Any]) -> str:
+    """The request's ClientToken, or a new one."""
+    given: str | None = request.get("ClientToken")
+    return given or str(uuid.uuid4())
+
+
+def page(found: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
+    """One page of jobs that are sorted from the newest to the oldest, and the token for the next."""
+    if after is not None:
+        place = _place(after, kind)
+        found = [transfer for transfer in found if _number(transfer) < place]
+    more = len(found) > limit
+    return found[:limit], _encode(_number(found[limit - 1]), kind) if more else None
+
+
+def _number(transfer: Transfer) -> str:
+    return transfer.arn.rpartition("/")[2]
+
+
+def _encode(number: str, kind: str) -> str:
+    return f"{kind}:{number}".encode().ljust(56, b"\0").hex()
+
+
+def _place(token: str, kind: str) -> str:
+    try:
+        name, _, number = bytes.fromhex(token).rstrip(b"\0").decode().partition(":")
+    except ValueError:
+        name = number = ""
+    if name != kind:
+        raise validation(f"Invalid Request: Provided nextToken is invalid: {token}")
+    return number
