@@ -7,8 +7,9 @@ from gateleg.engine.errors import not_found, validation
 from gateleg.engine.partiql import cursors, reading, writing
 from gateleg.engine.partiql.batches import batch
 from gateleg.engine.partiql.commands import Check, Read
+from gateleg.engine.partiql.parameters import read_parameters
 from gateleg.engine.partiql.reading import Options
-from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, ask, read_parameters, understand
+from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, ask, understand
 from gateleg.engine.partiql.transactions import transact
 
 

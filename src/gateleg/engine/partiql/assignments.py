@@ -29,13 +29,15 @@ from gateleg.engine.partiql.trees import Application, Assign, Drop, Operation, T
 _SET_FUNCTIONS: Final[dict[str, type[Add] | type[Delete]]] = {"set_add": Add, "set_delete": Delete}
 
 
-def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> Update:
-    """The update that SET and REMOVE describe; `values` are the request's parameters."""
+def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> tuple[Update, Values]:
+    """The update that SET and REMOVE describe, and the literals that it sets; `values` are the request's parameters."""
     try:
         check_disjoint([keys_of(action.path) for action in actions])
-        return update([_action(action, values) for action in actions])
+        made = [_action(action, values) for action in actions]
     except Fault as fault:
         raise Refusal(fault.message) from None
+    literals = [action.value.value for action in made if isinstance(action, Set) and isinstance(action.value, Literal)]
+    return update(made), {f"={position}": value for position, value in enumerate(literals)}
 
 
 def _action(action: Assign | Drop, values: Values) -> Action:

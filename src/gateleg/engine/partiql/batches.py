@@ -10,7 +10,8 @@ from gateleg.engine.errors import EngineError, not_found, validation
 from gateleg.engine.layout import Layout
 from gateleg.engine.partiql import points, writing
 from gateleg.engine.partiql.commands import Check, Create, Read, is_read
-from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, Asked, ask, read_parameters, understand
+from gateleg.engine.partiql.parameters import read_parameters
+from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, Asked, ask, understand
 from gateleg.engine.partiql.writing import Step
 
 #: What a statement's error is called in the answer.

@@ -52,10 +52,11 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Modify:
-    """An UPDATE."""
+    """An UPDATE, with the literals that it sets."""
 
     target: Target
     update: Update
+    literals: Values
     where: Node | None
     returning: str | None
 
@@ -103,7 +104,7 @@ def command_of(statement: trees.Statement, values: Values) -> Command:
     if isinstance(statement, trees.Update):
         where = _writable(statement.target, statement.aliased)
         condition = condition_of(statement.where, values) if statement.where is not None else None
-        return Modify(where, update_of(statement.actions, values), condition, statement.returning)
+        return Modify(where, *update_of(statement.actions, values), condition, statement.returning)
     if isinstance(statement, trees.Delete):
         return _erase(statement, values)
     inner = _inner_select(statement)

@@ -180,15 +180,13 @@ class _Conditions:
         return Call("attribute_type", (path, Literal({"S": wanted})))
 
     def _call(self, tree: Application) -> Call:
-        if any(argument is None or isinstance(argument, Operation) for argument in tree.arguments):
-            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
         call = Call(tree.name, tuple(self._argument(argument) for argument in tree.arguments))
         check_count(call)
         return call
 
     def _argument(self, argument: object) -> Operand:
         if not isinstance(argument, Tree):
-            raise Refusal("Unsupported token in expression: Select")
+            raise Refusal(f"Unsupported token in expression: {'*' if argument is None else 'Select'}")
         return self._operand(argument)
 
     def _function(self, tree: Application) -> Node:

@@ -6,7 +6,7 @@ from typing import Any
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Item, Prepared, Values, compile_condition
+from gateleg.engine.expressions import Condition, Item, Prepared, Values, condition
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.paging import PAGE_BYTES, Source, Span
@@ -45,6 +45,7 @@ def source_of(layout: Layout, read: Read, consistent: bool) -> Source:
     """The table or index that a SELECT reads."""
     name = read.target.index
     if name is None:
+        _check_scalars(layout, read)
         return Source(layout, None)
     index = layout.by_name.get(name)
     if index is None:
@@ -59,7 +60,14 @@ def source_of(layout: Layout, read: Read, consistent: bool) -> Source:
             missing = list(dict.fromkeys(str(c.keys[0]) for c in read.columns if c.keys[0] not in held))
             if missing:
                 raise invalid_parameter(f"Global secondary index {name} does not project [{', '.join(missing)}]")
+    _check_scalars(layout, read)
     return Source(layout, index)
+
+
+def _check_scalars(layout: Layout, read: Read) -> None:
+    """Refuse to look into an attribute that is part of a key."""
+    columns = frozenset(str(column.keys[0]) for column in read.columns if len(column.keys) > 1)
+    layout.check_scalar(columns | condition(read.where).nested if read.where is not None else columns)
 
 
 def select(context: Context, layout: Layout, read: Read, values: Values, options: Options) -> dict[str, Any]:
@@ -125,7 +133,7 @@ def _filter(read: Read, steps: Plan) -> Condition | None:
     """The condition on each row. It names no attributes: rows of an index are tested as the index holds them."""
     if read.where is None or not steps.filtered:
         return None
-    return Condition(compile_condition(read.where), frozenset())
+    return Condition(condition(read.where).test, frozenset())
 
 
 def _resumed(source: Source, span: Span, key: Item) -> Span:

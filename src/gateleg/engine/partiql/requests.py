@@ -12,7 +12,6 @@ from gateleg.engine.partiql.conditions import parameter_name
 from gateleg.engine.partiql.faults import Refusal
 from gateleg.engine.partiql.statements import parse
 from gateleg.engine.partiql.trees import Statement
-from gateleg.engine.values import validate
 
 ONLY_IN_TRANSACTIONS: Final = "EXISTS can only be used in ExecuteTransaction write requests."
 _SEVERAL_KEYS: Final = "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
@@ -35,11 +34,6 @@ class Meant:
     command: Command
     values: Values
     layout: Layout | None
-
-
-def read_parameters(given: list[Any] | None) -> list[Any]:
-    """A request's parameters in canonical form."""
-    return [validate(value) for value in given or ()]
 
 
 def ask(text: str, parameters: list[Any]) -> Asked:

@@ -13,7 +13,8 @@ from gateleg.engine.layout import Layout
 from gateleg.engine.operations.transactions import cancel_if_any, once, reason
 from gateleg.engine.partiql import points, writing
 from gateleg.engine.partiql.commands import Check, Erase, Modify, Read, is_read
-from gateleg.engine.partiql.requests import Asked, Meant, ask, read_parameters, understand
+from gateleg.engine.partiql.parameters import read_parameters
+from gateleg.engine.partiql.requests import Asked, Meant, ask, understand
 from gateleg.engine.partiql.writing import KEY_MISMATCH, NO_KEY, Step
 
 _WRONG_TYPE: Final = "Key attribute's data type should match its data type in table's schema"

@@ -48,7 +48,7 @@ class Step:
             raise condition_failed(change.old if self.return_failed else None)
         if isinstance(command, Modify):
             try:
-                change.update(self.item, command.update, self.values)
+                change.update(self.item, command.update, {**self.values, **command.literals})
             except EngineError as error:
                 if error.message == NESTED:
                     raise validation(_TOO_DEEP) from None
