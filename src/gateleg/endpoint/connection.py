@@ -74,8 +74,6 @@ class Connection(asyncio.Protocol):
         #: loop time after which the connection is closed
         self.deadline = shared.now + shared.limits.idle
 
-    # From the transport.
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)
@@ -142,8 +140,6 @@ class Connection(asyncio.Protocol):
         self._parser = HttpRequestParser(self)
         self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method, request.target, b"".join(lines)) + rest)
 
-    # From the parser.
-
     def on_message_begin(self) -> None:
         """A request starts."""
         self._request = Request()
@@ -208,8 +204,6 @@ class Connection(asyncio.Protocol):
         self._queue.append(self._request)
         if not self._request.keep_alive:
             self._state = _State.LAST
-
-    # The work.
 
     def _work(self) -> None:
         """Serve requests in the order in which they came, until one has to wait."""
@@ -293,8 +287,6 @@ class Connection(asyncio.Protocol):
         if not self._reading:
             self._reading = True
             transport.resume_reading()
-
-    # From the server.
 
     def drain(self) -> None:
         """The server stops: finish what is under way, then close."""
