@@ -362,7 +362,8 @@ def _times_in_utc(schema: Any) -> Any:
     """The schema with every datetime in it aware and turned to UTC; models inside have schemas of their own."""
     kind = schema.get("type")
     if kind == "datetime":
-        return core_schema.no_info_after_validator_function(to_utc, {**schema, "tz_constraint": "aware"})
+        aware: Any = {**schema, "tz_constraint": "aware"}
+        return core_schema.no_info_after_validator_function(to_utc, aware)
     changed = dict(schema)
     if kind in ("nullable", "default", "list", "set", "frozenset", "function-after", "function-before", "function-wrap"):
         for member in ("schema", "items_schema"):

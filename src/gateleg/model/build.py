@@ -50,7 +50,7 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     for name, counter in _members(entity, Counter).items():
         counter.check(spec, name)
         spec.counters[name] = counter
-    spec.codec = build_codec(spec)
+    spec.install(build_codec(spec))
     table.specs[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
     return spec
 
@@ -133,9 +133,12 @@ class _Resolver:
         index = self.table.primary
         plan = self._plan(index, key.hash, key.range)
         legacy = []
+        # An older key may hold another attribute under the same wire name: it is only read.
+        older = _Resolver(self.entity, self.table, self.sources)
+        older.by_wire = {}
         for hash_form, range_form in key.legacy:
             forms = key.range if range_form is None else (parse_template(range_form),)
-            legacy.append(self._plan(index, (parse_template(hash_form),), forms))
+            legacy.append(older._plan(index, (parse_template(hash_form),), forms))
         return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy))
 
     def index(self, index: Index, key: Key | None, primary: KeyPlan) -> KeyPlan | None:

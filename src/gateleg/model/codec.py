@@ -195,7 +195,7 @@ class Reader(Generic[E]):
         """Hold on to the attributes that the entity does not know, so that writing it back loses nothing."""
         unknown = {name: value for name, value in item.items() if name not in self.known}
         if unknown:
-            instance.__dict__[UNKNOWN] = unknown
+            vars(instance)[UNKNOWN] = unknown
 
     def wrong(self, item: Item) -> None:
         """Refuse an item of another entity."""

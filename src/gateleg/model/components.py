@@ -29,21 +29,26 @@ class Component(Protocol):
     @property
     def width(self) -> int | None:
         """The length of every text, when they all have the same."""
+        ...
 
     @property
     def ordered(self) -> bool:
         """Whether texts sort as values do (or in reverse, when `descending`)."""
+        ...
 
     @property
     def descending(self) -> bool:
         """Whether greater values have smaller texts."""
+        ...
 
     @property
     def pattern(self) -> str:
         """A regular expression that matches the text and nothing longer."""
+        ...
 
     def render(self, value: Any) -> str:
         """The text of a value, or an error that names the template."""
+        ...
 
     def parse(self, text: str) -> Any:
         """The value of a text, as pydantic accepts it."""

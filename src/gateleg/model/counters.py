@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.model.errors import BadMark
 from gateleg.model.lookup import spec_of
@@ -55,13 +55,14 @@ class CounterChange:
     """A counter to be changed in the transaction of a write."""
 
     ref: Ref[Any]
-    attribute: Attr[int]
+    #: an `Attr[int]`; said as Any because type checkers read an `Attr` field as its value
+    attribute: Any
     delta: int
 
     @property
     def action(self) -> Action:
         """The update action."""
-        return self.attribute.add(self.delta)
+        return cast("Action", self.attribute.add(self.delta))
 
 
 def counter_changes(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:

@@ -28,6 +28,7 @@ class Bound:
 def read_bound(condition: Condition) -> Bound:
     """The bound that a condition stands for; one that cannot narrow a sort key is refused."""
     operand: Any = None
+    bound = Bound("", "", ())
     if isinstance(condition, Comparison) and isinstance(condition.right, Constant) and condition.operator != "<>":
         operand, bound = condition.left, Bound("", condition.operator, (condition.right.value,))
     elif isinstance(condition, Between) and isinstance(condition.low, Constant) and isinstance(condition.high, Constant):

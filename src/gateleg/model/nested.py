@@ -159,7 +159,7 @@ class ModelCodec:
         if not unknown or self.model.model_config.get("extra") == "allow":
             return values | {key: unwire(value) for key, value in unknown.items()}
         instance = self.model.model_validate(values)
-        instance.__dict__[UNKNOWN] = unknown
+        vars(instance)[UNKNOWN] = unknown
         return instance
 
     def _fail(self, value: Any) -> None:

@@ -114,8 +114,12 @@ class Source:
 
 @dataclass(eq=False)
 class Spec(Generic[E]):
-    """An entity, understood. `encode` and `decode` are the generated codec."""
+    """An entity, understood."""
 
+    #: from an instance to a wire item, with all derived keys
+    encode: Callable[[E], Item] = field(init=False)
+    #: from a wire item to a validated instance
+    decode: Callable[[Item], E] = field(init=False)
     entity: type[E]
     table: Table
     tag: str | None
@@ -129,7 +133,7 @@ class Spec(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
-    codec: Codec[E] = None  # type: ignore[assignment]
+    _codec: Codec[E] | None = None
 
     @property
     def name(self) -> str:
@@ -141,13 +145,17 @@ class Spec(Generic[E]):
         """The first sentence of the entity's docstring."""
         return (self.entity.__dict__.get("__doc__") or "").strip().split("\n")[0]
 
-    def encode(self, instance: E) -> Item:
-        """The instance as a wire item, with all derived keys."""
-        return self.codec.encode(instance)
+    @property
+    def codec(self) -> Codec[E]:
+        """The generated codec and its source."""
+        assert self._codec is not None
+        return self._codec
 
-    def decode(self, item: Item) -> E:
-        """The validated instance of a wire item."""
-        return self.codec.decode(item)
+    def install(self, codec: Codec[E]) -> None:
+        """Take the codec; `encode` and `decode` become its functions, without a call in between."""
+        self._codec = codec
+        self.encode = codec.encode
+        self.decode = codec.decode
 
     def decode_partial(self, item: Item) -> dict[str, Any]:
         """The validated values of those attributes that a projected item has, by Python name."""

@@ -140,7 +140,8 @@ class Table:
         """The type of every key attribute of the table and its indexes, as the entities use them."""
         found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
         found |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in found}
-        return found | {name: kind for name, kind in self.types.items() if name in found}
+        found.update({name: kind for name, kind in self.types.items() if name in found})
+        return found
 
     def ttl(self) -> str | None:
         """The wire name of the TTL attribute, if an entity has one."""

@@ -272,7 +272,8 @@ class _Draft(Generic[E]):
         conditions = []
         for move in self.moves:
             reference: Reference[Any] = Reference(move.path)
-            legal: Condition = Membership(reference, move.sources) if len(move.sources) > 1 else Comparison(reference, "=", move.sources[0])
+            first, *others = move.sources
+            legal: Condition = Membership(reference, move.sources) if others else Comparison(reference, "=", first)
             conditions.append(legal if mode == "patch" else legal | missing(str(move.path[0])))
         return all_of(*conditions)
 
