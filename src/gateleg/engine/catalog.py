@@ -14,6 +14,7 @@ from gateleg.engine.database import Database
 from gateleg.engine.errors import not_found
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Realm, Table
+from gateleg.engine.statistics import Statistics
 
 _Name = tuple[Realm, str]
 
@@ -23,6 +24,7 @@ class Catalog:
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
+        self.statistics = Statistics(database)
         self._clock = clock
         #: Called when definitions were loaded: there may be something new to maintain.
         self.on_load: Callable[[], None] = lambda: None

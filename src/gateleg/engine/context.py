@@ -54,13 +54,11 @@ class Context:
 
     def statistics(self, table: Table) -> tuple[int, int]:
         """How many items a table has, and their bytes."""
-        row = self.database.row(f"SELECT count(*), coalesce(sum(size), 0) FROM items_{table.id}")
-        return (row[0], row[1]) if row else (0, 0)
+        return self.catalog.statistics.of(f"items_{table.id}")
 
-    def index_statistics(self, table: Table, index: Index) -> tuple[int, int]:
+    def index_statistics(self, index: Index) -> tuple[int, int]:
         """How many entries an index has, and their bytes."""
-        row = self.database.row(f"SELECT count(*), coalesce(sum(size), 0) FROM index_{index.id}")
-        return (row[0], row[1]) if row else (0, 0)
+        return self.catalog.statistics.of(f"index_{index.id}")
 
 
 def parsed(stored: bytes) -> Item:

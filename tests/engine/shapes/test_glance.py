@@ -2,6 +2,7 @@ import copy
 from typing import Any
 
 import botocore.session
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def test_common_requests_pass_at_a_glance() -> None:
         check(operation, request)
 
 
+@pytest.mark.peer
 def test_the_operations_are_those_of_the_published_api() -> None:
     session = botocore.session.get_session()
     published: set[str] = set()
@@ -82,6 +84,7 @@ def test_the_operations_are_those_of_the_published_api() -> None:
     assert published <= set(OPERATIONS)
 
 
+@pytest.mark.peer
 def test_no_member_of_the_published_api_is_missing() -> None:
     session = botocore.session.get_session()
     for service in ("dynamodb", "dynamodbstreams"):
