@@ -30,6 +30,12 @@ def test_a_chunked_body_is_put_together(wire: Wire, fake: FakeEngine) -> None:
     assert fake.calls[0][1] == b'{"a":1}'
 
 
+def test_a_chunked_body_may_come_in_many_small_pieces(wire: Wire, fake: FakeEngine) -> None:
+    wire.send(message(b"", CHUNKED) + b'1\r\n"\r\n' + b"2\r\nxy\r\n" * 100_000 + b'1\r\n"\r\n0\r\n\r\n')
+    assert wire.receive().status == 200
+    assert fake.calls[0][1] == b'"' + b"xy" * 100_000 + b'"'
+
+
 def test_answers_keep_the_order_of_pipelined_requests(wire: Wire, fake: FakeEngine) -> None:
     bodies = [b'{"n":%d}' % n for n in range(60)]
     fake.durability = "full"
@@ -91,6 +97,17 @@ def test_an_upgrade_that_is_not_offered_is_ignored(wire: Wire, fake: FakeEngine)
     assert [body for _, body, _ in fake.calls] == [b'{"a":1}', b'{"a":2}']
 
 
+def test_many_upgrades_in_a_row_are_ignored(wire: Wire, fake: FakeEngine) -> None:
+    upgrade = {"Connection": "Upgrade", "Upgrade": "h2c"}
+    wire.send(message(headers=upgrade) * 300)
+    assert [wire.receive().status for _ in range(300)] == [200] * 300
+
+
+def test_an_upgrade_may_ask_to_close_as_well(wire: Wire) -> None:
+    assert wire.ask(headers={"Connection": "Upgrade, close", "Upgrade": "h2c"}).status == 200
+    assert wire.at_end()
+
+
 def test_connect_is_refused(wire: Wire) -> None:
     wire.send(b"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n")
     assert wire.receive().status in (400, 404)
@@ -150,6 +167,11 @@ def test_requests_before_the_malformed_one_are_answered(wire: Wire) -> None:
 def test_headers_over_16_kb_are_refused(wire: Wire, count: int) -> None:
     headers: dict[str, str | None] = {f"header{n}": "x" * (17_000 // count) for n in range(count)}
     assert wire.ask(headers=headers).status == 400
+
+
+def test_one_header_many_times_is_refused(wire: Wire) -> None:
+    wire.send(b"POST / HTTP/1.1\r\n" + b"a:\r\n" * 50_000 + b"\r\n")
+    assert wire.receive().status == 400
 
 
 def test_headers_under_16_kb_are_fine(wire: Wire) -> None:

@@ -1,17 +1,14 @@
-"""One client connection: HTTP/1.1 in, answers out, in order."""
+"""One client connection: requests in, answers out, in order."""
 
 import asyncio
-from collections import deque
-from enum import Enum
 from typing import TYPE_CHECKING, cast
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-
-from gateleg.endpoint.answers import BAD_REQUEST, CONTINUE, TOO_LARGE, Answer, RequestIds, render
+from gateleg.endpoint.answers import CONTINUE, Answer, RequestIds, render
 from gateleg.endpoint.backend import Backend, execute
 from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.gate import Gate
 from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.reader import Phase, Reader
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.targets import Kind
 
@@ -20,14 +17,6 @@ if TYPE_CHECKING:
 
 #: Requests that a client may send ahead before the connection stops reading.
 _AHEAD = 16
-
-
-class _State(Enum):
-    OPEN = "open"
-    #: answers what it has, reads no more
-    LAST = "last"
-    #: has said its last word; what still comes in is thrown away, so that the client gets to read it
-    LINGERING = "lingering"
 
 
 class Shared:
@@ -48,29 +37,21 @@ class Shared:
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, has them decided and executed one after the other, and writes their answers."""
+    """Has requests decided and executed one after the other, and writes their answers."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._parser = HttpRequestParser(self)
+        self._reader = Reader(shared.limits)
+        self._queue = self._reader.requests
         self._transport: asyncio.Transport | None = None
-        self._state = _State.OPEN
-        self._queue: deque[Request] = deque()
-        #: a write of this connection waits for its commit
+        #: the request that waits for its commit
         self._busy: Request | None = None
+        #: whether the client reads what it asked for
         self._writable = True
+        #: whether we read what the client sends
         self._reading = True
-        self._request = Request()
-        self._headers: dict[bytes, bytes] = self._request.headers
-        self._in_message = False
-        self._in_head = False
-        #: bytes of an unfinished head, from the second piece on
-        self._head_size: int | None = None
-        self._chunks: list[bytes] = []
-        self._body_size = 0
-        self._owes_continue = False
-        #: what to say after the last answer, when the client did something that ends the connection
-        self._last_word: bytes | None = None
+        #: the last word is said; what still comes in is thrown away, so that the client gets to read it
+        self._lingering = False
         #: loop time after which the connection is closed
         self.deadline = shared.now + shared.limits.idle
 
@@ -100,110 +81,38 @@ class Connection(asyncio.Protocol):
         self._work()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came in, then do what can be done."""
-        if self._state is not _State.OPEN:
+        """Read what came in, then do what can be done."""
+        reader = self._reader
+        if reader.ended:
             return
-        try:
-            self._parser.feed_data(data)
-        except HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
-        except HttpParserError:
-            self._end(BAD_REQUEST)
-        if self._in_head:
-            self._bound_head(len(data))
+        before = reader.phase
+        reader.feed(data)
+        if reader.phase is not before:
+            limits = self._shared.limits
+            self.deadline = self._shared.now + (limits.head_time if reader.phase is Phase.HEAD else limits.body_time)
         self._work()
 
     def eof_received(self) -> bool:
         """The client has sent all it will; it may still wait for answers."""
         transport = self._transport
-        if transport is None or self._state is _State.LINGERING or (self._busy is None and not self._queue):
+        if transport is None or self._lingering or not self._waiting():
             return False
-        self._end(None)
+        self._reader.end()
         return transport.can_write_eof()
 
-    def _bound_head(self, received: int) -> None:
-        """Refuse a head that does not end. The piece in which it began is not counted: it may hold much else."""
-        if self._head_size is None:
-            self._head_size = 0
+    def drain(self) -> None:
+        """The server stops: finish what is under way, then close."""
+        if self._lingering:
+            self.expire()
             return
-        self._head_size += received
-        if self._head_size > self._shared.limits.head:
-            self._end(BAD_REQUEST)
+        if self._reader.phase is Phase.BETWEEN:
+            self._reader.end()
+        self._flow()
 
-    def _ignore_upgrade(self, rest: bytes) -> None:
-        """Read the request again as one that asks for no other protocol, which a server may do that speaks none."""
-        request = self._request
-        if request.method == b"CONNECT" or self._state is not _State.OPEN:
-            self._end(BAD_REQUEST)
-            return
-        lines = [b"%b: %b\r\n" % line for line in request.headers.items() if line[0] not in (b"upgrade", b"connection")]
-        self._parser = HttpRequestParser(self)
-        self.data_received(b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method, request.target, b"".join(lines)) + rest)
-
-    def on_message_begin(self) -> None:
-        """A request starts."""
-        self._request = Request()
-        self._headers = self._request.headers
-        self._in_message = self._in_head = True
-        self._head_size = None
-        self.deadline = self._shared.now + self._shared.limits.head_time
-
-    def on_url(self, url: bytes) -> None:
-        """A part of the request's target, most often all of it."""
-        self._request.target += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One header line. Trailers after a chunked body mean nothing here."""
-        if not self._in_head:
-            return
-        name = name.lower()
-        headers = self._headers
-        headers[name] = value if name not in headers else headers[name] + b"," + value
-
-    def on_headers_complete(self) -> None:
-        """The head is there: refuse what is too large before it is sent."""
-        self._in_head = False
-        request = self._request
-        headers = request.headers
-        limits = self._shared.limits
-        request.method = self._parser.get_method()
-        request.keep_alive = self._parser.should_keep_alive()
-        if len(request.target) + sum(map(len, headers)) + sum(map(len, headers.values())) + 4 * len(headers) > limits.head:
-            self._end(BAD_REQUEST)
-            return
-        length = headers.get(b"content-length")
-        if length is not None and int(length) > limits.body:
-            self._end(TOO_LARGE)
-            return
-        self.deadline = self._shared.now + limits.body_time
-        if b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
-            self._owes_continue = True
-
-    def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        if self._state is not _State.OPEN:
-            return
-        self._owes_continue = False
-        self._body_size += len(body)
-        if self._body_size > self._shared.limits.body:
-            self._chunks.clear()
-            self._end(TOO_LARGE)
-            return
-        self._chunks.append(body)
-
-    def on_message_complete(self) -> None:
-        """A request is whole, unless it asks for another protocol: then it is read again."""
-        if self._state is not _State.OPEN or self._parser.should_upgrade():
-            return
-        chunks = self._chunks
-        if chunks:
-            self._request.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-            self._chunks = []
-            self._body_size = 0
-        self._owes_continue = self._in_message = False
-        self._queue.append(self._request)
-        if not self._request.keep_alive:
-            self._state = _State.LAST
+    def expire(self) -> None:
+        """The client's time is up."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def _work(self) -> None:
         """Serve requests in the order in which they came, until one has to wait."""
@@ -239,62 +148,55 @@ class Connection(asyncio.Protocol):
         self._transport.write(render(request, answer, date=shared.date, request_id=shared.request_ids.next(), keep_alive=keep_alive))
         if not keep_alive:
             self._queue.clear()
-            self._end(None)
+            self._reader.end()
         self._rest()
 
     def _rest(self) -> None:
         """Set the time by which the client must do something."""
-        if self._state is _State.OPEN and self._writable and self._busy is None and not self._in_message:
-            self.deadline = self._shared.now + self._shared.limits.idle
+        if self._writable and self._busy is None:
+            limits = self._shared.limits
+            self.deadline = self._shared.now + (limits.idle if self._reader.phase is Phase.BETWEEN else limits.body_time)
+
+    def _waiting(self) -> bool:
+        return self._busy is not None or bool(self._queue)
 
     def _flow(self) -> None:
-        """After work: close, stop or go on reading, or ask for the body, as the state has it."""
-        transport = self._transport
-        if transport is None or self._state is _State.LINGERING:
+        """After work: close, stop or go on reading, or ask for the body, as things are."""
+        transport, reader = self._transport, self._reader
+        if transport is None or self._lingering:
             return
-        waiting = bool(self._queue) or self._busy is not None
-        if self._state is _State.LAST:
-            if not waiting:
+        if reader.ended:
+            if not self._waiting():
                 self._finish(transport)
             return
-        if self._owes_continue and not waiting:
-            self._owes_continue = False
+        if reader.asks_to_go_on and not self._waiting():
+            reader.asks_to_go_on = False
             transport.write(CONTINUE)
-        if self._reading is not (len(self._queue) < _AHEAD and self._writable):
+        if self._reading is not (self._writable and (not self._queue or self._has_room())):
             self._reading = not self._reading
             if self._reading:
                 transport.resume_reading()
             else:
                 transport.pause_reading()
 
-    def _end(self, last_word: bytes | None) -> None:
-        """Take no more requests; answer what there is, then say the last word, if there is one, and close."""
-        if self._state is _State.OPEN:
-            self._state = _State.LAST
-            self._last_word = last_word
-            self._in_message = self._in_head = False
+    def _has_room(self) -> bool:
+        """Whether the client may send more requests ahead."""
+        return len(self._queue) < _AHEAD and sum(len(request.body) for request in self._queue) < self._shared.limits.body
 
     def _finish(self, transport: asyncio.Transport) -> None:
-        if self._last_word is None:
+        """Say the last word, if there is one, and close."""
+        limits = self._shared.limits
+        last_word = self._reader.last_word
+        if last_word is None:
+            self.deadline = self._shared.now + limits.send
             transport.close()
             return
-        transport.write(self._last_word)
-        self._state = _State.LINGERING
-        self.deadline = self._shared.now + self._shared.limits.linger
+        transport.write(last_word)
+        self._lingering = True
+        self.deadline = self._shared.now + limits.linger
         # Closing at once would reset the connection under a client that is still sending, and it would not see the answer.
         if transport.can_write_eof():
             transport.write_eof()
         if not self._reading:
             self._reading = True
             transport.resume_reading()
-
-    def drain(self) -> None:
-        """The server stops: finish what is under way, then close."""
-        if not self._in_message:
-            self._end(None)
-        self._flow()
-
-    def expire(self) -> None:
-        """The client's time is up."""
-        if self._transport is not None:
-            self._transport.abort()

@@ -1,0 +1,81 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.endpoint.answers import BAD_REQUEST, TOO_LARGE
+from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.reader import Phase, Reader
+from tests.endpoint.fakes import message
+
+LIMITS = Limits(body=1000, head=2000)
+
+CHUNKED = message(b"", {"Content-Length": None, "Transfer-Encoding": "chunked"}) + b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+MESSAGES = st.sampled_from(
+    [
+        message(b'{"a":1}'),
+        message(b""),
+        CHUNKED,
+        message(b"", method="GET"),
+        message(b"x" * 1000),
+        message(b"up", {"Connection": "Upgrade", "Upgrade": "h2c"}),
+        message(headers={"Expect": "100-continue"}),
+    ]
+)
+
+
+def read(pieces: list[bytes]) -> Reader:
+    reader = Reader(LIMITS)
+    for piece in pieces:
+        reader.feed(piece)
+    return reader
+
+
+@given(st.lists(MESSAGES, max_size=4), st.data())
+def test_how_the_bytes_are_cut_does_not_matter(messages: list[bytes], data: st.DataObject) -> None:
+    whole = b"".join(messages)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=6)))
+    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert list(read(pieces).requests) == list(read([whole]).requests)
+    assert len(read(pieces).requests) == len(messages)
+
+
+@given(st.lists(st.binary(max_size=50), max_size=5))
+def test_no_bytes_break_the_reader(pieces: list[bytes]) -> None:
+    reader = read(pieces)
+    assert reader.last_word in (None, BAD_REQUEST)
+
+
+def test_header_names_are_lower_case_and_repeated_values_joined() -> None:
+    (request,) = read([b"GET / HTTP/1.1\r\nAccept-Encoding: gzip\r\naccept-encoding: br\r\n\r\n"]).requests
+    assert request.headers == {b"accept-encoding": b"gzip,br"}
+
+
+def test_the_phase_tells_what_is_missing() -> None:
+    reader = Reader(LIMITS)
+    request = message(b"{}")
+    phases = []
+    for piece in (request[:10], request[10:-2], request[-2:]):
+        reader.feed(piece)
+        phases.append(reader.phase)
+    assert phases == [Phase.HEAD, Phase.BODY, Phase.BETWEEN]
+
+
+def test_a_body_over_the_limit_is_refused_before_it_is_whole() -> None:
+    reader = read([message(b"x" * 1001)[:-1001]])
+    assert (reader.ended, reader.last_word, list(reader.requests)) == (True, TOO_LARGE, [])
+
+
+def test_a_chunked_body_over_the_limit_is_refused_when_it_gets_there() -> None:
+    reader = read([message(b"", {"Content-Length": None, "Transfer-Encoding": "chunked"}), b"3e8\r\n" + b"x" * 1000 + b"\r\n"])
+    assert not reader.ended
+    reader.feed(b"1\r\nx\r\n")
+    assert reader.last_word == TOO_LARGE
+
+
+def test_a_head_over_the_limit_is_refused_before_it_ends() -> None:
+    reader = read([b"GET / HTTP/1.1\r\nx: ", b"y" * 2001])
+    assert reader.last_word == BAD_REQUEST
+
+
+def test_a_long_body_before_a_head_is_not_counted_as_head() -> None:
+    reader = read([message(b"x" * 1000) * 3 + b"GET / HT", b"TP/1.1\r\n\r\n"])
+    assert len(reader.requests) == 4
