@@ -10,9 +10,13 @@ READ_UNIT = 4096
 WRITE_UNIT = 1024
 
 
-def read_units(size: int, consistent: bool) -> float:
-    """Units of reading `size` bytes: half as many when eventual consistency will do."""
-    units = max(1, -(-size // READ_UNIT))
+#: Partitions that DynamoDB gives a new table with on-demand capacity.
+ON_DEMAND_PARTITIONS = 4
+
+
+def read_units(size: int, consistent: bool, partitions: int = 1) -> float:
+    """Units of reading `size` bytes from so many partitions, one at least from each: half as many when eventual consistency will do."""
+    units = max(partitions, -(-size // READ_UNIT))
     return float(units) if consistent else units / 2
 
 

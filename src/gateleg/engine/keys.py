@@ -62,6 +62,16 @@ def segment(number: int, total: int) -> tuple[bytes, bytes | None]:
     return start.to_bytes(HASH_BYTES, "big"), None if end == space else end.to_bytes(HASH_BYTES, "big")
 
 
+def partitions(start: bytes, end: bytes | None, total: int) -> int:
+    """How many of `total` equal ranges of the hash lie, in whole or in part, between two keys (the second exclusive; none: to the end)."""
+    space = 1 << (8 * HASH_BYTES)
+    first = int.from_bytes(start[:HASH_BYTES].ljust(HASH_BYTES, b"\x00"), "big")
+    last = space - 1
+    if end is not None:
+        last = int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\x00"), "big") - (len(end) <= HASH_BYTES)
+    return last * total // space - first * total // space + 1
+
+
 def builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
     """A function from an item, known to hold these attributes with the right types, to its key."""
     if len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:

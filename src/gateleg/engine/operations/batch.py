@@ -9,7 +9,7 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import validation
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.writing import Change, check_item_size, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item, collection_metrics
 from gateleg.engine.values import SEVERAL, Item, examine_item
 
 GET_LIMIT = 100
@@ -99,7 +99,7 @@ def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
         raise validation(SEVERAL)
     if put is not None:
         item, size = examine_item(put["Item"])
-        check_item_size(size)
+        check_item(item, size)
         return "put", item, size
     assert delete is not None
     return "delete", examine_item(delete["Key"])[0], 0

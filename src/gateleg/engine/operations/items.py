@@ -6,7 +6,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import validation
 from gateleg.engine.expressions import prepare
-from gateleg.engine.operations.writing import Change, check_item_size, check_paths, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 
 
@@ -41,7 +41,7 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = prepare(request, "PutItem")
     item, size = examine_item(request["Item"])
     returns = _return_values(request, "ALL_OLD")
-    check_item_size(size)
+    check_item(item, size)
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:

@@ -230,8 +230,10 @@ def check_paths(where: Source, request: dict[str, Any], prepared: Prepared) -> N
             raise invalid_parameter(f"Global secondary index {index.index.name} does not project [{', '.join(missing)}]")
 
 
-def answer(context: Context, where: Source, page: Page, request: dict[str, Any], prepared: Prepared) -> dict[str, Any]:
-    """A page as Query and Scan answer it."""
+def answer(
+    context: Context, where: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: Span | None = None
+) -> dict[str, Any]:
+    """A page as Query and Scan answer it; `scanned` is what a Scan went through."""
     response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
         if prepared.projection is None:
@@ -244,12 +246,26 @@ def answer(context: Context, where: Source, page: Page, request: dict[str, Any],
         response["LastEvaluatedKey"] = {name: last[name] for name in where.start_names}
     mode = request.get("ReturnConsumedCapacity")
     if mode in {"TOTAL", "INDEXES"}:
-        units = capacity.read_units(page.size, bool(request.get("ConsistentRead")))
+        visited = 1 if scanned is None else _partitions(where, scanned, page)
+        units = capacity.read_units(page.size, bool(request.get("ConsistentRead")), visited)
         index = where.index.index if where.index else None
         response["ConsumedCapacity"] = capacity.consumed(
             mode, where.layout.table, 0.0 if index else units, {index.name: (index, units)} if index else {}
         )
     return response
+
+
+def _partitions(where: Source, span: Span, page: Page) -> int:
+    """How many partitions a Scan visited; each costs a unit even if it is empty. Tables with provisioned capacity start with one."""
+    if where.layout.table.settings.get("BillingMode") != "PAY_PER_REQUEST":
+        return 1
+    end = span.end
+    if page.last is not None:
+        item = parsed(page.last)
+        place = where.index.key(item) if where.index else where.layout.key(item)
+        assert place is not None
+        end = place + b"\x00"
+    return keys.partitions(span.resume[0] if span.resume else span.start, end, capacity.ON_DEMAND_PARTITIONS)
 
 
 def segment_span(request: dict[str, Any]) -> tuple[bytes, bytes | None]:

@@ -5,11 +5,11 @@ from typing import Any
 
 from gateleg.engine import keys
 from gateleg.engine.context import Context
-from gateleg.engine.errors import invalid_parameter, validation
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, KeyCondition, prepare
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.paging import Source, Span
-from gateleg.engine.schema import KeyAttribute
+from gateleg.engine.schema import KeyAttribute, KeySchema
 from gateleg.engine.values import Item
 
 _Parts = Mapping[str, tuple[str, list[dict[str, Any]]]]
@@ -31,6 +31,8 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     _check_filter(where, prepared.filter, "QueryFilter" if "QueryFilter" in request else "Filter Expression")
     paging.check_paths(where, request, prepared)
     page = paging.read_page(context, where, span, request, prepared)
+    if page.last is not None and not _restartable(where):
+        page.last = None
     return paging.answer(context, where, page, request, prepared)
 
 
@@ -54,8 +56,9 @@ def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             )
         resume = (place, row)
     paging.check_paths(where, request, prepared)
-    page = paging.read_page(context, where, Span(start, end, resume=resume), request, prepared)
-    return paging.answer(context, where, page, request, prepared)
+    span = Span(start, end, resume=resume)
+    page = paging.read_page(context, where, span, request, prepared)
+    return paging.answer(context, where, page, request, prepared, scanned=span)
 
 
 def _check_segments(request: dict[str, Any]) -> None:
@@ -81,10 +84,8 @@ def _span(where: Source, condition: KeyCondition, forward: bool) -> Span:
         if attribute.name in parts:
             _check_part(attribute, parts[attribute.name])
     for attribute in schema.hash:
-        if attribute.name not in parts:
-            raise validation(f"Query condition missed key schema element: {attribute.name}")
-        if parts[attribute.name][0] != "EQ":
-            raise validation("Query key condition not supported")
+        if attribute.name not in parts or parts[attribute.name][0] != "EQ":
+            raise _no_hash(schema, attribute.name, attribute.name in parts)
     prefix = keys.partition(schema.hash, [_content(a, parts[a.name]) for a in schema.hash])
     used = len(schema.hash)
     start, end = prefix, keys.after(prefix)
@@ -98,11 +99,30 @@ def _span(where: Source, condition: KeyCondition, forward: bool) -> Span:
             break
         prefix = start
     if used < len(parts):
-        missed = next((a.name for a in schema.range if a.name not in parts), None)
-        if missed is None:
-            raise validation("Query key condition not supported")
-        raise validation(f"Query condition missed key schema element: {missed}")
+        raise _not_in_order(schema, parts)
     return Span(start, end, forward)
+
+
+def _no_hash(schema: KeySchema, name: str, present: bool) -> EngineError:
+    """The refusal of a condition without an equality on a hash attribute; keys of several attributes have words of their own."""
+    if len(schema.hash) > 1:
+        return validation(f"HASH key attributes {name} must have equality conditions specified in the query")
+    return validation("Query key condition not supported" if present else f"Query condition missed key schema element: {name}")
+
+
+def _not_in_order(schema: KeySchema, parts: _Parts) -> EngineError:
+    """The refusal of a condition that leaves out a range attribute, or goes on after one that is not held equal."""
+    loose: str | None = None
+    for attribute in schema.range:
+        if loose is not None and attribute.name in parts:
+            return validation(
+                f"RANGE key attributes {loose} must have equality conditions specified in the query "
+                f"because a condition is present on key attribute {attribute.name}"
+            )
+        if loose is None and (attribute.name not in parts or parts[attribute.name][0] != "EQ"):
+            loose = attribute.name
+    missed = next((a.name for a in schema.range if a.name not in parts), None)
+    return validation("Query key condition not supported" if missed is None else f"Query condition missed key schema element: {missed}")
 
 
 def _check_part(attribute: KeyAttribute, part: tuple[str, Any]) -> None:
@@ -157,7 +177,16 @@ def _resume(where: Source, condition: KeyCondition, span: Span, given: Item) -> 
         if same:
             raise validation("The provided starting key does not match the range key predicate")
         raise validation("The query can return at most one row and cannot be restarted")
+    if not _restartable(where):
+        ((name, value),) = item.items()
+        ((tag, content),) = value.items()
+        raise validation(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{name}=AttributeValue: {{{tag}:{content}}}}}")
     return Span(span.start, span.end, span.forward, (place, row))
+
+
+def _restartable(where: Source) -> bool:
+    """Whether a partition may have more than one row: not so in a table without a range key."""
+    return where.index is not None or bool(where.keys.range)
 
 
 def _check_filter(where: Source, condition: Condition | None, member: str) -> None:

@@ -12,8 +12,9 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.operations.writing import Change, check_item_size, check_paths, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
+from gateleg.engine.values import size as value_size
 
 LIMIT = 100
 #: Bytes of all items of one transaction.
@@ -77,8 +78,10 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
     actions = [_action(entry) for entry in request["TransactItems"]]
     for action in actions:
         context.layout(action.body["TableName"])
-    if sum(action.size for action in actions) > SIZE_LIMIT:
-        raise validation("Member must have aggregate size less than or equal to 4194304 bytes")
+    payload = sum(action.size for action in actions)
+    if payload > SIZE_LIMIT:
+        fault = f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}"
+        raise validation(f"Transaction payload size cannot exceed 4MB. Payload Size: : {fault}")
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
         changes = _prepare_changes(context, actions)
@@ -100,20 +103,21 @@ def _action(entry: dict[str, Any]) -> Action:
     kind, body = _single(entry, _KINDS)
     prepared = prepare(body, kind)
     item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
+    if kind == "Update":
+        size += sum(value_size(value) for value in prepared.values.values())
     return Action(kind, body, prepared, item, size)
 
 
 def _each(make: Callable[[int], _T], count: int) -> list[_T]:
-    """`make(0), make(1), ...`; what it refuses becomes the reasons of one cancelled transaction."""
+    """`make(0), make(1), ...`; the first that is refused is the reason of a cancelled transaction, and nobody looks at the others."""
     made: list[_T] = []
-    reasons: list[dict[str, Any]] = []
     for position in range(count):
         try:
             made.append(make(position))
-            reasons.append({"Code": "None"})
         except EngineError as error:
-            reasons.append(reason(error))
-    cancel_if_any(reasons)
+            reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
+            reasons[position] = reason(error)
+            cancel_if_any(reasons)
     return made
 
 
@@ -125,7 +129,7 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
         layout = context.layout(action.body["TableName"])
         check_paths(layout, action.prepared)
         if action.kind == "Put":
-            check_item_size(action.size)
+            check_item(action.item, action.size)
             return Change(layout, layout.item_key(action.item))
         return Change(layout, layout.request_key(action.item))
 
@@ -140,21 +144,28 @@ def _check_distinct(rows: list[tuple[int, bytes]]) -> None:
 
 
 def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[Change, Action]]) -> None:
-    """Check every action against its row, then write them all."""
-
-    def check(position: int) -> None:
-        change, action = pairs[position]
-        values = action.prepared.values
-        change.read(connection).require(action.prepared.condition, values, action.wants_failed_item)
-        if action.kind == "Put":
-            change.put(action.item, action.size)
-        elif action.kind == "Update":
-            change.update(action.item, action.prepared.update, values)
-
-    _each(check, len(pairs))
+    """Check every action against its row, then write them all; all that fail have their reasons in the cancelled transaction."""
+    reasons: list[dict[str, Any]] = []
+    for change, action in pairs:
+        try:
+            _apply(change.read(connection), action)
+            reasons.append({"Code": "None"})
+        except EngineError as error:
+            reasons.append(reason(error))
+    cancel_if_any(reasons)
     for change, action in pairs:
         if action.kind != "ConditionCheck":
             change.store(context, connection)
+
+
+def _apply(change: Change, action: Action) -> None:
+    """Require the action's condition, and say what the row shall be."""
+    values = action.prepared.values
+    change.require(action.prepared.condition, values, action.wants_failed_item)
+    if action.kind == "Put":
+        change.put(action.item, action.size)
+    elif action.kind == "Update":
+        change.update(action.item, action.prepared.update, values)
 
 
 def reason(error: EngineError) -> dict[str, Any]:

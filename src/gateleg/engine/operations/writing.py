@@ -8,8 +8,9 @@ import orjson
 
 from gateleg.engine import capacity, keys
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import condition_failed, invalid_parameter, validation
+from gateleg.engine.errors import EngineError, condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
+from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
 from gateleg.engine.layout import IndexWrite, Layout
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
 
@@ -78,8 +79,8 @@ class Change:
         for index in self.layout.indexes:
             for attribute in index.index.keys.attributes:
                 value = item.get(attribute.name)
-                found = attribute.name in update.attributes and value is not None and attribute.type not in value
-                if found and value not in values.values():
+                wrong = attribute.name in update.attributes and value is not None and attribute.type not in value
+                if wrong and not _is_given(value, attribute.name, update, values):
                     raise validation("The update expression attempted to update the secondary index key to unsupported type")
             index.check(item)
 
@@ -99,6 +100,27 @@ class Change:
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
         return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)
+
+
+def _is_given(value: Item | None, name: str, update: Update, values: Values) -> bool:
+    """Whether the value that an update writes to an attribute stands in the request, rather than in the item."""
+    for step in update.steps:
+        if step.keys == (name,) and step.operand is not None:
+            try:
+                return step.operand({}, values) == value
+            except EngineError:
+                return False
+    return False
+
+
+def check_item(item: Item, bytes_: int) -> None:
+    """Refuse an item that is too large, and an attribute without a name or with an endless one."""
+    if "" in item or bytes_ > MAX_NAME:
+        for name in item:
+            fault = name_fault(name)
+            if fault is not None:
+                raise validation(fault)
+    check_item_size(bytes_)
 
 
 def check_item_size(bytes_: int) -> None:
