@@ -156,3 +156,9 @@ def test_a_small_answer_is_not_compressed(wire: Wire) -> None:
 def test_a_large_answer_is_plain_unless_asked_for(wire: Wire, fake: FakeEngine) -> None:
     fake.answer = b'{"a":"' + b"x" * 5000 + b'"}'
     assert wire.ask().body == fake.answer
+
+
+def test_only_the_first_of_several_lines_says_what_the_client_accepts(wire: Wire, fake: FakeEngine) -> None:
+    fake.answer = b'{"a":"' + b"x" * 5000 + b'"}'
+    assert wire.ask(headers={"Accept-Encoding": "identity", "accept-encoding": "gzip"}).body == fake.answer
+    assert wire.ask(headers={"Accept-Encoding": "gzip", "accept-encoding": "identity"}).headers["content-encoding"] == "gzip"

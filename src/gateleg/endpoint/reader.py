@@ -115,7 +115,11 @@ class Reader:
             return
         name = name.lower()
         headers = self._request.headers
-        headers[name] = value if name not in headers else headers[name] + b"," + value
+        if name not in headers:
+            headers[name] = value
+        elif name != b"accept-encoding":
+            # Of several Accept-Encoding lines DynamoDB reads the first.
+            headers[name] += b"," + value
 
     def on_headers_complete(self) -> None:
         """The head is there: refuse a body that is too large before it is sent."""
