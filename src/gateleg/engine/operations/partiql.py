@@ -4,7 +4,7 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import not_found, validation
-from gateleg.engine.partiql import cursors, reading, writing
+from gateleg.engine.partiql import reading, writing
 from gateleg.engine.partiql.batches import batch
 from gateleg.engine.partiql.commands import Check, Read
 from gateleg.engine.partiql.parameters import read_parameters
@@ -32,7 +32,8 @@ def execute_statement(context: Context, request: dict[str, Any]) -> dict[str, An
         limit=request.get("Limit"),
         token=request.get("NextToken"),
         capacity=mode,
-        bound=cursors.fingerprint(meant.layout.table, asked.text, asked.parameters),
+        text=asked.text,
+        parameters=tuple(asked.parameters),
     )
     return reading.select(context, meant.layout, meant.command, meant.values, options)
 

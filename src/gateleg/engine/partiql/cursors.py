@@ -23,7 +23,7 @@ class Cursor:
     key: dict[str, Any] | None
 
 
-def fingerprint(table: Table, text: str, parameters: list[Any]) -> bytes:
+def fingerprint(table: Table, text: str, parameters: tuple[Any, ...]) -> bytes:
     """What a token is bound to."""
     return sha256(orjson.dumps([table.uuid, text, parameters])).digest()[:_DIGEST]
 

@@ -1,4 +1,4 @@
-"""The grammar of PartiQL's expressions: operator precedence, one loop for each level of brackets."""
+"""The grammar of PartiQL's expressions: operator precedence, with three calls for each level of brackets."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -20,8 +20,10 @@ from gateleg.engine.partiql.trees import (
     TypeTest,
 )
 
-#: Brackets and operators inside one another. Deeper statements are refused before Python's own stack is in danger.
-MAX_DEPTH: Final = 120
+#: Expressions that are read inside one another, and trees inside one another. Deeper statements are refused before Python's own stack is
+#: in danger.
+MAX_DEPTH: Final = 180
+MAX_HEIGHT: Final = 100
 
 _NOT: Final = 30
 _PRECEDENCE: Final = {
@@ -102,7 +104,7 @@ class Expressions:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise malformed()
-        tree = self._prefixed()
+        tree = self._operand()
         while True:
             operator, words = self._infix()
             if operator is None or _PRECEDENCE[operator] <= above:
@@ -116,7 +118,7 @@ class Expressions:
     def _grown(self, tree: _Tree, *parts: Tree) -> _Tree:
         """A tree made of parts, unless there are too many inside one another."""
         height = 1 + max((self._heights.get(id(part), 0) for part in parts), default=0)
-        if height > MAX_DEPTH:
+        if height > MAX_HEIGHT:
             raise malformed()
         self._heights[id(tree)] = height
         return tree
@@ -137,7 +139,8 @@ class Expressions:
         if operator == "is":
             return self._type_test(left, place)
         if operator.endswith("in") and self.at("(") and not self.at("select", 1):
-            members = self._enclosed("(", self.expression)
+            self.take()
+            members = self._members("(")
             choices = self._grown(Collection("list", members, place), *members)
             return self._grown(Operation(operator, (left, choices), place), left, choices)
         if self.next.kind == END:
@@ -163,13 +166,13 @@ class Expressions:
             name = type_name(word)
         if name is None:
             raise malformed("Expected type name")
-        if self.at("("):
-            self._enclosed("(", self.expression)
+        if self.skip("("):
+            self._members("(")
         test = self._grown(TypeTest(operand, name, place), operand)
         return self._grown(Operation("not", (test,), place), test) if negated else test
 
-    def _prefixed(self) -> Tree:
-        """A term with its signs, or a negation."""
+    def _operand(self) -> Tree:
+        """A negation, or a term with its signs and the steps into it."""
         first = self.next
         if first.kind == KEYWORD and first.text == "not":
             odd = False
@@ -180,18 +183,23 @@ class Expressions:
         signs: list[Token] = []
         while self.next.kind == SYMBOL and self.next.text in _SIGNS:
             signs.append(self.take())
-        term = self.path()
-        negative = sum(sign.text == "-" for sign in signs) % 2 == 1
-        if not signs:
-            return term
-        if isinstance(term, Constant) and term.kind == "N":
-            text = term.text.removeprefix("-")
-            return Constant("N", f"-{text}" if negative != term.text.startswith("-") else text, term.place)
-        return self._grown(Operation(signs[-1].text, (term,), signs[-1].place), term)
+        token = self.take()
+        if token.kind == SYMBOL and token.text in _CLOSING:
+            term = self._struct(token) if token.text == "{" else self._collection(token, self._members(token.text))
+        elif token.kind in (NAME, QUOTED, KEYWORD) and self.at("("):
+            term = self._call(token)
+        else:
+            term = self._atom(token)
+        if self.at(".") or self.at("["):
+            term = self._steps(term, simple=False)
+        return self._signed(signs, term) if signs else term
 
-    def path(self) -> Tree:
-        """A term and the steps into it."""
-        return self._steps(self._term(), simple=False)
+    def _signed(self, signs: list[Token], term: Tree) -> Tree:
+        """A number takes its signs in; anything else stays under them."""
+        if isinstance(term, Constant) and term.kind == "N":
+            negative = sum(sign.text == "-" for sign in signs) % 2 == 1
+            return Constant("N", f"-{term.text}" if negative else term.text, term.place)
+        return self._grown(Operation(signs[-1].text, (term,), signs[-1].place), term)
 
     def simple_path(self) -> Tree:
         """A path that begins with a name and has nothing but names and positions."""
@@ -204,15 +212,7 @@ class Expressions:
         steps: list[str | Tree | None] = []
         while True:
             if self.skip("."):
-                token = self.take()
-                if token.kind in (NAME, QUOTED):
-                    steps.append(token.text)
-                elif token.text == "*" and token.kind == SYMBOL:
-                    if simple:
-                        raise malformed("Invalid path dot component for simple path")
-                    steps.append(None)
-                else:
-                    raise malformed("Invalid path dot component")
+                steps.append(self._member_name(simple))
             elif self.skip("["):
                 position = None if self.skip("*") else self.expression()
                 self.expect("]", "RIGHT_BRACKET")
@@ -220,12 +220,23 @@ class Expressions:
                     raise malformed("Invalid path component for simple path")
                 steps.append(position)
             else:
-                return self._grown(Trail(root, tuple(steps), root.place), root) if steps else root
+                trees = [step for step in steps if isinstance(step, Tree)]
+                return self._grown(Trail(root, tuple(steps), root.place), root, *trees) if steps else root
 
-    def _term(self) -> Tree:
+    def _member_name(self, simple: bool) -> str | None:
         token = self.take()
         if token.kind in (NAME, QUOTED):
-            return self._call(token) if self.at("(") else Name(token.text, token.place)
+            return token.text
+        if token.text != "*" or token.kind != SYMBOL:
+            raise malformed("Invalid path dot component")
+        if simple:
+            raise malformed("Invalid path dot component for simple path")
+        return None
+
+    def _atom(self, token: Token) -> Tree:
+        """A term of one word."""
+        if token.kind in (NAME, QUOTED):
+            return Name(token.text, token.place)
         if token.kind == STRING:
             return Constant("S", token.text, token.place)
         if token.kind == NUMBER:
@@ -235,11 +246,7 @@ class Expressions:
             return Parameter(self.parameters - 1, token.place)
         if token.kind == KEYWORD:
             return self._keyword(token)
-        if token.kind == SYMBOL and token.text in _CLOSING:
-            return self._bracketed(token)
-        if token.kind == SYMBOL and token.text in _OPERATORS:
-            raise malformed("Unexpected operator")
-        raise malformed("Unexpected term")
+        raise malformed("Unexpected operator" if token.kind == SYMBOL and token.text in _OPERATORS else "Unexpected term")
 
     def _keyword(self, token: Token) -> Tree:
         word = token.text
@@ -247,8 +254,6 @@ class Expressions:
             return Constant("BOOL", word, token.place)
         if word in ("null", "missing"):
             return Constant(word.upper(), word, token.place)
-        if word in FUNCTION_WORDS and self.at("("):
-            return self._call(token)
         if word == "from":
             # Reading on gives DynamoDB's answer to `SLECT * FROM ...`: the data manipulation that should follow is missing.
             self.index -= 1
@@ -257,40 +262,47 @@ class Expressions:
         raise malformed("Unexpected operator" if word in OPERATOR_WORDS else "Unexpected keyword")
 
     def _call(self, name: Token) -> Tree:
-        arguments = self._enclosed("(", self._argument)
+        """A function's arguments: expressions, a star, or a SELECT."""
+        if name.kind == KEYWORD and name.text not in FUNCTION_WORDS:
+            return self._keyword(name)
+        self.take()
+        arguments: list[Tree | Statement | None] = []
+        more = not self.at(")")
+        while more:
+            if self.at("select"):
+                arguments.append(self.statement())
+            else:
+                arguments.append(None if self.skip("*") else self.expression())
+            more = self.skip(",")
+        self.expect(")", "RIGHT_PAREN")
         trees = [argument for argument in arguments if isinstance(argument, Tree)]
-        return self._grown(Application(name.text.lower(), arguments, name.place), *trees)
+        return self._grown(Application(name.text.lower(), tuple(arguments), name.place), *trees)
 
-    def _argument(self) -> "Tree | Statement | None":
-        if self.at("select"):
-            return self.statement()
-        return None if self.skip("*") else self.expression()
-
-    def _enclosed(self, opening: str, item: Callable[[], _T]) -> tuple[_T, ...]:
-        """Things in brackets with commas between; there may be none."""
-        self.expect(opening, opening)
-        return self._inside(opening, item)
-
-    def _inside(self, opening: str, item: Callable[[], _T]) -> tuple[_T, ...]:
+    def _members(self, opening: str) -> tuple[Tree, ...]:
+        """What stands between brackets, of which the first has been taken, with commas between; there may be nothing."""
         closing, named = _CLOSING[opening]
         if self.skip(closing):
             return ()
-        found = self.listed(item)
+        found = [self.expression()]
+        while self.skip(","):
+            found.append(self.expression())
         self.expect(closing, named)
         return tuple(found)
 
-    def _bracketed(self, opening: Token) -> Tree:
-        if opening.text == "{":
-            pairs = self._inside("{", self._member)
-            return self._grown(Struct(pairs, opening.place), *(value for _, value in pairs))
-        members = self._inside(opening.text, self.expression)
+    def _collection(self, opening: Token, members: tuple[Tree, ...]) -> Tree:
         if opening.text != "(":
             return self._grown(Collection("list" if opening.text == "[" else "bag", members, opening.place), *members)
         if not members:
             raise malformed("Expression group cannot be empty")
         return members[0] if len(members) == 1 else self._grown(Collection("list", members, opening.place), *members)
 
-    def _member(self) -> tuple[Tree, Tree]:
-        name = self.expression()
-        self.expect(":", "COLON")
-        return name, self.expression()
+    def _struct(self, opening: Token) -> Tree:
+        pairs: list[tuple[Tree, Tree]] = []
+        more = not self.at("}")
+        while more:
+            name = self.expression()
+            self.expect(":", "COLON")
+            pairs.append((name, self.expression()))
+            more = self.skip(",")
+        self.expect("}", "RIGHT_CURLY")
+        return self._grown(Struct(tuple(pairs), opening.place), *(value for _, value in pairs))

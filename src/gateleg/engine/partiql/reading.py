@@ -6,7 +6,9 @@ from typing import Any
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Item, Prepared, Values, condition
+from gateleg.engine.expressions import Condition, Item, Prepared, Values, compile_condition
+from gateleg.engine.expressions.conditions import NO_NAMES, paths_in
+from gateleg.engine.expressions.paths import nested_heads
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.paging import PAGE_BYTES, Source, Span
@@ -24,8 +26,13 @@ class Options:
     limit: int | None = None
     token: str | None = None
     capacity: str | None = None
-    #: What a NextToken of this request is bound to.
-    bound: bytes = b""
+    #: What a NextToken of this request is bound to, beside the table: the statement's text and its parameters.
+    text: str = ""
+    parameters: tuple[Any, ...] = ()
+
+    def bound(self, layout: Layout) -> bytes:
+        """What a NextToken of this request is bound to, in short."""
+        return cursors.fingerprint(layout.table, self.text, self.parameters)
 
 
 @dataclass(slots=True)
@@ -66,20 +73,24 @@ def source_of(layout: Layout, read: Read, consistent: bool) -> Source:
 
 def _check_scalars(layout: Layout, read: Read) -> None:
     """Refuse to look into an attribute that is part of a key."""
-    columns = frozenset(str(column.keys[0]) for column in read.columns if len(column.keys) > 1)
-    layout.check_scalar(columns | condition(read.where).nested if read.where is not None else columns)
+    paths = [column.keys for column in read.columns]
+    if read.where is not None:
+        paths += paths_in(read.where, NO_NAMES)
+    nested = nested_heads(paths)
+    if nested:
+        layout.check_scalar(nested)
 
 
 def select(context: Context, layout: Layout, read: Read, values: Values, options: Options) -> dict[str, Any]:
     """One page of a SELECT, as ExecuteStatement answers it."""
     source = source_of(layout, read, options.consistent)
     steps = plan(source, read.where, values, read.order)
-    cursor = cursors.decode(options.token, options.bound) if options.token is not None else Cursor(0, None)
+    cursor = cursors.decode(options.token, options.bound(layout)) if options.token is not None else Cursor(0, None)
     rows = Rows()
     following = _walk(context, source, steps, read, values, options, cursor, rows)
     answer: dict[str, Any] = {"Items": answered(context, read, rows)}
     if following is not None:
-        answer["NextToken"] = cursors.encode(following, options.bound)
+        answer["NextToken"] = cursors.encode(following, options.bound(layout))
     consumed = _consumed(source, rows, options)
     if consumed is not None:
         answer["ConsumedCapacity"] = consumed
@@ -133,7 +144,7 @@ def _filter(read: Read, steps: Plan) -> Condition | None:
     """The condition on each row. It names no attributes: rows of an index are tested as the index holds them."""
     if read.where is None or not steps.filtered:
         return None
-    return Condition(condition(read.where).test, frozenset())
+    return Condition(compile_condition(read.where), frozenset())
 
 
 def _resumed(source: Source, span: Span, key: Item) -> Span:

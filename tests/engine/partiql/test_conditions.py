@@ -1,0 +1,123 @@
+import pytest
+
+from .desk import Desk
+
+OPERAND = "Incorrect operand type for operator or function; operator or function: "
+
+
+@pytest.fixture
+def song(desk: Desk) -> Desk:
+    desk.song(
+        "a",
+        "t",
+        n={"N": "5"},
+        s={"S": "abc"},
+        yes={"BOOL": True},
+        nul={"NULL": True},
+        tags={"SS": ["x", "y"]},
+        m={"M": {"k": {"L": [{"S": "c"}]}}},
+        b={"B": "AQI="},
+    )
+    return desk
+
+
+def holds(desk: Desk, condition: str) -> bool:
+    return len(desk.items(f"SELECT * FROM Songs WHERE artist = 'a' AND title = 't' AND {condition}")) == 1
+
+
+def message(desk: Desk, condition: str) -> str | None:
+    return desk.message(f"SELECT * FROM Songs WHERE artist = 'a' AND {condition}")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n = 5 AND n <> 6 AND n != '5' AND n < 6 AND n <= 5 AND n > 4 AND n >= 5",
+        "5 = n AND 4 < n",
+        "n BETWEEN 5 AND 6 AND n NOT BETWEEN 6 AND 7",
+        "n IN [4, 5] AND n IN (5) AND n NOT IN [1, 2]",
+        "n IN <<5, 6>>",
+        "NOT n = 6 AND NOT nope = 1",
+        "nope <> 1",
+        "(n = 6 OR s = 'abc')",
+        "begins_with(s, 'ab') AND BEGINS_WITH(\"s\", 'abc') AND NOT begins_with(nope, 'a')",
+        "contains(s, 'bc') AND contains(tags, 'x') AND NOT contains(tags, 'z')",
+        "size(s) = 3 AND size(tags) > 1 AND size(b) = 2",
+        "attribute_exists(m.k[0]) AND attribute_not_exists(m.nope)",
+        "attribute_type(n, 'N') AND NOT attribute_type(n, 'S')",
+        "nope IS MISSING AND n IS NOT MISSING",
+        "nul IS NULL AND n IS NOT NULL AND nope IS NOT NULL",
+        "yes IS BOOL AND s IS STRING AND n IS NUMERIC AND b IS BLOB AND m IS STRUCT AND m IS TUPLE AND m.k IS LIST",
+        "m.k[0] = 'c' AND m['k'][0] = 'c'",
+        "m = {'k': ['c']} AND tags = <<'y', 'x'>>",
+        "attribute_exists(n) = true AND true = attribute_exists(n) AND attribute_exists(nope) = false",
+        "attribute_exists(n) <> 1 AND attribute_exists(n) = yes",
+        "(n BETWEEN 0 AND 5) = true AND (n = 6 OR s = 'x') = false",
+        "attribute_exists(n) = attribute_exists(s) AND attribute_exists(nope) IN [true, false]",
+    ],
+)
+def test_a_condition_holds(song: Desk, condition: str) -> None:
+    assert holds(song, condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n = '5'",
+        "nope = 1",
+        "nope < 1",
+        "s < 5",
+        "nope IS NULL",
+        "n IS STRING",
+        "attribute_exists(n) = 1",
+        "attribute_exists(n) = s",
+        "NOT attribute_exists(n) = true",
+        "(attribute_exists(n) = true) = false",
+    ],
+)
+def test_a_condition_does_not_hold(song: Desk, condition: str) -> None:
+    assert not holds(song, condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("n < true", f"{OPERAND}<, operand type: BOOL"),
+        ("n >= [1]", f"{OPERAND}>=, operand type: L"),
+        ("n BETWEEN NULL AND 1", f"{OPERAND}BETWEEN, operand type: NULL"),
+        ("attribute_exists(n) > false", f"{OPERAND}>, operand type: BOOL"),
+        ("begins_with(s, 1)", f"{OPERAND}begins_with, operand type: N"),
+        ("attribute_type(n, 1)", f"{OPERAND}attribute_type, operand type: N"),
+        ("attribute_type(n, 'X')", "Invalid attribute type name found; type: X, valid types: {N,BS,L,B,NULL,M,S,SS,NS,BOOL}"),
+        ("attribute_exists('n')", "Operator or function requires a document path; operator or function: attribute_exists"),
+        (
+            "attribute_exists()",
+            "Incorrect number of operands for operator or function; operator or function: attribute_exists, number of operands: 0",
+        ),
+        ("n IN [" + ", ".join(map(str, range(101))) + "]", "The IN operator is provided with too many operands; number of operands: 101"),
+        ("EXISTS(n)", "Unrecognized function: exists at 1:44:6"),
+        ("set_add(tags, <<'x'>>) = tags", "Unrecognized function: set_add at 1:44:7"),
+        ("n = nope(s)", "Unrecognized function: nope at 1:48:4"),
+        ("title.k = 1", "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: title"),
+    ],
+)
+def test_a_condition_that_means_nothing_is_refused(song: Desk, condition: str, expected: str) -> None:
+    assert message(song, condition) == expected
+
+
+def test_types_of_parameters_are_checked_before_the_table_is_looked_for(desk: Desk) -> None:
+    assert desk.message("SELECT * FROM Nowhere WHERE a < ?", {"BOOL": True}) == f"{OPERAND}<, operand type: BOOL"
+
+
+def test_conditions_compared_with_conditions_cannot_grow_without_bound(desk: Desk) -> None:
+    condition = "attribute_exists(a)"
+    for _ in range(30):
+        condition = f"({condition} = attribute_exists(a))"
+    assert "too many operators" in (message(desk, condition) or "")
+
+
+def test_deep_alternations_are_answered(song: Desk) -> None:
+    condition = "n = 5"
+    for level in range(50):
+        condition = f"(n = {level} {'AND' if level % 2 else 'OR'} ({condition}))"
+    assert holds(song, condition) in (True, False)

@@ -1,0 +1,141 @@
+import pytest
+
+from gateleg.engine.partiql import trees
+from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.statements import parse
+
+from .desk import MALFORMED
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(Refusal) as caught:
+        parse(text)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("SLECT * FROM Songs WHERE a = 1", "Expected data manipulation"),
+        ("UPDATE My-Songs SET a = 1 WHERE b = 2", "Expected data manipulation"),
+        ("UPDATE Songs SET WHERE a = 1", "Expected identifier for simple path"),
+        ("UPDATE Songs SET a WHERE a = 1", "Expected '='"),
+        ("DELETE Songs", "Expected FROM after DELETE"),
+        ("DELETE FROM", "Expected identifier for simple path"),
+        ("DELETE FROM WHERE a = 1", "Expected identifier for simple path"),
+        ("SELECT * Songs", "Expected FROM after SELECT list"),
+        ("SELECT * FROM", "Unexpected term"),
+        ("", "Unexpected term"),
+        ("SELECT * FROM Songs WHERE", "Unexpected term"),
+        ("SELECT * FROM Songs WHERE;", "Unexpected term"),
+        ("SELECT * FROM Songs WHERE NOT", "Unexpected term"),
+        ("SELECT * FROM Songs WHERE (", "Unexpected term"),
+        ("SELECT * FROM Songs WHERE a = 1 AND", "Missing right-hand side expression of infix operator"),
+        ("SELECT * FROM Songs WHERE a BETWEEN 1 AND", "Expected expression after AND"),
+        ("SELECT * FROM Songs WHERE a BETWEEN 1", "Expected AND"),
+        ("SELECT * FROM Songs WHERE ORDER BY a", "Unexpected keyword"),
+        ("SELECT * FROM Songs WHERE key = 1", "Unexpected keyword"),
+        ("SELECT * FROM Songs WHERE IS NULL", "Unexpected operator"),
+        ("SELECT * FROM Songs WHERE a = LIKE", "Unexpected operator"),
+        ("SELECT * FROM Songs WHERE a = = 1", "Unexpected operator"),
+        ("SELECT * FROM Songs WHERE a IS TUNE", "Expected type name"),
+        ("SELECT * FROM Songs WHERE m.inner = 1", "Invalid path dot component"),
+        ("SELECT * FROM Songs WHERE contains(a, 1", "Expected RIGHT_PAREN"),
+        ("SELECT * FROM Songs WHERE a IN [1", "Expected RIGHT_BRACKET"),
+        ("SELECT * FROM Songs WHERE a = 1 b", "Unexpected token after expression"),
+        ("SELECT * FROM Songs WHERE a = 1)", "Unexpected token after expression"),
+        ("SELECT * FROM Songs ORDER BY a WHERE a = 1", "Unexpected token after expression"),
+        ("DELETE FROM Songs WHERE a = 1 ORDER BY a", "Unexpected token after expression"),
+        ("INSERT INTO Songs s VALUE {'a': 1}", "Unexpected token after expression"),
+        ("FROM Songs SET a = 1 WHERE b = 2", "Unexpected token after expression"),
+        ("SELECT * FROM Songs; SELECT * FROM Songs", "Unexpected token after semicolon. (Only one query is allowed.)"),
+        ("DELETE FROM Songs WHERE a = 1 RETURNING OLD *", "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."),
+        ("SELECT * FROM Songs WHERE a = 1 # no", ""),
+        ("SELECT * FROM Songs WHERE a = 1 /* no", ""),
+        ("SELECT * FROM Songs WHERE a = 'no", ""),
+        ("SELECT * FROM `Songs`", ""),
+        ("SELECT * FROM Songs WHERE a = 1e2147483648", ""),
+        ("SELECT * FROM Songs WHERE a = 1.5e-2147483647", ""),
+        ("SELECT * FROM Songs WHERE a = 12x", ""),
+    ],
+)
+def test_a_text_that_is_no_statement_is_refused(text: str, detail: str) -> None:
+    assert refusal(text) == MALFORMED + detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from Songs where a = 1",
+        "SELECT/**/* FROM Songs -- all of them\nWHERE a/* b */= 1 --",
+        "-- first\nSELECT * FROM Songs WHERE a = 1;",
+        'SELECT * FROM "Songs" WHERE "a" = 1 ; -- last',
+    ],
+)
+def test_letter_case_comments_quotes_and_a_semicolon_change_nothing(text: str) -> None:
+    statement = parse(text).statement
+    assert isinstance(statement, trees.Select)
+    assert isinstance(statement.source, trees.Name)
+    assert statement.source.name == "Songs"
+    assert isinstance(statement.where, trees.Operation)
+    assert statement.where.operator == "="
+
+
+def where(text: str) -> trees.Tree:
+    statement = parse(f"SELECT * FROM Songs WHERE {text}").statement
+    assert isinstance(statement, trees.Select)
+    assert statement.where is not None
+    return statement.where
+
+
+def shape(tree: trees.Tree) -> object:
+    """A tree of operations as nested tuples."""
+    if isinstance(tree, trees.Operation):
+        return (tree.operator, *(shape(part) for part in tree.operands))
+    if isinstance(tree, trees.Name):
+        return tree.name
+    return tree.text if isinstance(tree, trees.Constant) else type(tree).__name__
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a = 1 OR b = 2 AND NOT c = 3", ("or", ("=", "a", "1"), ("and", ("=", "b", "2"), ("not", ("=", "c", "3"))))),
+        ("a BETWEEN 1 AND 2 AND b = 3", ("and", ("between", "a", "1", "2"), ("=", "b", "3"))),
+        ("a NOT BETWEEN 1 AND 2 OR b NOT IN [1]", ("or", ("not between", "a", "1", "2"), ("not in", "b", "Collection"))),
+        ("a = 1 AND b = 2 AND c = 3", ("and", ("=", "a", "1"), ("=", "b", "2"), ("=", "c", "3"))),
+        ("a = - - 1", ("=", "a", "1")),
+        ("a = -/* c */+1.5e3", ("=", "a", "-1.5e3")),
+        ("a = .5", ("=", "a", ".5")),
+        ("a != 'it''s'", ("<>", "a", "it's")),
+        ("NOT NOT NOT a = 1", ("not", ("=", "a", "1"))),
+        ("a IS NOT MISSING", ("not", "TypeTest")),
+    ],
+)
+def test_operators_bind_by_their_precedence(text: str, expected: object) -> None:
+    assert shape(where(text)) == expected
+
+
+def test_parameters_are_counted_outside_texts_and_comments() -> None:
+    assert parse("SELECT * FROM Songs WHERE a = ? AND b = '?' /* ? */ AND \"?\" IN [?, ?]").parameters == 3
+
+
+def test_a_refusal_tells_line_column_and_length() -> None:
+    text = "SELECT a,\n  COUNT(*) FROM Songs"
+    assert Refusal("Here", (12, 17)).error(text).message == "Here at 2:3:5"
+
+
+@pytest.mark.parametrize("brackets", ["()", "[]", "<<>>"])
+def test_brackets_without_end_are_refused_without_exhausting_the_stack(brackets: str) -> None:
+    opening = brackets[: len(brackets) // 2]
+    assert refusal("SELECT * FROM Songs WHERE a = " + opening * (8000 // len(opening))).startswith(MALFORMED)
+
+
+@pytest.mark.parametrize("text", ["a" + " - 1" * 1900 + " = 1", "a" + " = 1" * 1900, "f(" * 1900 + ")" * 1900, "{'a':" * 1500 + "1" + "}" * 1500])
+def test_chains_of_operators_and_calls_are_refused_without_exhausting_the_stack(text: str) -> None:
+    assert refusal(f"SELECT * FROM Songs WHERE {text}") == MALFORMED
+
+
+def test_long_conditions_and_a_hundred_parentheses_are_read() -> None:
+    assert isinstance(where(" AND ".join(f"a{i} = {i}" for i in range(600))), trees.Operation)
+    assert shape(where("(" * 100 + "a = 1" + ")" * 100)) == ("=", "a", "1")
