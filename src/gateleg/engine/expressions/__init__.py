@@ -34,7 +34,7 @@ from gateleg.engine.expressions.nodes import (
     Values,
 )
 from gateleg.engine.expressions.paths import check_disjoint
-from gateleg.engine.expressions.prepare import Prepared, prepare
+from gateleg.engine.expressions.prepare import Prepared, check_legacy, prepare
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.expressions.updates import Update, compile_value, update
 
@@ -71,6 +71,7 @@ __all__ = [
     "Value",
     "Values",
     "check_disjoint",
+    "check_legacy",
     "check_parameters",
     "compile_condition",
     "compile_operand",

@@ -116,6 +116,12 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, _Plan]:
     return prepared, _Plan(replace(prepared, values=_EMPTY, key_condition=None), expressions, template)
 
 
+def check_legacy(request: Mapping[str, Any], operation: str) -> None:
+    """Refuses what DynamoDB refuses before it looks at an ExclusiveStartKey: parameters that exclude each other, and legacy faults."""
+    check_parameters(request, operation)
+    _read_legacy(request, FORMS[operation].legacy_names)
+
+
 def _no_key_condition() -> EngineError:
     return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 

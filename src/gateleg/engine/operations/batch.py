@@ -6,7 +6,7 @@ import orjson
 
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import validation
+from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations.writing import Change, check_item, collection_metrics
@@ -25,7 +25,7 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
     if sum(len(keys) for keys, _ in wanted.values()) > GET_LIMIT:
         raise validation("Too many items requested for the BatchGetItem call")
-    layouts = {name: context.layout(name) for name in wanted}
+    layouts = {name: _layout(context, name, keys) for name, (keys, _) in wanted.items()}
     rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in wanted.items()}
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
@@ -52,7 +52,17 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked_keys(name: str, entry: dict[str, Any]) -> tuple[list[Item], Prepared]:
-    return [examine_item(key)[0] for key in entry["Keys"]], prepare(entry, "KeysAndAttributes")
+    prepared = prepare(entry, "KeysAndAttributes")
+    return [examine_item(key)[0] for key in entry["Keys"]], prepared
+
+
+def _layout(context: Context, name: str, keys: list[Item]) -> Layout:
+    """A table's layout. DynamoDB notices keys that are given twice before it looks for the table."""
+    try:
+        return context.layout(name)
+    except EngineError:
+        _distinct([orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys])
+        raise
 
 
 def _distinct(rows: list[bytes]) -> list[bytes]:
@@ -112,7 +122,7 @@ def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> d
     for name, entries in writes.items():
         layout = context.layout(name)
         for kind, item, size in entries:
-            change = Change(layout, layout.item_key(item) if kind == "put" else layout.request_key(item))
+            change = Change(layout, _item_key(layout, item) if kind == "put" else layout.request_key(item))
             if kind == "put":
                 change.put(item, size)
             place = (layout.table.id, change.key)
@@ -121,6 +131,16 @@ def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> d
             seen.add(place)
             plan.setdefault(name, []).append((change, item))
     return plan
+
+
+def _item_key(layout: Layout, item: Item) -> bytes:
+    """The row key of an item to be put. A batch has other words for a missing key than PutItem has."""
+    try:
+        return layout.item_key(item)
+    except EngineError:
+        if any(attribute.type not in item.get(attribute.name, ()) for attribute in layout.table.keys.attributes):
+            raise validation("The provided key element does not match the schema") from None
+        raise
 
 
 def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[str, Any]]:

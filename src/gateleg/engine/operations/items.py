@@ -4,8 +4,8 @@ from typing import Any
 
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import validation
-from gateleg.engine.expressions import prepare
+from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.expressions import check_parameters, prepare
 from gateleg.engine.operations.writing import Change, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 
@@ -14,12 +14,16 @@ def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """One item by its key."""
     if len(request) == 2:
         # Only a table and a key: nothing else to check, and the most frequent request of all.
-        layout = context.layout(request["TableName"])
+        try:
+            layout = context.layout(request["TableName"])
+        except EngineError:
+            examine_item(request["Key"])
+            raise
         place = layout.quick_key(request["Key"])
         if place is not None:
             row = context.database.row(layout.get, (place,))
             return {} if row is None else {"Item": context.item(row[1])}
-    key = examine_item(request["Key"])[0]
+    key = _key(request, "GetItem")
     prepared = prepare(request, "GetItem")
     layout = context.layout(request["TableName"])
     if prepared.projection is not None and prepared.projection.nested:
@@ -38,10 +42,13 @@ def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Replace an item, or create it."""
+    try:
+        item, size = examine_item(request["Item"])
+        returns = _return_values(request, "ALL_OLD")
+        check_item(item, size)
+    except EngineError as error:
+        raise _after_parameters(request, "PutItem", error) from None
     prepared = prepare(request, "PutItem")
-    item, size = examine_item(request["Item"])
-    returns = _return_values(request, "ALL_OLD")
-    check_item(item, size)
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -57,8 +64,8 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change some attributes of an item, or create it."""
+    key = _key(request, "UpdateItem")
     prepared = prepare(request, "UpdateItem")
-    key = examine_item(request["Key"])[0]
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -81,9 +88,9 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Remove an item, if it is there."""
-    prepared = prepare(request, "DeleteItem")
-    key = examine_item(request["Key"])[0]
+    key = _key(request, "DeleteItem")
     returns = _return_values(request, "ALL_OLD")
+    prepared = prepare(request, "DeleteItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -92,6 +99,20 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.store(context, connection)
     return _write_answer(context, request, change, key, {"ALL_OLD": change.old}.get(returns))
+
+
+def _key(request: dict[str, Any], operation: str) -> Item:
+    try:
+        return examine_item(request["Key"])[0]
+    except EngineError as error:
+        raise _after_parameters(request, operation, error) from None
+
+
+def _after_parameters(request: dict[str, Any], operation: str, fault: EngineError) -> EngineError:
+    """The fault of a key or an item; raises what DynamoDB sees before it, parameters that exclude each other."""
+    if fault.code == "ValidationException":
+        check_parameters(request, operation)
+    return fault
 
 
 def _return_values(request: dict[str, Any], allowed: str) -> str:
