@@ -20,6 +20,7 @@ class Group(Protocol):
 
     def commit(self) -> None:
         """Make the writes durable; raises if they could not be."""
+        ...
 
 
 class Backend(Protocol):
@@ -28,19 +29,24 @@ class Backend(Protocol):
     @property
     def path(self) -> str:
         """The database's file, or `:memory:`."""
+        ...
 
     @property
     def durability(self) -> str:
         """`full` if a commit waits for the disk."""
+        ...
 
     def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
         """Run one operation, JSON in and out."""
+        ...
 
     def is_write(self, operation: str) -> bool:
         """Whether the operation changes anything."""
+        ...
 
     def begin_group(self) -> Group | None:
         """Start a transaction that the following writes join."""
+        ...
 
 
 def internal_error(content_type: bytes) -> Answer:

@@ -70,7 +70,8 @@ def read_claim(request: Request) -> Claim:
 
 def _claim_of_header(header: str, request: Request) -> Claim:
     algorithm, _, rest = header.partition(" ")
-    found = dict(part.partition("=")[::2] for part in re.split("[, ]+", rest) if part)
+    pairs = (part.partition("=") for part in re.split("[, ]+", rest) if part)
+    found = {name: value for name, _, value in pairs}
     stamp = (request.headers.get(b"x-amz-date") or request.headers.get(b"date") or b"").decode("latin-1")
     faults = [f"Authorization header requires '{name}' parameter. " for name in _HEADER_PARAMETERS if not found.get(name)]
     if not stamp:

@@ -36,6 +36,7 @@ _SETTINGS: dict[str, tuple[None, None, str | None, None]] = {
 class _Callable(Protocol):
     def call_json(self, operation: str, body: bytes) -> bytes:
         """Run one operation, JSON in and out."""
+        ...
 
 
 class _Body:
