@@ -186,7 +186,7 @@ class Attr(Comparable[T], Generic[T]):
         try:
             if self.info is None or self.owner.__pydantic_decorators__.model_validators:
                 return cast("T", self._comparer.validate_python(value))
-            probe = self.owner.model_construct()
+            probe = _empty_instance(self.owner)
             self.owner.__pydantic_validator__.validate_assignment(probe, self.name, value)
             return cast("T", probe.__dict__[self.name])
         except ValidationError as error:
@@ -351,6 +351,19 @@ def attribute_of(model: type[Any], name: str) -> Attr[Any]:
     if info is None:
         raise AttributeError(f"{model.__name__} has no attribute {name!r}")
     return Attr(model, name, (field_names(name, info, case_of(model))[0],), attr_type(info.annotation), info)
+
+
+def _empty_instance(model: type[Any]) -> Any:
+    """An instance without values, for validating one: model_construct would call every default factory."""
+    instance: Any = object.__new__(model)
+    for slot, content in (
+        ("__dict__", {}),
+        ("__pydantic_fields_set__", set()),
+        ("__pydantic_extra__", None),
+        ("__pydantic_private__", None),
+    ):
+        object.__setattr__(instance, slot, content)
+    return instance
 
 
 def _compiled_packer(shape: Shape) -> Any:

@@ -14,7 +14,7 @@ from uuid import UUID
 from gateleg.model.annotations import Declared
 from gateleg.model.errors import DelimiterInValue, EmptyKey, FloatInKey, KeyRangeError, KeyValueError, TemplateError
 from gateleg.model.template import HIGH, Placeholder, Template
-from gateleg.model.wire import iso, to_utc
+from gateleg.model.wire import iso, to_utc, uuid_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -219,7 +219,7 @@ class UuidComponent:
 
     def render(self, value: Any) -> str:
         """The UUID's text."""
-        return str(value)
+        return uuid_text(value)
 
     def parse(self, text: str) -> UUID:
         """The UUID."""

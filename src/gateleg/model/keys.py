@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
@@ -75,7 +76,7 @@ class KeyField:
     text: TextKey | None
     type: KeyType
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The components it is made of."""
         return self.text.template.names if self.text is not None else (self._source.name,)
@@ -115,22 +116,22 @@ class KeyPlan:
     shards: int = 1
     legacy: tuple[KeyPlan, ...] = ()
 
-    @property
+    @cached_property
     def fields(self) -> tuple[KeyField, ...]:
         """Hash and range together."""
         return self.hash + self.range
 
-    @property
+    @cached_property
     def derived(self) -> tuple[KeyField, ...]:
         """The key attributes that are not attributes of the entity, and must be written with it."""
         return tuple(entry for entry in self.fields if not entry.natural)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Every component, in order, once."""
         return tuple(dict.fromkeys(name for entry in self.fields for name in entry.names))
 
-    @property
+    @cached_property
     def inputs(self) -> frozenset[str]:
         """Everything its values depend on: the components and the attributes of `when`."""
         return frozenset((*self.names, *self.when))
@@ -220,7 +221,8 @@ class BoundKey(Generic[E]):
         """The item with these attributes; values are validated as the entity's attributes are."""
         spec = spec_of(self.entity)
         values = spec.arguments(components)
-        unknown = [name for name in components if name not in spec.reachable(self.plan)]
+        reachable = spec.reachable(self.plan)
+        unknown = [name for name in components if name not in reachable]
         if unknown:
             raise UnknownArgument(
                 f"{', '.join(unknown)} is no part of the key of {self.entity.__name__}.", fix=f"It has {', '.join(self.plan.names)}."
@@ -230,7 +232,8 @@ class BoundKey(Generic[E]):
     def of(self, instance: E) -> Ref[E]:
         """The reference to an instance."""
         spec = spec_of(self.entity)
-        values = {name: value for name, value in spec.values(instance).items() if name in spec.reachable(self.plan)}
+        reachable = spec.reachable(self.plan)
+        values = {name: value for name, value in spec.values(instance).items() if name in reachable}
         return Ref(self.entity, values, self.plan.require(values, self.entity.__name__))
 
     def parse(self, item: Item) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _SCALARS: dict[Any, ScalarShape] = {
     datetime: shapes.INSTANT,
     date: shapes.ISO_TEXT,
     time: shapes.ISO_TEXT,
-    UUID: shapes.PLAIN_TEXT,
+    UUID: shapes.UUID_TEXT,
 }
 _LISTS = {"list", "List", "Sequence", "deque", "Iterable", "Collection"}
 _SETS = {"set", "frozenset", "Set", "MutableSet", "FrozenSet", "AbstractSet"}

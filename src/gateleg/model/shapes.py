@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gateleg.model.errors import EmptySet
 from gateleg.model.wire import (
-    INT_LIMIT,
     NULL,
     binary_text,
     decimal_text,
@@ -26,6 +25,7 @@ from gateleg.model.wire import (
     map_key,
     number,
     unwire,
+    uuid_text,
     wire,
 )
 
@@ -48,6 +48,7 @@ class Scope:
             "float_text": float_text,
             "decimal_text": decimal_text,
             "binary_text": binary_text,
+            "uuid_text": uuid_text,
             "from_binary": a2b_base64,
             "wire": wire,
             "unwire": unwire,
@@ -117,13 +118,14 @@ class ScalarShape(Shape):
 
 
 TEXT = ScalarShape("S", "{0}")
-INTEGER = ScalarShape("N", f"(str({{0}}) if {-INT_LIMIT} < {{0}} < {INT_LIMIT} else int_text({{0}}))")
+INTEGER = ScalarShape("N", "(t if len(t := str({0})) < 39 else int_text({0}))")
 FLOAT = ScalarShape("N", "float_text({0})")
 DECIMAL = ScalarShape("N", "decimal_text({0})")
 FLAG = ScalarShape("BOOL", "{0}")
 BINARY = ScalarShape("B", "binary_text({0})", "from_binary({0})")
 INSTANT = ScalarShape("S", "iso({0})", "from_iso({0})")
 PLAIN_TEXT = ScalarShape("S", "str({0})")
+UUID_TEXT = ScalarShape("S", "uuid_text({0})")
 ISO_TEXT = ScalarShape("S", "{0}.isoformat()")
 EPOCH = ScalarShape("N", "epoch_text({0})", "from_epoch({0})")
 TEXT_ENUM = ScalarShape("S", "{0}._value_")

@@ -134,6 +134,7 @@ class Spec(Generic[E]):
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
     _codec: Codec[E] | None = None
+    _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -209,11 +210,14 @@ class Spec(Generic[E]):
 
     def reachable(self, plan: KeyPlan) -> frozenset[str]:
         """The arguments that a key understands: its components, and key parts by whole or by field."""
-        names = set(plan.names)
-        for name, members in self._parts.items():
-            if name in names or names & set(members):
-                names |= {name, *members}
-        return frozenset(names)
+        found = self._reachable.get(plan.index.name)
+        if found is None:
+            names = set(plan.names)
+            for name, members in self._parts.items():
+                if name in names or names & set(members):
+                    names |= {name, *members}
+            found = self._reachable[plan.index.name] = frozenset(names)
+        return found
 
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Set
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from math import isfinite
 from typing import Any
 from uuid import UUID
 
+from orjson import OPT_UTC_Z, dumps
 from pydantic import BaseModel
 
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
@@ -43,7 +43,14 @@ def iso(value: datetime) -> str:
     """Fixed-width ISO 8601 in UTC with microseconds and Z, so that text order is time order."""
     if value.tzinfo is not UTC:
         value = to_utc(value)
-    return value.isoformat(timespec="microseconds")[:26] + "Z"
+    # orjson writes times four times as fast as isoformat, but leaves out a fraction of zero.
+    text = dumps(value, None, OPT_UTC_Z)[1:-1].decode()
+    return text if len(text) == 27 else text[:19] + ".000000Z"
+
+
+def uuid_text(value: UUID) -> str:
+    """The 36 characters of a UUID, as str() gives them but in a third of the time."""
+    return dumps(value)[1:-1].decode()
 
 
 def epoch_text(value: datetime) -> str:
@@ -65,8 +72,8 @@ def int_text(value: int) -> str:
 
 def float_text(value: float) -> str:
     """The shortest text that reads back as the same float."""
-    if isfinite(value) and (value == 0 or 1e-130 <= abs(value) < 1e126):
-        return float.__repr__(value)
+    if 1e-130 <= value < 1e126 or -1e126 < value <= -1e-130 or value == 0:
+        return dumps(value).decode()
     raise NumberRefused(f"{value!r} cannot be stored.")
 
 
@@ -152,7 +159,7 @@ def _wire_rare(value: Any) -> Value:
     if isinstance(value, int):
         return {"N": int_text(value)}
     if isinstance(value, float):
-        return {"N": float_text(value)}
+        return {"N": float_text(float(value))}
     if isinstance(value, Mapping):
         return wire(dict(value))
     if isinstance(value, list | tuple):
