@@ -24,7 +24,9 @@ SONGS: dict[str, Any] = {
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["length"]},
         }
     ],
-    "LocalSecondaryIndexes": [{"IndexName": "by-label", "KeySchema": _keys("artist", "label"), "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+    "LocalSecondaryIndexes": [
+        {"IndexName": "by-label", "KeySchema": _keys("artist", "label"), "Projection": {"ProjectionType": "KEYS_ONLY"}}
+    ],
 }
 PLAIN: dict[str, Any] = {
     "TableName": "Plain",

@@ -131,7 +131,9 @@ def test_brackets_without_end_are_refused_without_exhausting_the_stack(brackets:
     assert refusal("SELECT * FROM Songs WHERE a = " + opening * (8000 // len(opening))).startswith(MALFORMED)
 
 
-@pytest.mark.parametrize("text", ["a" + " - 1" * 1900 + " = 1", "a" + " = 1" * 1900, "f(" * 1900 + ")" * 1900, "{'a':" * 1500 + "1" + "}" * 1500])
+@pytest.mark.parametrize(
+    "text", ["a" + " - 1" * 1900 + " = 1", "a" + " = 1" * 1900, "f(" * 1900 + ")" * 1900, "{'a':" * 1500 + "1" + "}" * 1500]
+)
 def test_chains_of_operators_and_calls_are_refused_without_exhausting_the_stack(text: str) -> None:
     assert refusal(f"SELECT * FROM Songs WHERE {text}") == MALFORMED
 

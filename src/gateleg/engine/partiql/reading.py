@@ -12,10 +12,12 @@ from gateleg.engine.expressions.paths import nested_heads
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.paging import PAGE_BYTES, Source, Span
+from gateleg.engine.operations.starting import check_start, start_place
 from gateleg.engine.partiql import cursors
 from gateleg.engine.partiql.commands import Read
 from gateleg.engine.partiql.cursors import Cursor
 from gateleg.engine.partiql.planning import Plan, plan
+from gateleg.engine.values import examine_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +151,12 @@ def _filter(read: Read, steps: Plan) -> Condition | None:
 
 def _resumed(source: Source, span: Span, key: Item) -> Span:
     try:
-        _, place, row = paging.start_key(source, key)
+        item = examine_item(key)[0]
+        check_start(source, item)
+        place, row = start_place(source, item)
     except EngineError:
         raise cursors.invalid() from None
-    if place < span.start or (span.end is not None and place >= span.end):
+    if not span.holds(place):
         raise cursors.invalid()
     return replace(span, resume=(place, row))
 
