@@ -47,6 +47,7 @@ def test_no_bytes_break_the_reader(pieces: list[bytes]) -> None:
 def test_header_names_are_lower_case_and_repeated_values_joined() -> None:
     (request,) = read([b"GET / HTTP/1.1\r\nAccept-Encoding: gzip\r\naccept-encoding: br\r\n\r\n"]).requests
     assert request.headers == {b"accept-encoding": b"gzip,br"}
+    assert request.accepts == b"gzip"
 
 
 def test_the_phase_tells_what_is_missing() -> None:

@@ -215,3 +215,11 @@ def test_a_server_with_credentials_refuses_others(guarded: Wire, fake: FakeEngin
     status, body = send(guarded, signed(secret="wrong"))
     assert (status, json.loads(body)["__type"]) == (400, "com.amazon.coral.service#InvalidSignatureException")
     assert fake.calls == []
+
+
+def test_a_signed_header_may_be_sent_in_two_lines(guarded: Wire) -> None:
+    request = signed(headers={"Accept-Encoding": "gzip,identity"})
+    del request.headers[b"accept-encoding"]
+    lines = b"".join(b"%b: %b\r\n" % line for line in request.headers.items())
+    guarded.send(b"POST / HTTP/1.1\r\nAccept-Encoding: gzip\r\nAccept-Encoding: identity\r\n" + lines + b"\r\n{}")
+    assert guarded.receive().status == 200

@@ -81,7 +81,7 @@ def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, 
     extra = answer.headers
     headers = request.headers
     if len(body) >= COMPRESS_FROM and b"accept-encoding" in headers:
-        encoding = choose_encoding(headers[b"accept-encoding"])
+        encoding = choose_encoding(request.accepts or headers[b"accept-encoding"])
         if encoding is not None:
             packed = compress(body, encoding)
             if len(packed) < len(body):

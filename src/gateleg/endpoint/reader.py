@@ -117,8 +117,9 @@ class Reader:
         headers = self._request.headers
         if name not in headers:
             headers[name] = value
-        elif name != b"accept-encoding":
-            # Of several Accept-Encoding lines DynamoDB reads the first.
+        else:
+            if name == b"accept-encoding" and self._request.accepts is None:
+                self._request.accepts = headers[name]
             headers[name] += b"," + value
 
     def on_headers_complete(self) -> None:

@@ -13,6 +13,8 @@ class Request:
     headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytes = b""
     keep_alive: bool = True
+    #: the first Accept-Encoding line, where there are several: DynamoDB goes by that one alone, while a signature covers all
+    accepts: bytes | None = None
 
     @property
     def path(self) -> bytes:
