@@ -43,6 +43,11 @@ def advance(connection: apsw.Connection, table: Table) -> Table | None:
     return _opened(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
 
 
+def forget(connection: apsw.Connection, table: Table) -> None:
+    """Give up the filling of a table's indexes."""
+    connection.executemany("DELETE FROM backfills WHERE index_id = ?", [(index.id,) for index in table.indexes])
+
+
 def _opened(table: Table) -> Table:
     """A table that was being restored, once all of its indexes are filled."""
     if table.status != "CREATING" or pending(table):

@@ -157,7 +157,7 @@ def _summary(transfer: Transfer, folder: str, done: dict[str, Any], now: float) 
     description, request = transfer.description, transfer.request
     period = description.get("IncrementalExportSpecification")
     summary: dict[str, Any] = {
-        "version": "2023-08-01",
+        "version": "2020-06-30" if period is None else "2023-08-01",
         "exportArn": transfer.arn,
         "startTime": iso_milliseconds(transfer.started),
         "endTime": iso_milliseconds(now),
@@ -178,7 +178,6 @@ def _summary(transfer: Transfer, folder: str, done: dict[str, Any], now: float) 
         "billedSizeBytes": done["BilledSizeBytes"],
         "itemCount": done["ItemCount"],
         "outputFormat": description["ExportFormat"],
-        "outputView": period["ExportViewType"] if period else "NEW_IMAGE",
         "exportType": description.get("ExportType") or "FULL_EXPORT",
     }
-    return summary
+    return summary if period is None else {**summary, "outputView": period["ExportViewType"]}

@@ -3,7 +3,7 @@ table that can be recovered leaves a last backup behind."""
 
 import apsw
 
-from gateleg.engine import archive, expiry, streams
+from gateleg.engine import archive, backfill, expiry, streams
 from gateleg.engine.schema import Table
 
 
@@ -16,5 +16,6 @@ def settled(connection: apsw.Connection, table: Table, now: float) -> None:
 def dropping(connection: apsw.Connection, table: Table, now: float) -> None:
     """Before a table's rows go."""
     streams.close(connection, table, now)
+    backfill.forget(connection, table)
     if table.recovery_since is not None:
         archive.keep_deleted(connection, table, now)

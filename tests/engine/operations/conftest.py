@@ -18,5 +18,5 @@ class Clock:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    with Engine(":memory:", clock=Clock()) as engine:
+    with Engine(":memory:", clock=Clock(), background=False) as engine:
         yield engine
