@@ -1,0 +1,327 @@
+"""The engine beside the other emulators, in one run on one machine.
+
+    python bench/engine.py [--quick] [in-process | endpoint | million | start]
+
+In process: `Engine.call` beside boto3 on each peer, which is how Python reaches them, and beside plain HTTP without an SDK.
+Endpoint: answers per second of a fast raw client on 1, 8 and 32 connections. Every figure is the best of several rounds.
+"""
+
+import argparse
+import http.client
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from load import request as raw_request
+from peers import PYTHON, install, ours, running
+from rich.console import Console
+from rich.table import Table
+
+from gateleg.engine import Engine
+
+NAME = "Bench"
+CONSOLE = Console(width=150)
+TABLE: dict[str, Any] = {
+    "TableName": NAME,
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+}
+
+
+def item(pk: str, sk: str) -> dict[str, Any]:
+    """An item of ten attributes."""
+    texts = {f"text{i}": {"S": "a modest amount of text"} for i in range(6)}
+    return {"pk": {"S": pk}, "sk": {"S": sk}, "count": {"N": "1"}, "done": {"BOOL": False}, **texts}
+
+
+KEY = {"pk": {"S": "one"}, "sk": {"S": "0"}}
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "get": ("GetItem", {"TableName": NAME, "Key": KEY}),
+    "put": ("PutItem", {"TableName": NAME, "Item": item("one", "0")}),
+    "conditional update": (
+        "UpdateItem",
+        {
+            "TableName": NAME,
+            "Key": KEY,
+            "UpdateExpression": "SET #c = #c + :one, text0 = :text",
+            "ConditionExpression": "attribute_exists(pk) AND done = :no",
+            "ExpressionAttributeNames": {"#c": "count"},
+            "ExpressionAttributeValues": {":one": {"N": "1"}, ":no": {"BOOL": False}, ":text": {"S": "changed"}},
+        },
+    ),
+    "query of 100": (
+        "Query",
+        {"TableName": NAME, "KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "many"}}},
+    ),
+    "transact of 10": (
+        "TransactWriteItems",
+        {"TransactItems": [{"Put": {"TableName": NAME, "Item": item("transacted", str(i))}} for i in range(10)]},
+    ),
+}
+#: How many times faster than the best peer the goals of the project are.
+GOALS = {"get": 50, "put": 20, "conditional update": 20, "query of 100": 5}
+
+Call = Callable[[str, dict[str, Any]], object]
+
+
+def fill(call: Call) -> None:
+    """The table and the items that the requests are about."""
+    call("CreateTable", TABLE)
+    call("PutItem", {"TableName": NAME, "Item": item("one", "0")})
+    for start in range(0, 100, 25):
+        batch = [{"PutRequest": {"Item": item("many", f"{i:03}")}} for i in range(start, start + 25)]
+        call("BatchWriteItem", {"RequestItems": {NAME: batch}})
+
+
+def best(run: Callable[[], object], seconds: float) -> float:
+    """Microseconds of one call: the best of ten rounds that take `seconds` in all."""
+    began = time.perf_counter()
+    run()
+    count = max(1, int(seconds / 10 / max(time.perf_counter() - began, 1e-6)))
+    rounds = []
+    for _ in range(10):
+        began = time.perf_counter()
+        for _ in range(count):
+            run()
+        rounds.append((time.perf_counter() - began) / count)
+    return min(rounds) * 1e6
+
+
+def measure(call: Call, seconds: float) -> dict[str, float]:
+    """Microseconds of each request; infinite where the server does not know the operation."""
+    fill(call)
+    return {name: attempt(lambda: call(operation, request), seconds) for name, (operation, request) in REQUESTS.items()}
+
+
+def attempt(run: Callable[[], object], seconds: float) -> float:
+    """`best`, or infinity for what is refused."""
+    try:
+        return best(run, seconds)
+    except Exception as error:
+        print(f"left out: {error}", file=sys.stderr)
+        return math.inf
+
+
+def over_http(url: str) -> Call:
+    """Plain HTTP on one kept connection: no SDK, no signature."""
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port)
+
+    def call(operation: str, request: dict[str, Any]) -> object:
+        head, _, body = raw_request(where.netloc, operation, orjson.dumps(request)).partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
+        connection.request("POST", "/", body, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(content)
+        return orjson.loads(content or b"{}")
+
+    return call
+
+
+def boto3_client(url: str) -> Call:
+    """boto3, which is how Python programs reach a server."""
+    import boto3
+
+    client = boto3.client("dynamodb", endpoint_url=url, region_name="us-east-1", aws_access_key_id="bench", aws_secret_access_key="bench")
+    return boto3_call(client)
+
+
+def boto3_call(client: Any) -> Call:
+    """The call of a boto3 client by the operation's name."""
+    from botocore import xform_name
+
+    return lambda operation, request: getattr(client, xform_name(operation))(**request)
+
+
+MOTO = """
+import sys, json
+sys.path.insert(0, {here!r})
+import boto3, moto
+from engine import measure, boto3_call
+with moto.mock_aws():
+    client = boto3.client("dynamodb", region_name="us-east-1", aws_access_key_id="bench", aws_secret_access_key="bench")
+    print(json.dumps(measure(boto3_call(client), {seconds})))
+"""
+
+
+def moto_in_process(seconds: float) -> dict[str, float] | None:
+    """boto3 with moto's mock, in a process of its own."""
+    code = MOTO.format(here=str(Path(__file__).parent), seconds=seconds)
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "orjson", "rich", "-e", str(Path(__file__).parents[1])]
+    subprocess.run(command, check=False, capture_output=True)
+    done = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        return None
+    figures: dict[str, float] = orjson.loads(done.stdout.strip().splitlines()[-1])
+    return figures
+
+
+@contextmanager
+def folder() -> Iterator[str]:
+    """A database file that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as place:
+        yield f"{place}/bench.db"
+
+
+def in_process(seconds: float) -> None:
+    """Latencies of single calls."""
+    columns: dict[str, dict[str, float]] = {}
+    for durability in ("relaxed", "full"):
+        with folder() as path, Engine(path, durability=durability) as engine:  # type: ignore[arg-type]
+            columns[f"gateleg {durability}"] = measure(engine.call, seconds)
+            if durability == "relaxed":
+                raw = sqlite_get(engine, seconds)
+    with Engine(":memory:") as engine:
+        from gateleg.engine import boto3_session
+
+        columns["boto3 in gateleg"] = measure(boto3_call(boto3_session(engine).client("dynamodb")), seconds)
+    peers = install()
+    moto = moto_in_process(seconds)
+    if moto:
+        columns["boto3 in moto"] = moto
+    bare: dict[str, dict[str, float]] = {}
+    for peer in peers:
+        with running(peer) as url:
+            columns[f"boto3 to {peer.name}"] = measure(boto3_client(url), seconds)
+        with running(peer) as url:
+            bare[f"HTTP to {peer.name}"] = measure(over_http(url), seconds)
+    show_latencies("One call, in microseconds, and how many times gateleg's (relaxed)", columns, GOALS)
+    show_latencies(
+        "The same peers without an SDK: plain HTTP on one connection", {"gateleg relaxed": columns["gateleg relaxed"], **bare}, {}
+    )
+    get = columns["gateleg relaxed"]["get"]
+    CONSOLE.print(f"A bare SQLite statement for the same row: {raw:.1f} µs; get costs {get / raw:.1f} times that (goal: at most 4)\n")
+
+
+def sqlite_get(engine: Engine, seconds: float) -> float:
+    """Microseconds of the bare SQLite statement under a get."""
+    layout = engine.catalog.layout(engine.realm, NAME)
+    connection, key = engine.database.connection, layout.request_key(KEY)
+    return best(lambda: connection.execute(layout.get, (key,)).fetchone(), seconds)
+
+
+def show_latencies(title: str, columns: dict[str, dict[str, float]], goals: dict[str, int]) -> None:
+    """A row per way to call, with ratios to ours."""
+    base = columns["gateleg relaxed"]
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for name in REQUESTS:
+        table.add_column(name, justify="right")
+    for who, figures in columns.items():
+        table.add_row(who, *(shown(figures[name], base[name]) for name in REQUESTS))
+    others = [figures for who, figures in columns.items() if "gateleg" not in who]
+    if others:
+        ratios = {name: min(figures[name] for figures in others) / base[name] for name in REQUESTS}
+        table.add_row("best peer / gateleg", *(f"{ratios[name]:.1f}x" for name in REQUESTS), style="bold")
+    if goals:
+        table.add_row("goal", *(f"{goals[name]}x" if name in goals else "" for name in REQUESTS))
+    CONSOLE.print(table)
+
+
+def shown(figure: float, base: float) -> str:
+    """A figure and its ratio to ours."""
+    return "-" if math.isinf(figure) else f"{figure:,.1f}  {figure / base:6.1f}x"
+
+
+def endpoint(seconds: float) -> None:
+    """Throughput of the servers."""
+    table = Table(title="Endpoints, answers per second with a fast raw client", title_justify="left")
+    table.add_column("")
+    loads = [(name, connections) for name in ("get", "put", "query of 100") for connections in (1, 8, 32)]
+    for name, connections in loads:
+        table.add_column(f"{name}\n{connections} conn.", justify="right")
+    with folder() as relaxed, folder() as full:
+        for peer in [ours("relaxed", relaxed), ours("full", full), *install()]:
+            with running(peer) as url:
+                fill(over_http(url))
+                table.add_row(peer.name, *(f"{throughput(url, name, connections, seconds):,.0f}" for name, connections in loads))
+    CONSOLE.print(table)
+
+
+def throughput(url: str, name: str, connections: int, seconds: float) -> float:
+    """Answers per second, measured from a process of its own; the best of three."""
+    operation, request = REQUESTS[name]
+    command = [sys.executable, str(Path(__file__).with_name("load.py")), url, str(connections), str(seconds), operation]
+    body = orjson.dumps(request)
+    return max(float(subprocess.run(command, input=body, capture_output=True, check=True).stdout) for _ in range(3))
+
+
+def million(count: int) -> None:
+    """A large table: the rate of loading, the cost of a get, memory."""
+    rows = Table(title=f"{count:,} items (relaxed durability, batches of 25)", title_justify="left")
+    for name in ("items", "loaded per second", "get, µs", "memory, MB"):
+        rows.add_column(name, justify="right")
+    with folder() as path, Engine(path, durability="relaxed") as engine:
+        engine.call("CreateTable", TABLE)
+        small, steps = 0.0, sorted({1000, *range(count // 10, count + 1, count // 10)})
+        loaded = 0
+        for goal in steps:
+            began = time.perf_counter()
+            for start in range(loaded, goal, 25):
+                batch = [{"PutRequest": {"Item": item(f"key-{i:07}", "0")}} for i in range(start, min(start + 25, goal))]
+                engine.call("BatchWriteItem", {"RequestItems": {NAME: batch}})
+            rate = (goal - loaded) / (time.perf_counter() - began)
+            loaded = goal
+            cost = spread_get(engine, loaded)
+            small = small or cost
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            rows.add_row(f"{goal:,}", f"{rate:,.0f}", f"{cost:.1f}", f"{memory:,.0f}")
+    CONSOLE.print(rows)
+    CONSOLE.print(f"A get on {count:,} items costs {cost / small:.2f} times a get on 1,000 (goal: at most 1.3)\n")
+
+
+def spread_get(engine: Engine, loaded: int) -> float:
+    """Microseconds of a get, over 1,000 keys spread through the table, fetched again and again."""
+    requests = [{"TableName": NAME, "Key": {"pk": {"S": f"key-{i * loaded // 1000:07}"}, "sk": {"S": "0"}}} for i in range(1000)]
+
+    def run() -> None:
+        for request in requests:
+            engine.call("GetItem", request)
+
+    run()
+    return best(run, 1.0) / len(requests)
+
+
+def start() -> None:
+    """Time to open an engine, and until the endpoint listens."""
+    with folder() as path:
+        Engine(path).close()
+        opened = best(lambda: Engine(path).close(), 0.5) / 1000
+        began = time.perf_counter()
+        with running(ours("full", path)):
+            listening = (time.perf_counter() - began) * 1000
+    CONSOLE.print(f"Opening an engine: {opened:.1f} ms (goal: under 10). Endpoint listening after {listening:.0f} ms (goal: under 500)\n")
+
+
+def main() -> None:
+    """Run what was asked for, or everything."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", nargs="*", choices=["in-process", "endpoint", "million", "start", []])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the time and of the items")
+    given = parser.parse_args()
+    what, scale = given.what or ["start", "in-process", "endpoint", "million"], 0.1 if given.quick else 1.0
+    if "start" in what:
+        start()
+    if "in-process" in what:
+        in_process(2.0 * scale)
+    if "endpoint" in what:
+        endpoint(3.0 * scale)
+    if "million" in what:
+        million(int(1_000_000 * scale))
+
+
+if __name__ == "__main__":
+    main()
