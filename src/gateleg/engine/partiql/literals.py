@@ -58,7 +58,7 @@ def named_members(tree: Struct) -> list[tuple[str, Tree]]:
         if not isinstance(name, Constant) or name.kind != "S":
             raise Refusal(f"Unsupported data type: {kind_of(name)} as the name of a member", name.place)
         if name.text in found:
-            raise Refusal(f"Duplicate keys in tuple: {name.text}")
+            raise Refusal(f"Duplicate keys in tuple. Key: {name.text}")
         found[name.text] = value
     return list(found.items())
 
