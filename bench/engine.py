@@ -21,12 +21,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from load import request as raw_request
-from peers import PYTHON, install, ours, running
 from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
+from load import request as raw_request
+from peers import PYTHON, install, ours, running
 
 NAME = "Bench"
 CONSOLE = Console(width=150)

@@ -1,6 +1,6 @@
 """A fast raw client: the same request over and over on some keep-alive connections. Prints answers per second.
 
-    python bench/load.py URL CONNECTIONS SECONDS OPERATION < body.json
+python bench/load.py URL CONNECTIONS SECONDS OPERATION < body.json
 """
 
 import asyncio

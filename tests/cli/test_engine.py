@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import gateleg
+from gateleg.cli import demo
 from gateleg.cli.commands import app
 from gateleg.engine import Engine
 
@@ -153,3 +154,11 @@ def test_compact_gives_space_back(tmp_path: Path) -> None:
     assert found is not None
     before, after = (int(text.replace(",", "")) for text in found.groups())
     assert before > 200_000 > after
+
+
+def test_the_demo_is_loaded_once_and_keeps_what_was_changed() -> None:
+    with Engine(":memory:") as engine:
+        assert demo.load(engine)
+        engine.call("DeleteItem", {"TableName": demo.TABLE, "Key": {"artist": {"S": "Fela Kuti"}, "title": {"S": "Zombie"}}})
+        assert not demo.load(engine)
+        assert engine.call("Scan", {"TableName": demo.TABLE})["Count"] == 7

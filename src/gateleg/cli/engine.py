@@ -38,6 +38,7 @@ def serve(
     account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "123456789012",
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); serves HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
     from gateleg.endpoint import OpenToAll, Options, serve_until_signal
@@ -61,6 +62,10 @@ def serve(
     except OSError as error:
         fail(f"cannot use {path}: {error.strerror}")
     with closing(engine):
+        if demo:
+            from gateleg.cli.demo import load
+
+            load(engine)
         try:
             serve_until_signal(engine, options, lambda url: _announce(url, path, options))
         except OSError as error:
