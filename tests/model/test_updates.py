@@ -1,0 +1,447 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, computed_field
+
+from gateleg.model import (
+    GSI,
+    Attr,
+    Counter,
+    Entity,
+    Key,
+    KeyPart,
+    States,
+    Table,
+    Unique,
+    Version,
+    Write,
+    changed_attributes,
+    field,
+    plan_check,
+    plan_delete,
+    plan_put,
+    plan_update,
+    shard_of,
+    spec_of,
+    stamp,
+    state,
+)
+from gateleg.model.errors import (
+    DerivedKeyUnknown,
+    ExpressionError,
+    ImmutableKey,
+    MissingComponent,
+    ReadOnlyAttribute,
+    StateNeedsTransition,
+)
+
+NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
+NOW_TEXT = "2026-05-06T07:08:09.000000Z"
+THEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Phase(States):
+    NEW = state("new", to=["busy"])
+    BUSY = state("busy", to=["done", "new"])
+    DONE = state("done")
+
+
+store = Table(
+    "orders",
+    hash="PK",
+    range="SK",
+    tag="kind",
+    indexes=[
+        GSI("by-phase", hash="G1", range="G1S"),
+        GSI("open", hash="G2", range="G2S"),
+        GSI("by-owner", hash="owner", range="placed_at"),
+        GSI("spread", hash="G3", range="placed_at"),
+    ],
+)
+
+
+class Shop(Entity, table=store, tag="shop"):
+    shop_id: Attr[str]
+    open_orders: Attr[int] = field(0)
+    orders: Attr[int] = field(0)
+
+    key = Key("SHOP#{shop_id}", "SHOP")
+
+
+class Place(KeyPart, template="{country}#{city}"):
+    country: str
+    city: str
+
+
+class Order(Entity, table=store, tag="order"):
+    shop_id: Attr[str]
+    number: Attr[int]
+    phase: Attr[Phase] = field(Phase.NEW)
+    owner: Attr[str | None] = field(None)
+    total: Attr[int] = field(0)
+    place: Attr[Place | None] = field(None)
+    note: Attr[str | None] = field(None)
+    placed_at: Attr[datetime] = stamp(on="create")
+    changed_at: Attr[datetime] = stamp(on="write")
+    source: Attr[str] = field("web", read_only=True)
+
+    key = Key("SHOP#{shop_id}", "ORDER#{number:06d}")
+    phase_key = Key("{phase}", "{placed_at}#{number:06d}", index="by-phase")
+    open_key = Key("OPEN#{shop_id}", "{owner}#{placed_at}", index="open", when={"phase": ["new", "busy"]})
+    spread_key = Key("P#{phase}", index="spread", shards=4)
+
+
+class Versioned(Order, table=Table("versioned", hash="PK", range="SK", tag="kind", indexes=store.indexes), tag="order"):
+    version: Attr[Version] = field(0)
+
+
+def order(**values: Any) -> Order:
+    return Order(**({"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN} | values))
+
+
+def versioned(**values: Any) -> Versioned:
+    return Versioned(**({"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN, "version": 3} | values))
+
+
+KEY = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#000007"}}
+SHARD = shard_of(KEY, 4)
+
+
+def sets(write: Write[Any]) -> dict[str, Any]:
+    """The plain SET clauses of an update, by wire name."""
+    parameters = write.parameters
+    found: dict[str, Any] = {}
+    text = parameters["UpdateExpression"].split(" REMOVE ")[0].split(" ADD ")[0].removeprefix("SET ")
+    for clause in text.split(", #"):
+        name, _, value = clause.removeprefix("#").partition(" = ")
+        found[name] = parameters["ExpressionAttributeValues"].get(value, value)
+    return found
+
+
+def removed(write: Write[Any]) -> set[str]:
+    _, _, text = write.parameters["UpdateExpression"].partition("REMOVE ")
+    return {name.strip().removeprefix("#") for name in text.split(" ADD ")[0].split(",") if name.strip()}
+
+
+def condition(write: Write[Any]) -> str:
+    """The condition with its values filled in."""
+    text = str(write.parameters.get("ConditionExpression", ""))
+    for placeholder, value in sorted(write.parameters.get("ExpressionAttributeValues", {}).items(), reverse=True):
+        text = text.replace(placeholder, str(next(iter(value.values()))))
+    return text
+
+
+def test_a_patch_demands_that_the_item_exists() -> None:
+    write = plan_update(Shop.key(shop_id="s"), [Shop.orders.set(3)], now=NOW)
+    assert write.kind == "Update"
+    assert write.request()["Key"] == {"PK": {"S": "SHOP#s"}, "SK": {"S": "SHOP"}}
+    assert condition(write) == "attribute_exists(#PK)"
+    assert write.request()["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+
+
+def test_a_transition_is_conditional_on_the_predecessors() -> None:
+    write = plan_update(order(phase=Phase.BUSY), [Order.phase.to(Phase.DONE)], now=NOW)
+    assert "#phase = busy" in condition(write)
+    back = plan_update(order(), [Order.phase.to(Phase.NEW)], now=NOW)
+    assert "#phase = busy" in condition(back)
+
+
+def test_a_changed_component_rewrites_its_index_key() -> None:
+    write = plan_update(order(owner="ann"), [Order.phase.to(Phase.BUSY)], now=NOW)
+    assert sets(write)["G1"] == {"S": "busy"}
+    assert "G1S" not in sets(write)
+
+
+def test_index_keys_of_natural_attributes_need_no_rewriting() -> None:
+    write = plan_update(Order.key(shop_id="s", number=7), [Order.note.set("x")], now=NOW)
+    assert sets(write) == {"note": {"S": "x"}, "changed_at": {"S": NOW_TEXT}}
+
+
+def test_an_item_that_leaves_a_sparse_index_loses_its_keys_there() -> None:
+    write = plan_update(order(owner="ann", phase=Phase.BUSY), [Order.phase.to(Phase.DONE)], now=NOW)
+    assert removed(write) == {"G2", "G2S"}
+
+
+def test_an_item_that_enters_a_sparse_index_gets_all_its_keys() -> None:
+    write = plan_update(order(phase=Phase.BUSY), [Order.owner.set("ann")], now=NOW)
+    assert sets(write)["G2"] == {"S": "OPEN#s"}
+    assert sets(write)["G2S"] == {"S": "ann#2026-01-01T00:00:00.000000Z"}
+
+
+def test_a_removed_component_removes_the_index_keys() -> None:
+    write = plan_update(Order.key(shop_id="s", number=7), [Order.owner.remove()], now=NOW)
+    assert removed(write) == {"owner", "G2", "G2S"}
+
+
+def test_the_values_a_key_was_built_from_must_be_current() -> None:
+    write = plan_update(order(phase=Phase.BUSY), [Order.owner.set("ann")], now=NOW)
+    assert "#phase = busy" in condition(write)
+    assert "#placed_at = 2026-01-01" in condition(write)
+
+
+def test_the_version_makes_those_conditions_needless() -> None:
+    write = plan_update(versioned(phase=Phase.BUSY), [Versioned.owner.set("ann")], now=NOW)
+    assert condition(write) == "attribute_exists(#PK) AND #version = 3"
+
+
+def test_a_reference_alone_does_not_know_the_rest_of_a_key() -> None:
+    with pytest.raises(DerivedKeyUnknown, match="phase, placed_at"):
+        plan_update(Order.key(shop_id="s", number=7), [Order.owner.set("ann")], now=NOW)
+
+
+def test_what_is_known_completes_a_key_and_is_checked() -> None:
+    ref = Order.key(shop_id="s", number=7)
+    write = plan_update(ref, [Order.owner.set("ann")], now=NOW, known={"phase": "busy", "placed_at": THEN})
+    assert sets(write)["G2S"] == {"S": "ann#2026-01-01T00:00:00.000000Z"}
+    assert "#phase = busy" in condition(write)
+
+
+def test_a_component_that_only_the_database_knows_is_refused() -> None:
+    class Numbered(Entity, table=Table("numbered", hash="id", indexes=[GSI("g", hash="g")])):
+        id: Attr[str]
+        n: Attr[int] = field(0)
+
+        key = Key("{id}")
+        g = Key("N#{n:03d}", index="g")
+
+    with pytest.raises(DerivedKeyUnknown, match="plain values"):
+        plan_update(Numbered(id="1"), [Numbered.n.add(1)], now=NOW)
+    with pytest.raises(DerivedKeyUnknown):
+        plan_update(Numbered(id="1"), [Numbered.n.set(Numbered.n + 1)], now=NOW)
+
+
+def test_a_sharded_hash_keeps_its_shard() -> None:
+    item = spec_of(Order).encode(order())
+    assert item["G3"] == {"S": f"P#new#{SHARD}"}
+    write = plan_update(order(), [Order.phase.to(Phase.BUSY)], now=NOW)
+    assert sets(write)["G3"] == {"S": f"P#busy#{SHARD}"}
+
+
+def test_a_changed_key_part_rewrites_its_denormalised_fields() -> None:
+    write = plan_update(order(), [Order.place.set(Place("de", "ulm"))], now=NOW)
+    assert sets(write) | {} == {
+        "place": {"S": "de#ulm"},
+        "country": {"S": "de"},
+        "city": {"S": "ulm"},
+        "changed_at": {"S": NOW_TEXT},
+    }
+    gone = plan_update(order(place=Place("de", "ulm")), [Order.place.remove()], now=NOW)
+    assert removed(gone) == {"place", "country", "city"}
+
+
+def test_the_version_is_raised_and_checked() -> None:
+    write = plan_update(versioned(), [Versioned.note.set("x")], now=NOW)
+    assert sets(write)["version"] == {"N": "4"}
+    assert write.owned == {"changed_at": NOW, "version": 4}
+
+
+def test_the_version_check_can_be_left_out() -> None:
+    write = plan_update(versioned(), [Versioned.note.set("x")], now=NOW, check_version=False)
+    assert condition(write) == "attribute_exists(#PK)"
+    assert sets(write)["version"].startswith("if_not_exists(#version")
+
+
+def test_a_reference_raises_the_version_without_knowing_it() -> None:
+    write = plan_update(Versioned.key(shop_id="s", number=7), [Versioned.note.set("x")], now=NOW)
+    assert "if_not_exists(#version, :" in write.parameters["UpdateExpression"]
+
+
+def test_a_condition_of_the_caller_is_added() -> None:
+    write = plan_update(order(), [Order.note.set("x")], now=NOW, condition=Order.total > 5)
+    assert condition(write) == "attribute_exists(#PK) AND #total > 5"
+
+
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        (Order.number.set(8), ImmutableKey),
+        (Order.source.set("app"), ReadOnlyAttribute),
+        (Order.placed_at.set(NOW), ReadOnlyAttribute),
+        (Versioned.version.set(9), ReadOnlyAttribute),
+        (Order.phase.set(Phase.DONE), StateNeedsTransition),
+        (Order.placed_at.remove(), ReadOnlyAttribute),
+        (Shop.orders.set(1), ExpressionError),
+    ],
+)
+def test_what_an_update_may_not_write_is_refused(action: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        plan_update(versioned(), [action], now=NOW)
+
+
+def test_a_state_can_be_forced() -> None:
+    write = plan_update(order(owner="a"), [Order.phase.force(Phase.DONE)], now=NOW)
+    assert "#phase =" not in condition(write)
+    assert sets(write)["G1"] == {"S": "done"}
+
+
+def test_an_upsert_writes_what_a_new_item_needs() -> None:
+    write = plan_update(Shop.key(shop_id="s"), [Shop.orders.add(1)], now=NOW, mode="upsert")
+    assert (
+        write.parameters["UpdateExpression"]
+        == "SET #shop_id = :1, #kind = :2, #open_orders = if_not_exists(#open_orders, :3) ADD #orders :0"
+    )
+    assert "ConditionExpression" not in write.parameters
+
+
+def test_an_upsert_that_could_not_create_a_valid_item_is_refused() -> None:
+    class Named(Entity, table=Table("named", hash="id")):
+        id: Attr[str]
+        name: Attr[str]
+        n: Attr[int] = field(0)
+
+        key = Key("{id}")
+
+    with pytest.raises(MissingComponent, match="name"):
+        plan_update(Named.key(id="1"), [Named.n.add(1)], now=NOW, mode="upsert")
+    assert plan_update(Named.key(id="1"), [Named.name.set("x")], now=NOW, mode="upsert").kind == "Update"
+
+
+def test_computed_attributes_are_recomputed() -> None:
+    class Person(Entity, table=Table("people", hash="id")):
+        id: Attr[str]
+        first: Attr[str]
+        last: Attr[str]
+
+        key = Key("{id}")
+
+        @computed_field  # type: ignore[prop-decorator]
+        @property
+        def full(self) -> str:
+            return f"{self.first} {self.last}"
+
+    person = Person(id="1", first="Ann", last="Lee")
+    write = plan_update(person, [Person.last.set("Ray")], now=NOW)
+    assert sets(write) == {"last": {"S": "Ray"}, "full": {"S": "Ann Ray"}}
+    assert "#first = Ann" in condition(write)
+    with pytest.raises(DerivedKeyUnknown):
+        plan_update(Person.key(id="1"), [Person.last.set("Ray")], now=NOW)
+
+
+def test_a_partial_save_writes_what_changed() -> None:
+    before = versioned()
+    after = before.model_copy(update={"note": "x", "phase": Phase.BUSY})
+    write = plan_update(before, changed_attributes(before, after), now=NOW)
+    assert {"note", "phase", "G1", "G3"} <= sets(write).keys()
+    assert "#phase IN" in condition(write) or "#phase = new" in condition(write)
+
+
+def test_a_put_stamps_and_raises_the_version() -> None:
+    write = plan_put(versioned(), now=NOW)
+    assert write.parameters["Item"]["version"] == {"N": "4"}
+    assert write.parameters["Item"]["changed_at"] == {"S": NOW_TEXT}
+    assert write.parameters["Item"]["placed_at"] == {"S": "2026-01-01T00:00:00.000000Z"}
+    assert condition(write) == "#version = 3"
+    assert write.owned == {"changed_at": NOW, "version": 4}
+
+
+def test_the_first_put_of_a_versioned_instance_creates_it() -> None:
+    assert condition(plan_put(versioned(version=0), now=NOW)) == "attribute_not_exists(#PK)"
+
+
+def test_a_create_demands_that_there_is_none() -> None:
+    assert condition(plan_put(order(), now=NOW, create=True)) == "attribute_not_exists(#PK)"
+    assert condition(plan_put(order(), now=NOW)) == ""
+
+
+def test_a_delete_checks_the_version() -> None:
+    assert condition(plan_delete(versioned())) == "#version = 3"
+    assert condition(plan_delete(versioned(), check_version=False)) == ""
+    assert plan_delete(Order.key(shop_id="s", number=7)).request() == {"TableName": "orders", "Key": KEY}
+    assert condition(plan_delete(order(), must_exist=True)) == "attribute_exists(#PK)"
+
+
+def test_a_check_is_a_condition_without_a_write() -> None:
+    write = plan_check(order(), Order.total > 1)
+    assert write.transact() == [{"ConditionCheck": write.request()}]
+    assert condition(write) == "#total > 1"
+
+
+members = Table("members", hash="PK", range="SK", tag="kind")
+
+
+class Club(Entity, table=members, tag="club"):
+    club_id: Attr[str]
+    active: Attr[int] = field(0)
+    all: Attr[int] = field(0)
+
+    key = Key("CLUB#{club_id}", "CLUB")
+
+
+class Member(Entity, table=members, tag="member"):
+    club_id: Attr[str]
+    member_id: Attr[str]
+    email: Attr[str | None] = field(None)
+    active: Attr[bool] = field(True)
+
+    key = Key("CLUB#{club_id}", "MEMBER#{member_id}")
+    one_email = Unique("club_id", "email", ignore_case=True)
+    counted = Counter(Club.all)
+    active_ones = Counter(Club.active, when={"active": [True]})
+
+
+MARKER = {"PK": {"S": "~unique#Member#one_email#c#ann%23%40x"}, "SK": {"S": "~unique"}}
+
+
+def purposes(write: Write[Any]) -> list[str]:
+    return [companion.purpose for companion in write.companions]
+
+
+def test_a_create_takes_the_marker_and_counts() -> None:
+    write = plan_put(Member(club_id="c", member_id="m", email="Ann#@X"), now=NOW, create=True)
+    assert purposes(write) == ["hold Member.one_email", "count Club.all", "count Club.active"]
+    assert write.companions[0].parameters["Item"] == MARKER
+    assert condition(write.companions[0]) == "attribute_not_exists(#PK)"
+    assert [list(entry) for entry in write.transact()] == [["Put"], ["Put"], ["Update"], ["Update"]]
+
+
+def test_an_item_without_a_value_holds_no_marker() -> None:
+    assert "hold Member.one_email" not in purposes(plan_put(Member(club_id="c", member_id="m"), now=NOW, create=True))
+
+
+def test_a_changed_value_moves_the_marker_and_is_guarded() -> None:
+    member = Member(club_id="c", member_id="m", email="ann@x")
+    write = plan_update(member, [Member.email.set("bob@x")], now=NOW)
+    assert purposes(write) == ["hold Member.one_email", "release Member.one_email"]
+    assert "#email = ann@x" in condition(write)
+
+
+def test_a_change_of_case_alone_moves_nothing() -> None:
+    member = Member(club_id="c", member_id="m", email="ann@x")
+    assert plan_update(member, [Member.email.set("ANN@x")], now=NOW).companions == ()
+
+
+def test_a_counter_moves_with_what_it_counts() -> None:
+    member = Member(club_id="c", member_id="m")
+    (change,) = plan_update(member, [Member.active.set(False)], now=NOW).companions
+    assert change.parameters["UpdateExpression"] == "ADD #active :0"
+    assert change.parameters["ExpressionAttributeValues"] == {":0": {"N": "-1"}}
+
+
+def test_a_delete_releases_and_counts_down() -> None:
+    write = plan_delete(Member(club_id="c", member_id="m", email="Ann#@X"))
+    assert purposes(write) == ["release Member.one_email", "count Club.all", "count Club.active"]
+    assert write.companions[0].parameters["Key"] == MARKER
+    assert condition(write) == "attribute_exists(#PK)"
+
+
+def test_markers_and_counters_need_to_know_what_was_there() -> None:
+    member = Member(club_id="c", member_id="m")
+    with pytest.raises(DerivedKeyUnknown):
+        plan_put(member, now=NOW)
+    with pytest.raises(DerivedKeyUnknown):
+        plan_delete(member.key)
+    with pytest.raises(DerivedKeyUnknown):
+        plan_update(member.key, [Member.email.set("x")], now=NOW)
+    assert purposes(plan_put(member, now=NOW, replaces=member.model_copy(update={"active": False}))) == ["count Club.active"]
+
+
+def test_table_names_come_from_the_caller() -> None:
+    write = plan_put(Member(club_id="c", member_id="m"), now=NOW, create=True)
+    names = [next(iter(entry.values()))["TableName"] for entry in write.transact(lambda table: f"test-{table.name}")]
+    assert names == ["test-members"] * 3
+
+
+def test_a_write_of_a_plain_model_is_typed_by_its_entity() -> None:
+    write: Write[Order] = plan_put(order(), now=NOW)
+    assert issubclass(write.entity, BaseModel)
