@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,7 +101,7 @@ def best(run: Callable[[], object], seconds: float) -> float:
 def measure(call: Call, seconds: float) -> dict[str, float]:
     """Microseconds of each request; infinite where the server does not know the operation."""
     fill(call)
-    return {name: attempt(lambda: call(operation, request), seconds) for name, (operation, request) in REQUESTS.items()}
+    return {name: attempt(partial(call, operation, request), seconds) for name, (operation, request) in REQUESTS.items()}
 
 
 def attempt(run: Callable[[], object], seconds: float) -> float:
