@@ -8,11 +8,11 @@ import orjson
 
 from gateleg.engine import capacity, keys
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Projection
 from gateleg.engine.layout import IndexLayout, Layout
 from gateleg.engine.schema import KeySchema
-from gateleg.engine.values import Item, examine_item
+from gateleg.engine.values import Item
 
 PAGE_BYTES = 1024 * 1024
 
@@ -44,6 +44,10 @@ class Span:
     end: bytes | None
     forward: bool = True
     resume: tuple[bytes, bytes] | None = None
+
+    def holds(self, place: bytes) -> bool:
+        """Whether a key lies in this range."""
+        return self.start <= place and (self.end is None or place < self.end)
 
 
 @dataclass(slots=True)
@@ -90,38 +94,6 @@ def check_select(request: dict[str, Any], projection: Projection | None) -> None
         raise validation(f"Cannot specify the {member} when choosing to get {choice}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
         raise invalid_parameter("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
-
-
-def start_key(where: Source, given: Any) -> tuple[Item, bytes, bytes]:
-    """An ExclusiveStartKey: its item, its place in the order, and its base row's key."""
-    item = check_start_values(given)
-    names = where.start_names
-    if len(item) != len(names) or any(n not in item for n in names):
-        reason = "" if where.index else ": The provided key element does not match the schema"
-        raise validation(f"The provided starting key is invalid{reason}")
-    if where.index is not None and where.index.key(item) is None:
-        raise validation("The provided starting key is invalid")
-    base = {n: item[n] for n in where.layout.table.keys.names}
-    try:
-        row = where.layout.request_key(base)
-    except EngineError as error:
-        raise validation(f"The provided starting key is invalid: {error.message}") from None
-    place = where.index.key(item) if where.index else row
-    assert place is not None
-    return item, place, row
-
-
-_BARE = ("contains duplicates", "number set", "numeric value", "significant digits", "number with magnitude")
-
-
-def check_start_values(given: Any) -> Item:
-    """The attribute values of an ExclusiveStartKey in canonical form."""
-    try:
-        return examine_item(given)[0]
-    except EngineError as error:
-        if error.code != "ValidationException" or any(words in (error.message or "") for words in _BARE):
-            raise
-        raise validation(f"The provided starting key is invalid: {error.message}") from None
 
 
 def read_page(context: Context, where: Source, span: Span, request: dict[str, Any], prepared: Prepared) -> Page:
@@ -211,11 +183,14 @@ def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> b
     return not wanted <= index.projected
 
 
-def check_paths(where: Source, request: dict[str, Any], prepared: Prepared) -> None:
-    """Refuse to look into a key, and to read from a global index what it does not hold."""
-    for expression in (prepared.projection, prepared.filter):
-        if expression is not None and expression.nested:
-            where.layout.check_scalar(expression.nested)
+def check_nested(where: Source, expression: Projection | Condition | None) -> None:
+    """Refuse to look into the inside of a key."""
+    if expression is not None and expression.nested:
+        where.layout.check_scalar(expression.nested)
+
+
+def check_projected(where: Source, request: dict[str, Any], projection: Projection | None) -> None:
+    """Refuse to read from a global index what it does not hold."""
     index = where.index
     if index is None or index.projected is None or index.index.kind != "GSI":
         return
@@ -224,8 +199,8 @@ def check_paths(where: Source, request: dict[str, Any], prepared: Prepared) -> N
             f"Select type ALL_ATTRIBUTES is not supported for global secondary index {index.index.name} "
             "because its projection type is not ALL"
         )
-    if prepared.projection is not None:
-        missing = sorted(prepared.projection.attributes - index.projected)
+    if projection is not None:
+        missing = sorted(projection.attributes - index.projected)
         if missing:
             raise invalid_parameter(f"Global secondary index {index.index.name} does not project [{', '.join(missing)}]")
 

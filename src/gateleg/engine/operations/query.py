@@ -1,6 +1,7 @@
 """Query and Scan."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gateleg.engine import keys
@@ -9,6 +10,7 @@ from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, KeyCondition, prepare
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.paging import Source, Span
+from gateleg.engine.operations.starting import check_start, check_start_attribute, check_start_length, start_place, start_values
 from gateleg.engine.schema import KeyAttribute, KeySchema
 from gateleg.engine.values import Item
 
@@ -17,19 +19,22 @@ _Parts = Mapping[str, tuple[str, list[dict[str, Any]]]]
 
 def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Items of one partition, in the order of its range key."""
-    if "ExclusiveStartKey" in request and request["ExclusiveStartKey"] is not None:
-        paging.check_start_values(request["ExclusiveStartKey"])
+    start = start_values(request, "Query")
     prepared = prepare(request, "Query")
+    condition = prepared.key_condition
+    assert condition is not None
+    if request.get("IndexName") is None:
+        _check_count(condition)
     paging.check_select(request, prepared.projection)
     where = paging.source(context, request)
-    assert prepared.key_condition is not None
-    forward = request.get("ScanIndexForward") is not False
-    span = _span(where, prepared.key_condition, forward)
-    given = request.get("ExclusiveStartKey")
-    if given:
-        span = _resume(where, prepared.key_condition, span, given)
+    _check_key(where, condition, start)
+    span = _span(where, condition, request.get("ScanIndexForward") is not False)
+    if start is not None:
+        span = _resume(where, condition, span, start)
+    paging.check_nested(where, prepared.projection)
     _check_filter(where, prepared.filter, "QueryFilter" if "QueryFilter" in request else "Filter Expression")
-    paging.check_paths(where, request, prepared)
+    paging.check_projected(where, request, prepared.projection)
+    paging.check_nested(where, prepared.filter)
     page = paging.read_page(context, where, span, request, prepared)
     if page.last is not None and not _restartable(where):
         page.last = None
@@ -38,27 +43,38 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Items of a whole table or index, or of one segment of it."""
-    given = request.get("ExclusiveStartKey")
-    if given:
-        paging.check_start_values(given)
+    start = start_values(request, "Scan")
     _check_segments(request)
     prepared = prepare(request, "Scan")
     paging.check_select(request, prepared.projection)
     where = paging.source(context, request)
-    start, end = paging.segment_span(request)
-    resume = None
-    if given:
-        _, place, row = paging.start_key(where, given)
-        if place < start or (end is not None and place >= end):
-            raise validation(
-                "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
-                f"TotalSegments: {request['TotalSegments']} Segment: {request['Segment']}"
-            )
-        resume = (place, row)
-    paging.check_paths(where, request, prepared)
-    span = Span(start, end, resume=resume)
+    if start is not None and where.index is not None:
+        check_start(where, start)
+    paging.check_projected(where, request, prepared.projection)
+    span = Span(*paging.segment_span(request))
+    if start is not None:
+        span = _resume_scan(where, request, span, start)
+    paging.check_nested(where, prepared.projection)
+    paging.check_nested(where, prepared.filter)
     page = paging.read_page(context, where, span, request, prepared)
     return paging.answer(context, where, page, request, prepared, scanned=span)
+
+
+def _resume_scan(where: Source, request: dict[str, Any], span: Span, start: Item) -> Span:
+    """Go on after an ExclusiveStartKey, which must lie in the segment that is scanned."""
+    place, row = start_place(where, start)
+    if not span.holds(place):
+        raise validation(
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
+            f"TotalSegments: {request['TotalSegments']} Segment: {request['Segment']}"
+        )
+    return replace(span, resume=(place, row))
+
+
+def _check_count(condition: KeyCondition) -> None:
+    """Refuse more conditions than a key of two attributes can have."""
+    if not 1 <= len(condition.parts) <= 2:
+        raise validation("Conditions can be of length 1 or 2 only")
 
 
 def _check_segments(request: dict[str, Any]) -> None:
@@ -75,17 +91,27 @@ def _check_segments(request: dict[str, Any]) -> None:
             )
 
 
+def _check_key(where: Source, condition: KeyCondition, start: Item | None) -> None:
+    """Refuse conditions, and a starting key, that do not fit the key: attribute by attribute, the starting key first."""
+    schema, parts = where.keys, condition.parts
+    if start is not None:
+        check_start_length(where, start)
+    if len(schema.hash) == 1 and len(schema.range) < 2:
+        _check_count(condition)
+        if len(parts) > 1 and not schema.range:
+            raise validation("Query key condition not supported")
+    for attribute in schema.attributes:
+        if start is not None:
+            check_start_attribute(attribute, start)
+        if attribute.name in parts:
+            _check_part(attribute, parts[attribute.name])
+        if attribute in schema.hash and (attribute.name not in parts or parts[attribute.name][0] != "EQ"):
+            raise _no_hash(schema, attribute.name, attribute.name in parts)
+
+
 def _span(where: Source, condition: KeyCondition, forward: bool) -> Span:
     """The keys that a key condition selects."""
     schema, parts = where.keys, condition.parts
-    if len(parts) > 1 and not schema.range and len(schema.hash) == 1:
-        raise validation("Query key condition not supported")
-    for attribute in schema.attributes:
-        if attribute.name in parts:
-            _check_part(attribute, parts[attribute.name])
-    for attribute in schema.hash:
-        if attribute.name not in parts or parts[attribute.name][0] != "EQ":
-            raise _no_hash(schema, attribute.name, attribute.name in parts)
     prefix = keys.partition(schema.hash, [_content(a, parts[a.name]) for a in schema.hash])
     used = len(schema.hash)
     start, end = prefix, keys.after(prefix)
@@ -166,22 +192,26 @@ def _bounds(prefix: bytes, attribute: KeyAttribute, part: tuple[str, Any]) -> tu
     return at, keys.after(prefix + keys.component(attribute.type, operands[1][attribute.type]))
 
 
-def _resume(where: Source, condition: KeyCondition, span: Span, given: Item) -> Span:
+def _resume(where: Source, condition: KeyCondition, span: Span, start: Item) -> Span:
     """Go on after an ExclusiveStartKey, which must lie in what the condition selects."""
-    item, place, row = paging.start_key(where, given)
-    if place < span.start or (span.end is not None and place >= span.end):
-        hash_ = where.keys.hash
-        same = all(item[a.name] == condition.parts[a.name][1][0] for a in hash_)
-        if len(condition.parts) == len(hash_):
-            raise validation("The provided starting key is outside query boundaries based on provided conditions")
-        if same:
-            raise validation("The provided starting key does not match the range key predicate")
-        raise validation("The query can return at most one row and cannot be restarted")
+    place, row = start_place(where, start)
+    if not span.holds(place):
+        raise _outside(where, condition, span, start)
     if not _restartable(where):
-        ((name, value),) = item.items()
+        ((name, value),) = start.items()
         ((tag, content),) = value.items()
         raise validation(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{name}=AttributeValue: {{{tag}:{content}}}}}")
-    return Span(span.start, span.end, span.forward, (place, row))
+    return replace(span, resume=(place, row))
+
+
+def _outside(where: Source, condition: KeyCondition, span: Span, start: Item) -> EngineError:
+    """The refusal of a starting key outside the span: for its range first, and only then for its partition."""
+    hashes = {attribute.name: condition.parts[attribute.name][1][0] for attribute in where.keys.hash}
+    if len(condition.parts) == len(hashes):
+        return validation("The provided starting key is outside query boundaries based on provided conditions")
+    if not span.holds(start_place(where, {**start, **hashes})[0]):
+        return validation("The provided starting key does not match the range key predicate")
+    return validation("The query can return at most one row and cannot be restarted")
 
 
 def _restartable(where: Source) -> bool:
