@@ -49,6 +49,15 @@ def partition(attributes: tuple[KeyAttribute, ...], contents: list[str]) -> byte
     return hashed(raw) + b"".join(component(a.type, c) for a, c in zip(attributes, contents, strict=True))
 
 
+def tie(attributes: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
+    """A function from an item to what orders it among others of the same index key: the hash of its whole key in the table."""
+
+    def build(item: Item) -> bytes:
+        return hashed(b"".join([_raw(a.type, item[a.name][a.type]) for a in attributes]))
+
+    return build
+
+
 def after(prefix: bytes) -> bytes:
     """The least key that is greater than every key with this prefix."""
     trimmed = prefix.rstrip(b"\xff")

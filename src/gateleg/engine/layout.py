@@ -1,7 +1,8 @@
 """How one table lies in SQLite: a row per item, and a row per item in each index that holds it.
 
 A base row is `(k, size, v)`: the key in order-preserving bytes, the size that DynamoDB counts, the item as wire JSON. An index row is
-`(k, b, size, v)`: the index key, the base row's key, and, unless the index projects everything, the projected item.
+`(k, b, size, v)`: the index key, the base row's key, and, unless the index projects everything, the projected item. Entries of equal keys
+follow the range key of the table in a local index, and a hash of the table's key in a global one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,7 @@ class IndexLayout:
         self.index = index
         self.name = f"index_{index.id}"
         self._build = keys.builder(index.keys.hash, index.keys.range)
+        self._tie = keys.tie(base.attributes) if index.kind == "GSI" else None
         self._attributes = index.keys.attributes
         self._whole = index.projection == "ALL"
         #: attributes that an entry holds; none if it holds all
@@ -57,7 +59,7 @@ class IndexLayout:
             value = item.get(attribute.name)
             if value is None or attribute.type not in value:
                 return None
-        return self._build(item)
+        return self._build(item) if self._tie is None else self._build(item) + self._tie(item)
 
     def project(self, item: Item) -> Item:
         """What an entry of this index holds of an item."""
