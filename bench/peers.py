@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +53,9 @@ PEERS = [
 ]
 
 
-def ours(durability: str, path: str = ":memory:") -> Peer:
+def ours(durability: str, path: str = ":memory:", options: Sequence[str] = ()) -> Peer:
     """Our own endpoint."""
-    command = [sys.executable, "-m", "gateleg", "engine", "serve", "--path", path, "--durability", durability]
+    command = [sys.executable, "-m", "gateleg", "engine", "serve", "--path", path, "--durability", durability, *options]
     return Peer(f"gateleg ({durability})", lambda port: [*command, "--port", str(port)])
 
 
