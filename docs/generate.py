@@ -1,0 +1,71 @@
+"""Write the reference pages that come from the code: `make docs`."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import typer
+
+from gateleg.cli.commands import app
+from gateleg.engine.engine import handler_of
+from gateleg.engine.shapes import OPERATIONS
+
+PAGES = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py; change the code instead. -->\n"
+
+
+def operations() -> str:
+    """Every operation, and what it does here."""
+    lines = [
+        NOTE,
+        "# Operations\n",
+        f"{len(OPERATIONS)} operations of DynamoDB and DynamoDB Streams.\n",
+        "| operation | here |",
+        "| --- | --- |",
+    ]
+    lines += [f"| `{name}` | {_first_line(handler_of(name))} |" for name in sorted(OPERATIONS)]
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(handler: Callable[..., Any]) -> str:
+    return (inspect.getdoc(handler) or "").splitlines()[0].replace("|", "\\|")
+
+
+def command_line() -> str:
+    """Every command with its options."""
+    lines = [NOTE, "# Command line\n"]
+    _describe(typer.main.get_command(app), "gateleg", lines)
+    return "\n".join(lines) + "\n"
+
+
+def _describe(command: Any, path: str, lines: list[str]) -> None:
+    subcommands = getattr(command, "commands", None)
+    if subcommands:
+        for name in sorted(subcommands):
+            _describe(subcommands[name], f"{path} {name}", lines)
+        return
+    lines += [f"## `{path}`\n", f"{(command.help or '').strip()}\n"]
+    options = [p for p in command.params if p.name != "help"]
+    if options:
+        lines += ["| option | default | meaning |", "| --- | --- | --- |"]
+        for option in options:
+            lines.append(f"| `{_spelled(option)}` | {_default(option)} | {getattr(option, 'help', None) or ''} |")
+        lines.append("")
+
+
+def _spelled(option: click.Parameter) -> str:
+    return ", ".join(option.opts) if option.param_type_name == "option" else (option.name or "").upper()
+
+
+def _default(option: click.Parameter) -> str:
+    return "" if option.default in (None, False) or callable(option.default) else f"`{option.default}`"
+
+
+GENERATED = {"operations.md": operations, "command-line.md": command_line}
+
+if __name__ == "__main__":
+    PAGES.mkdir(exist_ok=True)
+    for name, page in GENERATED.items():
+        (PAGES / name).write_text(page())
