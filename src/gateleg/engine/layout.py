@@ -46,10 +46,11 @@ class IndexLayout:
         self._whole = index.projection == "ALL"
         #: attributes that an entry holds; none if it holds all
         self.projected: frozenset[str] | None = None if self._whole else frozenset((*index.keys.names, *base.names, *index.include))
-        #: k, size, v, b of the entries, with the base row's item
-        self.select_whole = f"SELECT i.k, t.size, t.v, i.b FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
+        joined = f"FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
+        #: k, size, v, b of the entries with the base row's item, and their own size
+        self.select_whole = f"SELECT i.k, t.size, t.v, i.b, i.size {joined}"
         #: k, size, v, b of the entries, with the projected item
-        self.select = self.select_whole if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
+        self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
         self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
         self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
 

@@ -1,6 +1,6 @@
 """One page of a Query or a Scan: rows of a range of keys, in order, up to a limit or a megabyte, filtered and projected."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,9 @@ class Page:
     scanned: int
     size: int
     last: bytes | None
+    #: where a local index was completed from the table: the bytes of its entries, and the units of reading each item
+    entries: int = 0
+    fetched: float = 0.0
 
 
 def source(context: Context, request: dict[str, Any]) -> Source:
@@ -98,16 +101,27 @@ def check_select(request: dict[str, Any], projection: Projection | None) -> None
 
 def read_page(context: Context, where: Source, span: Span, request: dict[str, Any], prepared: Prepared) -> Page:
     """Step through the span until the limit, a megabyte or its end is reached."""
-    sql, bindings = _statement(where, span, _needs_base(where, request, prepared))
+    whole = _needs_base(where, request, prepared)
+    sql, bindings = _statement(where, span, whole)
     limit = request.get("Limit") or -1
     page = Page([], None, 0, 0, 0, None)
     with context.database.reading() as connection:
-        rows = connection.execute(sql, bindings)
+        rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
+        if whole:
+            rows = _completed(page, rows, bool(request.get("ConsistentRead")))
         if prepared.filter is None:
             _take(page, rows, limit)
         else:
             _sift(page, rows, limit, prepared.filter, prepared.values)
     return page
+
+
+def _completed(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
+    """The rows of a local index with the items of the table; DynamoDB reads each of these on its own."""
+    for row in rows:
+        page.entries += row[4]
+        page.fetched += capacity.read_units(row[1], consistent)
+        yield row
 
 
 def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int) -> None:
@@ -222,12 +236,18 @@ def answer(
     mode = request.get("ReturnConsumedCapacity")
     if mode in {"TOTAL", "INDEXES"}:
         visited = 1 if scanned is None else _partitions(where, scanned, page)
-        units = capacity.read_units(page.size, bool(request.get("ConsistentRead")), visited)
-        index = where.index.index if where.index else None
-        response["ConsumedCapacity"] = capacity.consumed(
-            mode, where.layout.table, 0.0 if index else units, {index.name: (index, units)} if index else {}
-        )
+        response["ConsumedCapacity"] = _consumed(where, page, mode, bool(request.get("ConsistentRead")), visited)
     return response
+
+
+def _consumed(where: Source, page: Page, mode: str, consistent: bool, visited: int) -> dict[str, Any] | None:
+    """What a page cost: in the table, or in the index and, where it was completed, in the table too."""
+    table = where.layout.table
+    if where.index is None:
+        return capacity.consumed(mode, table, capacity.read_units(page.size, consistent, visited), {})
+    index = where.index.index
+    units = capacity.read_units(page.entries if page.fetched else page.size, consistent, visited)
+    return capacity.consumed(mode, table, page.fetched, {index.name: (index, units)})
 
 
 def _partitions(where: Source, span: Span, page: Page) -> int:
