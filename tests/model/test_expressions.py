@@ -208,7 +208,7 @@ def test_a_sum_of_sums_is_refused() -> None:
 
 def test_only_states_move() -> None:
     with pytest.raises(ExpressionError, match=r"Use \.set"):
-        Task.tries.to(1)  # type: ignore[call-overload]  # pyright: ignore
+        Task.tries.to(1)  # pyright: ignore
 
 
 def test_an_unknown_attribute_is_an_error_at_run_time_too() -> None:

@@ -24,7 +24,7 @@ from gateleg.model.template import HIGH, just_before, parse_template
 from gateleg.model.text_keys import TextKey, build_text_key
 
 keyable_text = st.text(min_size=1).filter(lambda text: "#" not in text and HIGH not in text and text.isprintable())
-instants = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)).map(lambda value: value.replace(tzinfo=UTC))  # noqa: DTZ001
+instants = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)).map(lambda value: value.replace(tzinfo=UTC))
 
 
 def text_key(template: str, **types: Any) -> TextKey:

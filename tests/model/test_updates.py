@@ -97,11 +97,13 @@ class Versioned(Order, table=Table("versioned", hash="PK", range="SK", tag="kind
 
 
 def order(**values: Any) -> Order:
-    return Order(**({"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN} | values))
+    defaults: dict[str, Any] = {"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN}
+    return Order(**(defaults | values))
 
 
 def versioned(**values: Any) -> Versioned:
-    return Versioned(**({"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN, "version": 3} | values))
+    defaults: dict[str, Any] = {"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN, "version": 3}
+    return Versioned(**(defaults | values))
 
 
 KEY = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#000007"}}
