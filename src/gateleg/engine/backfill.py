@@ -64,7 +64,7 @@ def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bo
     for key, size, stored in rows:
         item = orjson.loads(stored)
         entry = index.key(item)
-        if entry is not None and _fits(index, item):
+        if entry is not None and fits(index, item):
             connection.execute(index.insert, (entry, key, *index.entry(item, size)))
     if len(rows) < CHUNK:
         return False
@@ -72,7 +72,7 @@ def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bo
     return True
 
 
-def _fits(index: IndexLayout, item: dict[str, object]) -> bool:
+def fits(index: IndexLayout, item: dict[str, object]) -> bool:
     """Whether an item's attributes may be a key of the index: what a write would be refused for, a backfill leaves out."""
     try:
         index.check(item)

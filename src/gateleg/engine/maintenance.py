@@ -39,13 +39,17 @@ class Maintenance:
         """Start the thread, or wake it, if there is something to do."""
         if not self._background or self._stopped:
             return
-        if self._thread is not None:
+        if self._running:
             self._wake.set()
         elif self._needed():
             with self._starting:
-                if self._thread is None and not self._stopped:
+                if not self._running and not self._stopped:
                     self._thread = threading.Thread(target=self._run, name="gateleg-maintenance", daemon=True)
                     self._thread.start()
+
+    @property
+    def _running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
         """End the thread after the step it is in."""

@@ -73,6 +73,14 @@ def test_recovery_reaches_back_as_many_days_as_it_is_told(music: World) -> None:
     assert (answer["RecoveryPeriodInDays"], answer["EarliestRestorableDateTime"]) == (35, int(music.now))
 
 
+def test_a_longer_period_does_not_bring_back_what_is_forgotten(music: World) -> None:
+    music.recoverable(RecoveryPeriodInDays=2)
+    music.now += 10 * DAY
+    music.engine.maintain()
+    music.recoverable(RecoveryPeriodInDays=35)
+    assert state(music)["PointInTimeRecoveryDescription"]["EarliestRestorableDateTime"] == int(music.now) - 2 * DAY
+
+
 def test_days_are_not_given_to_switch_recovery_off(music: World) -> None:
     error = music.refusal(
         "UpdateContinuousBackups",

@@ -27,11 +27,13 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
         raise validation("Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.")
     with context.database.write() as connection:
         table = _table(context, request["TableName"])
-        since = (table.recovery_since or context.now()) if wanted["PointInTimeRecoveryEnabled"] else None
+        now = context.now()
+        # What lies before the window as it was may be forgotten already, so a longer period does not bring it back.
+        since = (recovery.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
         settings = {**table.settings, "ContinuousBackups": True}
         table = replace(table, recovery_since=since, recovery_days=days or DAYS, settings=settings)
         context.catalog.replace(connection, table)
-    return _described(table, context.now())
+    return _described(table, now)
 
 
 def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
