@@ -160,7 +160,7 @@ def test_rows_of_a_csv_file_are_imported_as_texts_and_keys(target: World) -> Non
     upload(target, "data/1.csv", b'n,b\n1,"x, y"\n2,\n')
     done = load(target, InputFormat="CSV", TableCreationParameters=table("n:N"))
     assert outcome(done) == ("COMPLETED", None, 2, 2, 0)
-    assert target.items() == [{"n": {"N": "1"}, "b": {"S": "x, y"}}, {"n": {"N": "2"}, "b": {"S": ""}}]
+    assert target.items() == [{"n": {"N": "2"}, "b": {"S": ""}}, {"n": {"N": "1"}, "b": {"S": "x, y"}}]
 
 
 def test_a_csv_file_may_have_another_delimiter_and_no_header(target: World) -> None:
