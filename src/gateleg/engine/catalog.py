@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -33,7 +34,9 @@ class Catalog:
         self._loading = threading.Lock()
         database.on_write = self._refresh_for_write
         database.on_undo = self._forget
-        self._seen: dict[apsw.Connection, int] = {}
+        self._seen: weakref.WeakKeyDictionary[apsw.Connection, int] = weakref.WeakKeyDictionary()
+        #: Whether the write that is under way has changed definitions.
+        self._touched = False
         self.refresh()
 
     def layout(self, realm: Realm, name: str) -> Layout:
@@ -140,6 +143,7 @@ class Catalog:
 
     def _refresh_for_write(self, connection: apsw.Connection) -> None:
         """Before a write: see what other connections did. Cheap if nobody else has written."""
+        self._touched = False
         version = connection.data_version()
         if self._seen.get(connection) == version:
             return
@@ -149,8 +153,9 @@ class Catalog:
         self._seen[connection] = version
 
     def _forget(self) -> None:
-        self._version = -1
-        self._seen.clear()
+        if self._touched:
+            self._version = -1
+            self._seen.clear()
 
     def _load(self, connection: apsw.Connection) -> None:
         with self._loading:
@@ -165,6 +170,7 @@ class Catalog:
 
     def _changed(self, connection: apsw.Connection) -> None:
         """Mark the definitions as changed, for this engine and for every other."""
+        self._touched = True
         connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'catalog'")
         self._load(connection)
 

@@ -26,6 +26,31 @@ class Entry(NamedTuple):
     by_service: bool
 
 
+def append(
+    connection: apsw.Connection, table_id: int, at: float, key: bytes, old: bytes | None, new: bytes | None, by_service: bool
+) -> None:
+    """Log a change. Should the clock have been set back, it counts as of the table's latest change, so that times go on rising."""
+    connection.execute(
+        "INSERT INTO changes(table_id, at, k, old, new, by_service) VALUES (?1, max(?2, coalesce("
+        "(SELECT at FROM changes WHERE table_id = ?1 ORDER BY seq DESC LIMIT 1), ?2)), ?3, ?4, ?5, ?6)",
+        (table_id, at, key, old, new, by_service),
+    )
+
+
+def follow(connection: apsw.Connection, table_id: int, logged: bool) -> None:
+    """Note since when a table's changes have been logged without a gap."""
+    if logged:
+        connection.execute("INSERT OR IGNORE INTO logs VALUES (?, ?)", (table_id, last(connection) + 1))
+    else:
+        connection.execute("DELETE FROM logs WHERE table_id = ?", (table_id,))
+
+
+def unbroken_since(connection: apsw.Connection, table_id: int) -> int | None:
+    """The number from which on the log holds every change of a table; none if its changes are not logged."""
+    row = connection.execute("SELECT first FROM logs WHERE table_id = ?", (table_id,)).fetchone()
+    return int(row[0]) if row else None
+
+
 def last(connection: apsw.Connection) -> int:
     """The number of the latest change of all, trimmed or not."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()

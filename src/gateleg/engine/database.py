@@ -5,6 +5,8 @@ Every thread has a connection of its own. Writers of one process queue on a lock
 """
 
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any, Literal
 
 import apsw
 
+from gateleg.engine import forks
 from gateleg.engine.errors import EngineError
 
 Durability = Literal["full", "relaxed"]
@@ -23,6 +26,8 @@ APPLICATION_ID = 0x476C6567
 FORMAT = 1
 
 _BUSY_MS = 60_000
+#: Seconds between two attempts to open a file that another process is just setting up.
+_OPENING_SECONDS = 0.005
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 _SCHEMA = """
@@ -37,6 +42,7 @@ CREATE TABLE changes(
     by_service INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX changes_by_table ON changes(table_id, seq);
+CREATE TABLE logs(table_id INTEGER PRIMARY KEY, first INTEGER NOT NULL);
 CREATE TABLE streams(
     account TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, label TEXT NOT NULL, table_id INTEGER NOT NULL, view TEXT NOT NULL,
     keys TEXT NOT NULL, created REAL NOT NULL, first INTEGER NOT NULL, ended REAL, last INTEGER, trimmed INTEGER NOT NULL DEFAULT 0,
@@ -54,14 +60,18 @@ CREATE TABLE transfers(
     request BLOB NOT NULL, description BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX tokens_by_time ON tokens(at);
 """
 
 
 class Database:
-    """One SQLite file (or memory), opened by any number of threads and processes."""
+    """One SQLite file (or memory), opened by any number of threads and processes. `vfs` names the file system of SQLite's to use."""
 
-    def __init__(self, path: str, durability: Durability = "full") -> None:
+    def __init__(self, path: str, durability: Durability = "full", vfs: str | None = None) -> None:
         self.path = path
+        self._vfs = vfs
+        #: Why no connection may be opened any more.
+        self._refusal: str | None = None
         self.durability: Durability = durability
         #: Called at the start of each write, once other writers are shut out, with the connection; the catalog refreshes itself here.
         self.on_write: Callable[[apsw.Connection], None] = lambda _: None
@@ -69,38 +79,55 @@ class Database:
         self.on_undo: Callable[[], None] = lambda: None
         self._writers = threading.Lock()
         self._local = threading.local()
-        self._open: list[apsw.Connection] = []
+        #: The connections that threads hold; that of a thread that has ended goes with it.
+        self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._group: Group | None = None
         self._grouping: apsw.Connection | None = None
         #: Memory has one connection for all threads, and a lock around each use of it.
         self._shared: apsw.Connection | None = None
         self._sharing = threading.RLock()
         if path != ":memory:":
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._make_folder()
+            forks.watch(self)
         first = self._connect()
         if path == ":memory:":
             self._shared = first
         else:
             self._local.connection = first
-        self._prepare(first)
+        try:
+            self._prepare(first)
+        except BaseException as error:
+            self.close()
+            raise translate(error) from None
+
+    def _make_folder(self) -> None:
+        try:
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
     def _connect(self) -> apsw.Connection:
+        if self._refusal is not None:
+            raise EngineError("InternalServerError", self._refusal)
+        if forks.inherited(self.path):
+            raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
-            connection = apsw.Connection(self.path)
-        except apsw.CantOpenError:
-            raise EngineError(
-                "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to"
-            ) from None
-        connection.set_busy_timeout(_BUSY_MS)
-        self._open.append(connection)
-        try:
-            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            connection = apsw.Connection(self.path, vfs=self._vfs)
+            connection.set_busy_timeout(_BUSY_MS)
+            self._open.add(connection)
+            _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
             connection.execute("PRAGMA mmap_size=2147418112").fetchall()
             connection.execute("PRAGMA wal_autocheckpoint=4000").fetchall()
             connection.execute("PRAGMA temp_store=MEMORY")
+        except apsw.CantOpenError:
+            raise EngineError(
+                "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to"
+            ) from None
         except apsw.NotADBError:
             raise EngineError("InternalServerError", f"{self.path} is not a Gateleg file: it is no SQLite database") from None
+        except apsw.Error as error:
+            raise translate(error) from error
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
@@ -119,7 +146,7 @@ class Database:
                 connection.execute(f"PRAGMA user_version={FORMAT}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            _roll_back(connection)
             raise
 
     @property
@@ -165,7 +192,7 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                _roll_back(connection)
 
     def write(self) -> "Writing":
         """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
@@ -186,8 +213,17 @@ class Database:
     def close(self) -> None:
         """Close every connection; the last one of the last process folds the log into the file."""
         with self._writers:
-            while self._open:
-                self._open.pop().close()
+            self._refusal = "The engine is closed: open it again to use it"
+            for connection in list(self._open):
+                connection.close()
+        forks.forget(self)
+
+    def abandon(self) -> None:
+        """In a process that was forked while this was open: leave the connections alone, for they are the parent's."""
+        forks.keep(list(self._open), self._local)
+        self._refusal = f"{self.path} {forks.WHY}"
+        self._open, self._local, self._grouping = weakref.WeakSet(), threading.local(), None
+        self._writers = threading.Lock()
 
 
 class Writing:
@@ -209,11 +245,10 @@ class Writing:
                 database._sharing.acquire()
             if self._grouped:
                 self._connection = database.group_connection()
+                _require_transaction(self._connection)
                 self._connection.execute("SAVEPOINT step")
             else:
-                self._connection = database.connection
-                self._connection.execute("BEGIN IMMEDIATE")
-                database.on_write(self._connection)
+                self._connection = _begin(database, database.connection)
         except BaseException as error:
             self._leave()
             raise translate(error) from error
@@ -227,9 +262,11 @@ class Writing:
         except apsw.Error as failed:
             error = failed
         finally:
-            if error is not None:
-                self._undo()
-            self._leave()
+            try:
+                if error is not None:
+                    self._undo()
+            finally:
+                self._leave()
         if isinstance(error, apsw.Error):
             raise translate(error) from error
 
@@ -240,7 +277,7 @@ class Writing:
         if self._grouped:
             self._connection.execute("ROLLBACK TO step; RELEASE step")
         else:
-            self._connection.execute("ROLLBACK")
+            _roll_back(self._connection)
 
     def _leave(self) -> None:
         if self._database._shared is not None:
@@ -257,9 +294,7 @@ class Group:
         self._database = database
         database._writers.acquire()
         try:
-            self._connection = database.group_connection()
-            self._connection.execute("BEGIN IMMEDIATE")
-            database.on_write(self._connection)
+            self._connection = _begin(database, database.group_connection())
         except BaseException as error:
             database._writers.release()
             raise translate(error) from error
@@ -269,13 +304,11 @@ class Group:
         """Make all of the group durable, or none of it. May be called on another thread than the one that wrote."""
         self._database._group = None
         try:
-            if not self._connection.in_transaction:
-                raise EngineError("InternalServerError", "The transaction was rolled back: nothing of it was written")
+            _require_transaction(self._connection)
             self._connection.execute("COMMIT")
         except (apsw.Error, EngineError) as error:
             self._database.on_undo()
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            _roll_back(self._connection)
             raise translate(error) from error
         finally:
             self._database._writers.release()
@@ -291,7 +324,49 @@ def translate(error: BaseException) -> BaseException:
         return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
     if isinstance(error, apsw.ReadOnlyError):
         return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
+    if isinstance(error, apsw.CorruptError):
+        return EngineError(
+            "InternalServerError", f"The database's file is damaged: {error}. Run `gateleg engine check`, and restore a backup"
+        )
+    if isinstance(error, apsw.ConnectionClosedError):
+        return EngineError("InternalServerError", "The engine is closed: open it again to use it")
     return error
+
+
+def _begin(database: Database, connection: apsw.Connection) -> apsw.Connection:
+    """Shut other writers out, and see what they have done."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        database.on_write(connection)
+    except BaseException:
+        _roll_back(connection)
+        raise
+    return connection
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    """End a transaction without effect; some errors have ended it already."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def _require_transaction(connection: apsw.Connection) -> None:
+    """SQLite ends a transaction by itself on some errors, and nothing may then be written as if it went on."""
+    if not connection.in_transaction:
+        raise EngineError("InternalServerError", "The group of writes was rolled back: nothing of it was written. Try again")
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """Turn the write-ahead log on. While another process does the same to a new file, SQLite does not wait but says so at once."""
+    deadline = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_OPENING_SECONDS)
 
 
 def _pragma(connection: apsw.Connection, name: str) -> int:

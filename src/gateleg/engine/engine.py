@@ -14,8 +14,8 @@ import orjson
 from gateleg.engine import shapes
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
-from gateleg.engine.database import Database, Durability, Group
-from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.database import Database, Durability, Group, translate
+from gateleg.engine.errors import EngineError, not_found, serialization
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.operations import batch, items, query, transactions
 from gateleg.engine.schema import Realm
@@ -50,7 +50,7 @@ class Engine:
 
     Expired items, new indexes of large tables, exports and imports are seen to by a thread that is there when there is something to do;
     with `background=False` that is left to `maintain`. Exports and imports take the subfolders of `exports` for S3 buckets; by default
-    that is a folder of this name beside the file.
+    that is a folder of this name beside the file. `vfs` names the file system of SQLite's to use, where it is not the system's own.
     """
 
     def __init__(
@@ -62,11 +62,12 @@ class Engine:
         clock: Callable[[], float] = time.time,
         background: bool = True,
         exports: str | Path | None = None,
+        vfs: str | None = None,
     ) -> None:
         self.path = path
         self.durability: Durability = durability
         self.realm = realm or Realm()
-        self.database = Database(path, durability)
+        self.database = Database(path, durability, vfs)
         self.catalog = Catalog(self.database, clock)
         self.clock = clock
         if exports is None and path != ":memory:":
@@ -98,15 +99,21 @@ class Engine:
 
     def _run(self, context: Context, operation: str, request: Any) -> dict[str, Any]:
         shapes.check(operation, request)
-        handler = _OPERATIONS.get(operation) or _find(operation)
+        handler = _OPERATIONS.get(operation) or handler_of(operation)
         try:
-            return handler(context, request)
-        except apsw.SQLError as error:
-            # Another process may have dropped the table between our look at the catalog and our look at its rows.
-            if "no such table" not in str(error):
-                raise
+            try:
+                return handler(context, request)
+            except apsw.SQLError as error:
+                # Another process may have dropped the table between our look at the catalog and our look at its rows.
+                _require_missing_table(error)
             self.catalog.refresh()
             return handler(context, request)
+        except apsw.SQLError as error:
+            # Another thread is creating the table, and has not committed it.
+            _require_missing_table(error)
+            raise not_found() from None
+        except apsw.Error as error:
+            raise translate(error) from error
 
     def is_write(self, operation: str) -> bool:
         """Whether an operation writes items, so that its commit can be shared with others."""
@@ -132,7 +139,15 @@ class Engine:
         self.close()
 
 
-def _find(operation: str) -> Handler:
+def _require_missing_table(error: apsw.SQLError) -> None:
+    if "no such table" not in str(error):
+        raise error
+
+
+def handler_of(operation: str) -> Handler:
+    """The function that answers an operation."""
+    if operation in _OPERATIONS:
+        return _OPERATIONS[operation]
     for name in _LATER:
         _OPERATIONS.update(import_module(f"gateleg.engine.operations.{name}").OPERATIONS)
         if operation in _OPERATIONS:

@@ -3,19 +3,21 @@ table that can be recovered leaves a last backup behind."""
 
 import apsw
 
-from gateleg.engine import archive, backfill, expiry, streams
+from gateleg.engine import archive, backfill, changelog, expiry, streams
 from gateleg.engine.schema import Table
 
 
 def settled(connection: apsw.Connection, table: Table, now: float) -> None:
     """After a table was created or changed."""
     streams.follow(connection, table, now)
+    changelog.follow(connection, table.id, table.logged)
     expiry.index(connection, table)
 
 
 def dropping(connection: apsw.Connection, table: Table, now: float) -> None:
     """Before a table's rows go."""
     streams.close(connection, table, now)
+    changelog.follow(connection, table.id, logged=False)
     backfill.forget(connection, table)
     if table.recovery_since is not None:
         archive.keep_deleted(connection, table, now)

@@ -6,7 +6,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import capacity, keys
+from gateleg.engine import capacity, changelog, keys
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
@@ -92,10 +92,7 @@ class Change:
         self.indexes = layout.write(connection, self.key, self.old, self.new, self.new_size)
         if layout.table.logged and self.old != self.new:
             new = orjson.dumps(self.new) if self.new is not None else None
-            connection.execute(
-                "INSERT INTO changes(table_id, at, k, old, new, by_service) VALUES (?, ?, ?, ?, ?, ?)",
-                (layout.table.id, context.now(), self.key, self.stored, new, by_service),
-            )
+            changelog.append(connection, layout.table.id, context.now(), self.key, self.stored, new, by_service)
 
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
