@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import sys
 import time
+from typing import cast
 from urllib.parse import urlsplit
 
 AUTHORIZATION = (
@@ -35,11 +36,10 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for the first time."""
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
         self._ask()
 
     def _ask(self) -> None:
-        assert isinstance(self.transport, asyncio.Transport)
         self.transport.write(self.message)
 
     def data_received(self, data: bytes) -> None:
@@ -74,6 +74,8 @@ async def load(url: str, connections: int, seconds: float, operation: str, body:
     before, began = sum(c.answers for c in clients), time.perf_counter()
     await asyncio.sleep(seconds)
     rate = (sum(c.answers for c in clients) - before) / (time.perf_counter() - began)
+    if not rate:
+        raise SystemExit("the server gave no answer")
     if any(c.failures for c in clients):
         raise SystemExit(f"{sum(c.failures for c in clients)} answers were errors")
     return rate
