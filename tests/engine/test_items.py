@@ -205,6 +205,46 @@ def test_an_update_may_not_make_an_item_too_large(music: World) -> None:
     assert error.message == "Item size to update has exceeded the maximum allowed size"
 
 
+@pytest.mark.parametrize(
+    ("expression", "cost"),
+    [
+        ("SET b = :pad", 22),
+        ("SET #alias = :pad", 22),
+        ("SET b = :pad, c = :one", 41 + 2),
+        ("SET b = :pad REMOVE d", 24),
+    ],
+)
+def test_an_update_has_less_room_for_each_of_its_actions(world: World, expression: str, cost: int) -> None:
+    world.create("k")
+
+    def request(padding: int) -> dict[str, Any]:
+        values = {":pad": {"S": "x" * padding}, ":one": {"S": "1"}}
+        return {
+            "TableName": "Music",
+            "Key": text(k="k"),
+            "UpdateExpression": expression,
+            "ExpressionAttributeValues": {name: value for name, value in values.items() if name in expression},
+            **({"ExpressionAttributeNames": {"#alias": "b"}} if "#alias" in expression else {}),
+        }
+
+    room = MAX_ITEM_SIZE - cost - len("b")
+    world.call("UpdateItem", **request(room))
+    assert world.refusal("UpdateItem", **request(room + 1)).message == "Item size to update has exceeded the maximum allowed size"
+
+
+def test_the_position_in_a_list_costs_an_update_a_byte_more(world: World) -> None:
+    world.create("k")
+    world.put({**text(k="k"), "b": {"L": [{"S": "short"}]}})
+
+    def request(expression: str, value: Item) -> dict[str, Any]:
+        return {"TableName": "Music", "Key": text(k="k"), "UpdateExpression": expression, "ExpressionAttributeValues": {":v": value}}
+
+    most = {"S": "x" * 409_573}
+    world.call("UpdateItem", **request("SET b = :v", {"L": [most]}))
+    world.call("UpdateItem", **request("SET b[0] = :v", {"S": "x" * 409_572}))
+    assert world.refusal("UpdateItem", **request("SET b[0] = :v", most)).code == "ValidationException"
+
+
 def test_an_attribute_needs_a_name(music: World) -> None:
     assert music.refusal("PutItem", TableName="Music", Item={**KEY, "": {"N": "1"}}).message == "Empty attribute name"
 

@@ -41,7 +41,17 @@ def test_encoded_order_is_numeric_order(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "spelled"),
-    [("1.0", "1"), ("-0", "0"), ("1e3", "1000"), ("+5", "5"), ("007", "7"), ("1E-3", "0.001"), (".5", "0.5"), ("12.50", "12.5"), ("100", "100")],
+    [
+        ("1.0", "1"),
+        ("-0", "0"),
+        ("1e3", "1000"),
+        ("+5", "5"),
+        ("007", "7"),
+        ("1E-3", "0.001"),
+        (".5", "0.5"),
+        ("12.50", "12.5"),
+        ("100", "100"),
+    ],
 )
 def test_spelling(text: str, spelled: str) -> None:
     assert numbers.canonical(text) == spelled
@@ -73,6 +83,12 @@ def test_the_limits_themselves_are_allowed() -> None:
     assert numbers.canonical("1E-130").endswith("01")
 
 
-@pytest.mark.parametrize(("text", "size"), [("0", 1), ("1", 2), ("12", 2), ("123", 3), ("-1", 3), ("10", 2), ("0.5", 2)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *[("0", 1), ("1", 2), ("12", 2), ("123", 3), ("-1", 3), ("10", 2), ("1010", 3), ("123456", 4), ("9" * 38, 20)],
+        *[("0.5", 2), ("0.15", 2), ("1.5", 3), ("1.234", 4), ("3.14159", 5), ("100.5", 4), ("0.0000001", 2), ("-4.2", 4)],
+    ],
+)
 def test_size(text: str, size: int) -> None:
     assert numbers.size(text) == size

@@ -109,6 +109,18 @@ def test_of_several_wrong_keys_only_the_first_is_looked_at(bank: World) -> None:
     assert balances(bank)["a"] == "100"
 
 
+def test_an_item_that_is_too_large_to_put_refuses_the_whole_request(bank: World) -> None:
+    error = refusal(bank, add(A, 1), put({**C, "filler": {"S": "x" * 409_600}}))
+    assert (error.code, error.message) == ("ValidationException", "Item size has exceeded the maximum allowed size")
+
+
+def test_an_item_that_an_update_makes_too_large_cancels_the_transaction(bank: World) -> None:
+    bank.put({**C, "filler": {"S": "x" * 409_580}}, name="Accounts")
+    error = refusal(bank, add(A, 1), add(C, 10**30 + 1))
+    assert codes(error) == ["None", "ValidationError"]
+    assert error.extra["CancellationReasons"][1]["Message"] == "Item size to update has exceeded the maximum allowed size"
+
+
 def test_a_fault_in_an_expression_refuses_the_whole_request(bank: World) -> None:
     error = refusal(bank, add(A, 1), check(B, "#n = :v"))
     assert (error.code, error.message) == (

@@ -103,7 +103,9 @@ def _action(entry: dict[str, Any]) -> Action:
     kind, body = _single(entry, _KINDS)
     prepared = prepare(body, kind)
     item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
-    if kind == "Update":
+    if kind == "Put":
+        check_item(item, size)
+    elif kind == "Update":
         size += sum(value_size(value) for value in prepared.values.values())
     return Action(kind, body, prepared, item, size)
 
@@ -129,7 +131,6 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
         layout = context.layout(action.body["TableName"])
         check_paths(layout, action.prepared)
         if action.kind == "Put":
-            check_item(action.item, action.size)
             return Change(layout, layout.item_key(action.item))
         return Change(layout, layout.request_key(action.item))
 

@@ -11,8 +11,11 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
+from gateleg.engine.expressions.updates import delete
 from gateleg.engine.layout import IndexWrite, Layout
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
+
+UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
 @dataclass(slots=True)
@@ -56,7 +59,7 @@ class Change:
             self._check_index_keys(item, update, values)
         self.new, self.new_size = self._measure(item, update)
         if self.new_size > MAX_ITEM_SIZE:
-            raise validation("Item size to update has exceeded the maximum allowed size")
+            raise validation(UPDATE_TOO_LARGE)
 
     def _measure(self, item: Item, update: Update | None) -> tuple[Item, int]:
         """The updated item, checked, and its size: only what the update wrote needs a look."""
@@ -124,6 +127,16 @@ def check_item_size(bytes_: int) -> None:
     """Refuse an item over DynamoDB's 400 KB."""
     if bytes_ > MAX_ITEM_SIZE:
         raise validation("Item size has exceeded the maximum allowed size")
+
+
+def check_update_size(change: Change, update: Update | None) -> None:
+    """Refuse what only UpdateItem refuses: DynamoDB adds bytes for each action to what it writes, and holds that to the limit as well."""
+    if update is None or change.new is None or change.new_size + 3 + 20 * len(update.steps) <= MAX_ITEM_SIZE:
+        return
+    total = 3 + sum(2 if step.operand is None or step.write is delete else 19 + isinstance(step.keys[-1], int) for step in update.steps)
+    total += sum(text_size(name) + size(change.new[name]) for name in update.attributes if name in change.new)
+    if total > MAX_ITEM_SIZE:
+        raise validation(UPDATE_TOO_LARGE)
 
 
 def check_paths(layout: Layout, prepared: Prepared) -> None:
