@@ -26,21 +26,25 @@ def request(host: str, operation: str, body: bytes) -> bytes:
 
 
 class Client(asyncio.Protocol):
-    """One connection that asks again as soon as it is answered."""
+    """One connection that asks again as soon as it is answered; a server that hangs up is called again."""
 
-    def __init__(self, message: bytes) -> None:
-        self.message = message
+    def __init__(self, host: str, port: int, message: bytes) -> None:
+        self._where = (host, port)
+        self._message = message
+        self._buffer = b""
+        self._redial: asyncio.Task[None] | None = None
         self.answers = 0
         self.failures = 0
-        self._buffer = b""
+
+    async def dial(self) -> None:
+        """Connect."""
+        await asyncio.get_running_loop().create_connection(lambda: self, *self._where)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for the first time."""
-        self.transport = cast("asyncio.Transport", transport)
-        self._ask()
-
-    def _ask(self) -> None:
-        self.transport.write(self.message)
+        self._transport = cast("asyncio.Transport", transport)
+        self._buffer = b""
+        self._transport.write(self._message)
 
     def data_received(self, data: bytes) -> None:
         """Count a whole answer, and ask again."""
@@ -51,9 +55,14 @@ class Client(asyncio.Protocol):
             if buffer[9:12] != b"200":
                 self.failures += 1
             self._buffer = b""
-            self._ask()
+            if not self._transport.is_closing():
+                self._transport.write(self._message)
         else:
             self._buffer = buffer
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Call again."""
+        self._redial = asyncio.ensure_future(self.dial())
 
 
 def _length(head: bytes) -> int:
@@ -67,9 +76,10 @@ async def load(url: str, connections: int, seconds: float, operation: str, body:
     """Answers per second."""
     where = urlsplit(url)
     assert where.hostname is not None
-    loop = asyncio.get_running_loop()
     message = request(where.netloc, operation, body)
-    clients = [(await loop.create_connection(lambda: Client(message), where.hostname, where.port))[1] for _ in range(connections)]
+    clients = [Client(where.hostname, where.port or 80, message) for _ in range(connections)]
+    for client in clients:
+        await client.dial()
     await asyncio.sleep(seconds / 5)
     before, began = sum(c.answers for c in clients), time.perf_counter()
     await asyncio.sleep(seconds)
