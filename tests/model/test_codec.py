@@ -28,7 +28,16 @@ from gateleg.model import (
     unknown_attributes,
     upcaster,
 )
-from gateleg.model.errors import DeclarationError, DecodeError, EmptySet, EncodeError, MissingUpcaster, UnsupportedType, WrongEntity
+from gateleg.model.errors import (
+    DeclarationError,
+    DecodeError,
+    EmptyKey,
+    EmptySet,
+    EncodeError,
+    MissingUpcaster,
+    UnsupportedType,
+    WrongEntity,
+)
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 
@@ -193,7 +202,7 @@ def wire_of(**values: Any) -> Any:
         ({"pair": (1, "a")}, {"L": [{"N": "1"}, {"S": "a"}]}),
         ({"by_name": {"a": 1}}, {"M": {"a": {"N": "1"}}}),
         ({"shape": Circle(outer_radius=1.5)}, {"M": {"kind": {"S": "circle"}, "outerRadius": {"N": "1.5"}}}),
-        ({"foreign": Foreign(firstName="a")}, {"M": {"firstName": {"S": "a"}}}),
+        ({"foreign": Foreign.model_validate({"firstName": "a"})}, {"M": {"firstName": {"S": "a"}}}),
         ({"text": {"a": [1]}}, {"S": '{"a":[1]}'}),
         ({"address": IPv4Address("10.0.0.1")}, {"S": "10.0.0.1"}),
         ({"length": timedelta(hours=1)}, {"S": "PT1H"}),
@@ -210,7 +219,7 @@ def test_models_may_contain_themselves() -> None:
 
 
 def test_a_foreign_model_with_aliases_comes_back() -> None:
-    thing = Thing(id="1", foreign=Foreign(firstName="a", bornAt=NOW))
+    thing = Thing(id="1", foreign=Foreign.model_validate({"firstName": "a", "bornAt": NOW}))
     assert spec.decode(spec.encode(thing)) == thing
 
 
@@ -254,6 +263,19 @@ def test_unknown_attributes_survive_a_round_trip_and_an_assignment() -> None:
     assert spec.encode(thing) == item | {"count": {"N": "4"}}
     assert unknown_attributes(thing) == {"newer": {"L": [{"S": "x"}]}}
     assert spec.encode(copy.deepcopy(thing.model_copy())) == spec.encode(thing)
+
+
+def test_unknown_attributes_survive_where_derived_ones_are_missing() -> None:
+    item = spec_of(Leaf).encode(Leaf(tree="oak", number=3)) | {"newer": {"S": "x"}}
+    del item["title"]
+    assert spec_of(Leaf).encode(spec_of(Leaf).decode(item))["newer"] == {"S": "x"}
+
+
+def test_an_empty_key_is_refused() -> None:
+    with pytest.raises(EmptyKey):
+        spec.encode(Thing(id=""))
+    with pytest.raises(EmptyKey):
+        Thing.key(id="")
 
 
 def test_unknown_attributes_of_records_survive() -> None:

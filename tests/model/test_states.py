@@ -16,7 +16,7 @@ def test_a_state_knows_its_successors_and_predecessors() -> None:
 
 
 def test_a_state_is_its_text() -> None:
-    assert Door.SHUT == "shut"
+    assert {"shut": 1}[Door.SHUT] == 1
     assert str(Door.SHUT) == "shut"
     assert Door("open") is Door.OPEN
 

@@ -1,6 +1,25 @@
 import pytest
 
-from gateleg.model import GSI, LSI, TTL, Attr, Entity, Key, Pattern, S3Key, States, Table, describe, field, lint, spec_of, state
+from gateleg.model import (
+    GSI,
+    LSI,
+    TTL,
+    Attr,
+    Entity,
+    Key,
+    Pattern,
+    S3Key,
+    States,
+    Table,
+    Unique,
+    describe,
+    field,
+    is_marker,
+    lint,
+    markers,
+    spec_of,
+    state,
+)
 
 shelves = Table(
     "shelves",
@@ -132,6 +151,21 @@ def test_a_table_describes_itself() -> None:
     assert phase["states"] == {"new": ["old"], "old": []}
     assert phase["description"] == "Where it stands"
     assert phase["wire_type"] == "S"
+
+
+def test_a_marker_belongs_to_no_entity() -> None:
+    table = Table("t", hash="id")
+
+    class Named(Entity, table=table):
+        id: Attr[str]
+        name: Attr[str]
+        key = Key("{id}")
+        once = Unique("name")
+
+    (marker,) = markers(spec_of(Named), {"name": "x"}).values()
+    assert is_marker(table, marker)
+    assert table.spec_for(marker) is None
+    assert table.spec_for(spec_of(Named).encode(Named(id="1", name="~unique#"))) is spec_of(Named)
 
 
 @pytest.mark.parametrize("size", [1, 8])

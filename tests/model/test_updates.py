@@ -29,6 +29,7 @@ from gateleg.model import (
 )
 from gateleg.model.errors import (
     DerivedKeyUnknown,
+    EmptyKey,
     ExpressionError,
     ImmutableKey,
     MissingComponent,
@@ -297,6 +298,41 @@ def test_an_upsert_that_could_not_create_a_valid_item_is_refused() -> None:
     with pytest.raises(MissingComponent, match="name"):
         plan_update(Named.key(id="1"), [Named.n.add(1)], now=NOW, mode="upsert")
     assert plan_update(Named.key(id="1"), [Named.name.set("x")], now=NOW, mode="upsert").kind == "Update"
+
+
+def test_an_upsert_gives_a_new_item_its_index_keys() -> None:
+    class Ticket(Entity, table=Table("tickets", hash="id", indexes=[GSI("g", hash="GP", range="GS")])):
+        id: Attr[str]
+        phase: Attr[Phase] = field(Phase.NEW)
+        note: Attr[str | None] = field(None)
+        made_at: Attr[datetime] = stamp(on="create")
+
+        key = Key("{id}")
+        g = Key("{phase}", "{made_at}", index="g")
+
+    write = plan_update(Ticket.key(id="1"), [Ticket.note.set("x")], now=NOW, mode="upsert")
+    assert write.parameters["UpdateExpression"] == (
+        "SET #note = :0, #phase = if_not_exists(#phase, :1), #made_at = if_not_exists(#made_at, :2), "
+        "#GP = if_not_exists(#GP, :3), #GS = if_not_exists(#GS, :4)"
+    )
+    assert write.parameters["ExpressionAttributeValues"][":4"] == {"S": NOW_TEXT}
+
+
+def test_an_upsert_into_a_sparse_index_is_refused() -> None:
+    with pytest.raises(DerivedKeyUnknown, match="open"):
+        plan_update(Order.key(shop_id="s", number=7), [Order.total.set(1)], now=NOW, mode="upsert", known={"owner": "x"})
+
+
+def test_an_upsert_of_what_is_counted_or_unique_is_refused() -> None:
+    with pytest.raises(DerivedKeyUnknown, match="create or patch"):
+        plan_update(Member.key(club_id="c", member_id="m"), [Member.active.force(True)], now=NOW, mode="upsert", known={"active": False})
+
+
+def test_an_empty_key_of_an_index_is_refused() -> None:
+    with pytest.raises(EmptyKey):
+        plan_update(order(phase=Phase.DONE), [Order.owner.set("")], now=NOW)
+    with pytest.raises(EmptyKey):
+        plan_put(order(owner=""), now=NOW)
 
 
 def test_computed_attributes_are_recomputed() -> None:

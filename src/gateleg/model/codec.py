@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
-from gateleg.model.keys import shard_of, sharded
+from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.nested import UNKNOWN
-from gateleg.model.shapes import Scope, SetShape
+from gateleg.model.shapes import BINARY, TEXT, Scope, SetShape
 from gateleg.model.upcasters import bring_up
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def build_codec(spec: Spec[E]) -> Codec[E]:
         "shard": lambda item, shards: shard_of({name: item[name] for name in spec.table.attributes}, shards),
         "sharded": sharded,
         "validate": spec.entity.__pydantic_validator__.validate_python,
+        "known": frozenset(reader.known).issuperset,
         "keep": reader.keep,
+        "empty": empty_key,
         "slowly": reader.read,
         "wrong": reader.wrong,
         "aged": reader.aged,
@@ -69,7 +71,7 @@ def _always(attribute: Attribute) -> bool:
 
 
 def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
-    lines = ["def encode(e):", "  try:", "    d = e.__dict__", "    item = {"]
+    lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
     lines += [f"      {a.wire!r}: {a.shape.pack(f'd[{a.name!r}]', scope)}," for a in spec.attributes.values() if _always(a)]
     lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
     if spec.tag is not None and spec.table.tag is not None:
@@ -95,6 +97,17 @@ def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
         "    return item",
         "  except ModelError: raise",
         "  except Exception as error: raise cannot_encode(e, error) from error",
+    ]
+
+
+def _empty_checks(spec: Spec[Any]) -> list[str]:
+    """Lines that refuse empty text or binary in attributes that are keys as they are."""
+    sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
+    checked = [source for source in sources.values() if source.shape in (TEXT, BINARY)]
+    return [
+        f"    if {_access(spec, source.name)} == {'b' if source.shape is BINARY else ''}'': empty({spec.name!r}, {source.name!r})"
+        for source in checked
+        if not (source.member and spec.attributes[source.attribute].optional)
     ]
 
 
@@ -161,27 +174,13 @@ def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
         if attribute not in needed:
             lines += [f"    w = get({attribute.wire!r})"]
             lines += [f"    if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
-    always = len(_always_derived(spec))
     return [
         *lines,
         "    m = validate(d)",
         "  except Exception: return slowly(item)",
-        f"  if len(item) != len(d) + {always}: keep(item, m)",
+        "  if not known(item): keep(item, m)",
         "  return m",
     ]
-
-
-def _always_derived(spec: Spec[Any]) -> frozenset[str]:
-    """The derived attributes that every item has: when nothing else is in an item, nothing in it is unknown."""
-
-    def optional(name: str) -> bool:
-        return spec.attributes[spec.sources[name].attribute].optional
-
-    sparse = {wire for wire, _ in spec.computed.values()} | {source.wire for source in spec.denormalised() if optional(source.name)}
-    for plan in spec.indexes.values():
-        if plan.when or any(map(optional, plan.names)):
-            sparse |= {entry.attribute for entry in plan.derived}
-    return spec.derived_names - sparse | {entry.attribute for entry in spec.key.derived}
 
 
 class Reader(Generic[E]):

@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model.errors import MissingComponent, UnknownArgument
+from gateleg.model.errors import EmptyKey, MissingComponent, UnknownArgument
 from gateleg.model.lookup import spec_of
 from gateleg.model.template import Template, parse_template
 
@@ -97,7 +97,10 @@ class KeyField:
             return None
         if self.text is not None:
             return {"S": self.text.build(values)}
-        return self._source.pack(values[self._source.name])
+        value = self._source.pack(values[self._source.name])
+        if value in _EMPTY:
+            empty_key(self.attribute, self._source.name)
+        return value
 
     @property
     def prefix(self) -> str:
@@ -183,6 +186,14 @@ class KeyPlan:
             elif entry.source is not None:
                 values[entry.source.name] = entry.source.unpack(item[entry.attribute])
         return values
+
+
+def empty_key(owner: str, name: str) -> NoReturn:
+    """Refuse an empty key."""
+    raise EmptyKey(f"{owner}: {name} is a key and cannot be empty.")
+
+
+_EMPTY: tuple[Value, ...] = ({"S": ""}, {"B": ""})
 
 
 def sharded(text: str, shard: int) -> str:

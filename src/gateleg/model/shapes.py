@@ -6,6 +6,7 @@ the wire value `w`. Every decision about types is taken once, when the entity is
 
 from __future__ import annotations
 
+import re
 import zlib
 from binascii import a2b_base64
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Scope:
         for name, known in self.names.items():
             if known is value:
                 return name
-        name = f"{hint}_{len(self.names)}"
+        name = re.sub(r"\W", "_", f"{hint}_{len(self.names)}")
         self.names[name] = value
         return name
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.model.errors import IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.uniques import is_marker
 
 if TYPE_CHECKING:
     from gateleg.model.spec import Spec
@@ -149,6 +150,8 @@ class Table:
 
     def spec_for(self, item: Item) -> Spec[Any] | None:
         """The spec of the entity that an item belongs to: by its tag, else by the form of its key."""
+        if is_marker(self, item):
+            return None
         tag = item.get(self.tag, {}).get("S") if self.tag else None
         for spec in self.specs:
             if (tag is not None and spec.tag == tag) or (tag is None and spec.key.fits(item)):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
     from gateleg.model.wire import Item
 
 _RANGE = "~unique"
@@ -62,6 +63,6 @@ def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:
     return {name: key for name, key in found.items() if key is not None}
 
 
-def is_marker(item: Item) -> bool:
+def is_marker(table: Table, item: Item) -> bool:
     """Whether an item is a marker rather than an entity; readers of whole tables skip it."""
-    return any(str(value.get("S", "")).startswith(_RANGE + "#") for value in item.values())
+    return str(item.get(table.hash, {}).get("S", "")).startswith(_RANGE + "#")

@@ -28,7 +28,7 @@ from gateleg.model.expressions import (
     exists,
     missing,
 )
-from gateleg.model.keys import Ref, shard_of, sharded
+from gateleg.model.keys import Ref, empty_key, shard_of, sharded
 from gateleg.model.lookup import spec_of
 from gateleg.model.writes import Write, companions_of, version_condition, with_condition
 
@@ -70,7 +70,7 @@ def plan_update(
     companions = draft.companions()
     owned = draft.own(now, mode)
     if mode == "upsert":
-        draft.complete(ref.values)
+        draft.complete(ref.values, now)
     guard: Condition | None = exists(spec.table.hash) if mode == "patch" else None
     if instance is not None and check_version and spec.version is not None:
         guard = all_of(guard, version_condition(spec, values[spec.version.name]))
@@ -109,7 +109,9 @@ class _Draft(Generic[E]):
         self.actions.append(action)
         if isinstance(action, Transition):
             self.moves.append(action)
-        self.changes[attribute.name] = _new_value(action)
+        value = self.changes[attribute.name] = _new_value(action)
+        if value in ("", b"") and any(attribute.wire == entry.attribute for plan in spec.indexes.values() for entry in plan.fields):
+            empty_key(spec.name, attribute.name)
         if attribute.part is not None:
             part = self.changes[attribute.name]
             self.changes |= {member: getattr(part, member, None) for member in attribute.part.__members__()}
@@ -240,9 +242,14 @@ class _Draft(Generic[E]):
             operand = Arithmetic(old, "+", Constant(1, {"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
-    def complete(self, components: Mapping[str, Any]) -> None:
-        """Add what a new item needs: its key's components, tag, schema and creation stamps."""
+    def complete(self, components: Mapping[str, Any], now: datetime) -> None:
+        """Add what a new item needs: its key's components, tag, schema, defaults and index keys."""
         spec = self.spec
+        if spec.uniques or spec.counters:
+            raise DerivedKeyUnknown(
+                f"An upsert cannot tell whether it creates a {spec.name}, which has unique constraints or counters.",
+                fix="Use create or patch.",
+            )
         natural = {entry.attribute for entry in spec.key.fields}
         after = {**self.after(), **components}
         absent = [a.name for a in spec.attributes.values() if a.info.is_required() and not a.optional and after.get(a.name) is None]
@@ -256,16 +263,37 @@ class _Draft(Generic[E]):
         if spec.schema > 1:
             self._write(spec.table.schema, {"N": str(spec.schema)})
         for attribute in spec.attributes.values():
-            if attribute.name not in after and not attribute.info.is_required() and attribute.traits.stamp != "write":
-                self._write_default(attribute)
+            if attribute.name not in after and not attribute.info.is_required():
+                after[attribute.name] = self._write_default(attribute, now)
+        for plan in spec.indexes.values():
+            self._enter(plan, after)
 
-    def _write_default(self, attribute: Attribute) -> None:
-        value = attribute.info.get_default(call_default_factory=True, validated_data={})
-        if value is None or attribute.marked("version") or (isinstance(value, set | frozenset) and not value):
+    def _write_default(self, attribute: Attribute, now: datetime) -> Any:
+        stamped = attribute.traits.stamp is not None
+        value = now if stamped else attribute.info.get_default(call_default_factory=True, validated_data={})
+        if value is not None and not attribute.marked("version") and not (isinstance(value, set | frozenset) and not value):
+            self._write_if_new(attribute.wire, attribute.attr.written(value))
+        return value
+
+    def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
+        if not any(action.path == (wire,) for action in self.actions):
+            self.actions.append(SetAction((wire,), operand=Call("if_not_exists", (Reference((wire,)), value))))
+
+    def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
+        """Write the index keys that a new item has and the update does not touch."""
+        written = {action.path for action in self.actions}
+        rest = [entry for entry in plan.derived if (entry.attribute,) not in written]
+        if not rest or not plan.holds(after) or any(entry in self.spec.key.fields for entry in rest):
             return
-        packed = attribute.attr.written(value)
-        operand: Any = Call("if_not_exists", (Reference((attribute.wire,)), packed))
-        self.actions.append(SetAction((attribute.wire,), operand=operand))
+        if plan.when or any(self._optional(name) for name in plan.names):
+            raise DerivedKeyUnknown(
+                f"An upsert cannot tell whether an existing {self.spec.name} is in {plan.index.name}.", fix="Use create or patch."
+            )
+        self._need([name for entry in rest for name in entry.names if name in self.changes], f"the key of {plan.index.name}")
+        for entry in rest:
+            value = self._field_value(plan, entry.attribute, after)
+            assert value is not None
+            self._write_if_new(entry.attribute, Constant(None, value))
 
     def transitions(self, mode: str) -> Condition | None:
         """That every moved state is one of the target's predecessors."""

@@ -20,7 +20,7 @@ def job(**values: Any) -> Job:
         "updated_at": AT,
         "version": 1,
     }
-    return Job(**(defaults | {"version": 1} | values))
+    return Job(**(defaults | values))
 
 
 def test_the_job_of_the_document() -> None:
