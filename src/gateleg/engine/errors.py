@@ -53,6 +53,25 @@ class EngineError(Exception):
         return f"{self.code}: {self.message}"
 
 
+class EmptyKeyError(EngineError):
+    """An empty value of a key. It refuses a TransactWriteItems as a whole; other faults of an item are reasons of its cancellation."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("ValidationException", message)
+
+
+class ValueFault(EngineError):
+    """An attribute value that is none, for its number, its set or its depth.
+
+    DynamoDB has two checks of values with different words, and it depends on the operation which of them sees a value. `message` has
+    the words of the older check, `newer` those of the newer one.
+    """
+
+    def __init__(self, message: str, newer: str | None = None) -> None:
+        super().__init__("ValidationException", message)
+        self.newer = message if newer is None else newer
+
+
 def validation(message: str) -> EngineError:
     """A `ValidationException`: the request itself is wrong."""
     return EngineError("ValidationException", message)

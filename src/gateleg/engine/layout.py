@@ -14,7 +14,7 @@ import apsw
 import orjson
 
 from gateleg.engine import keys
-from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size, text_size
 
@@ -98,6 +98,11 @@ class Layout:
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
 
     @cached_property
+    def indexes_by_name(self) -> tuple[IndexLayout, ...]:
+        """The indexes in the order of their names, in which DynamoDB looks for faults."""
+        return tuple(sorted(self.indexes, key=lambda layout: layout.index.name))
+
+    @cached_property
     def by_name(self) -> dict[str, IndexLayout]:
         """The indexes by their names."""
         return {layout.index.name: layout for layout in self.indexes}
@@ -136,8 +141,9 @@ class Layout:
             if type_ not in value:
                 raise invalid_parameter(f"Type mismatch for key {name} expected: {type_} actual: {next(iter(value))}")
         self._check_key_values(item)
-        for index in self.indexes:
-            index.check(item)
+        if self.indexes:
+            for index in self.indexes_by_name:
+                index.check(item)
         return self.key(item)
 
     def check_scalar(self, nested: frozenset[str]) -> None:
@@ -156,7 +162,7 @@ class Layout:
             content = item[name][type_]
             if not content:
                 kind = "string" if type_ == "S" else "binary"
-                raise validation(
+                raise EmptyKeyError(
                     "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an "
                     f"empty {kind} value. Key: {name}"
                 )
@@ -230,10 +236,15 @@ def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping
         )
     if not content:
         kind = "string" if attribute.type == "S" else "binary"
-        raise validation(
+        raise EmptyKeyError(
             "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
             f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
         )
+    check_index_key_size(index, attribute, content)
+
+
+def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
+    """Refuse a value that is too long for a key of an index."""
     limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
     if len(content) > limit // 3 and size({attribute.type: content}) > limit:
         raise _index_key_too_long(index, attribute, limit)

@@ -37,6 +37,8 @@ class Step:
     keys: Keys
     operand: Getter | None
     write: Write
+    #: The type of the operand, where its form tells it.
+    yields: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,14 @@ def _step(action: Action, names: Names) -> Step:
     if isinstance(action, Remove):
         return Step(keys, None, put)
     if isinstance(action, Set):
-        return Step(keys, compile_value(action.value, names), put)
+        return Step(keys, compile_value(action.value, names), put, _yields(action.value))
     return Step(keys, compile_operand(action.value, names), add if isinstance(action, Add) else delete)
+
+
+def _yields(value: Operand | Arithmetic) -> str | None:
+    if isinstance(value, Arithmetic):
+        return "N"
+    return "L" if isinstance(value, Call) and value.name == "list_append" else None
 
 
 def compile_value(value: Operand | Arithmetic, names: Names = NO_NAMES) -> Getter:

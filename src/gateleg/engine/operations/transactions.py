@@ -10,7 +10,7 @@ import orjson
 
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.errors import EmptyKeyError, EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.operations.writing import Change, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
@@ -110,12 +110,17 @@ def _action(entry: dict[str, Any]) -> Action:
     return Action(kind, body, prepared, item, size)
 
 
-def _each(make: Callable[[int], _T], count: int) -> list[_T]:
-    """`make(0), make(1), ...`; the first that is refused is the reason of a cancelled transaction, and nobody looks at the others."""
+def _each(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
+    """`make(0), make(1), ...`; the first that is refused is the reason of a cancelled transaction, and nobody looks at the others.
+
+    Errors of the classes `raised` are no reasons but refuse the request.
+    """
     made: list[_T] = []
     for position in range(count):
         try:
             made.append(make(position))
+        except raised:
+            raise
         except EngineError as error:
             reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
             reasons[position] = reason(error)
@@ -134,7 +139,7 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
             return Change(layout, layout.item_key(action.item))
         return Change(layout, layout.request_key(action.item))
 
-    changes = _each(make, len(actions))
+    changes = _each(make, len(actions), (EmptyKeyError,))
     _check_distinct([(change.layout.table.id, change.key) for change in changes])
     return changes
 
@@ -151,6 +156,8 @@ def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[C
         try:
             _apply(change.read(connection), action)
             reasons.append({"Code": "None"})
+        except EmptyKeyError:
+            raise
         except EngineError as error:
             reasons.append(reason(error))
     cancel_if_any(reasons)

@@ -8,11 +8,12 @@ import orjson
 
 from gateleg.engine import capacity, changelog, keys
 from gateleg.engine.context import Context, parsed
-from gateleg.engine.errors import EngineError, condition_failed, invalid_parameter, validation
+from gateleg.engine.errors import condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
 from gateleg.engine.expressions.updates import delete
 from gateleg.engine.layout import IndexWrite, Layout
+from gateleg.engine.operations.index_keys import check_given, check_written
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
 
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
@@ -56,7 +57,8 @@ class Change:
         item = self.old if self.old is not None else key
         if update is not None:
             item = update.apply(item, values, exists=self.old is not None)
-            self._check_index_keys(item, update, values)
+            if self.layout.indexes:
+                check_written(self.layout, update, item)
         self.new, self.new_size = self._measure(item, update)
         if self.new_size > MAX_ITEM_SIZE:
             raise validation(UPDATE_TOO_LARGE)
@@ -77,16 +79,6 @@ class Change:
                 total += bytes_ + size(after)
         return item, total
 
-    def _check_index_keys(self, item: Item, update: Update, values: Values) -> None:
-        """Refuse values that an index key cannot have; those that were only found in the item have words of their own."""
-        for index in self.layout.indexes:
-            for attribute in index.index.keys.attributes:
-                value = item.get(attribute.name)
-                wrong = attribute.name in update.attributes and value is not None and attribute.type not in value
-                if wrong and not _is_given(value, attribute.name, update, values):
-                    raise validation("The update expression attempted to update the secondary index key to unsupported type")
-            index.check(item)
-
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
         """Write the row, its index entries and, for streams and recovery, the log of changes."""
         layout = self.layout
@@ -100,17 +92,6 @@ class Change:
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
         return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)
-
-
-def _is_given(value: Item | None, name: str, update: Update, values: Values) -> bool:
-    """Whether the value that an update writes to an attribute stands in the request, rather than in the item."""
-    for step in update.steps:
-        if step.keys == (name,) and step.operand is not None:
-            try:
-                return step.operand({}, values) == value
-            except EngineError:
-                return False
-    return False
 
 
 def check_item(item: Item, bytes_: int) -> None:
@@ -140,12 +121,13 @@ def check_update_size(change: Change, update: Update | None) -> None:
 
 
 def check_paths(layout: Layout, prepared: Prepared) -> None:
-    """Refuse an update of the table's own key, and any look into the inside of a key."""
+    """Refuse an update of the table's own key, types that no key of an index has, and any look into the inside of a key."""
     update, condition = prepared.update, prepared.condition
     if update is not None:
         for name in layout.table.keys.names:
             if name in update.attributes:
                 raise invalid_parameter(f"Cannot update attribute {name}. This attribute is part of the key")
+        check_given(layout, update, prepared.values)
         if update.nested:
             layout.check_scalar(update.nested)
     if condition is not None and condition.nested:
