@@ -1,0 +1,106 @@
+"""DynamoDB through a client of botocore or boto3 that the application already has: its proxies, plug-ins, endpoint rules and retries.
+
+Only the JSON of requests and answers is ours. It is put in and taken out by botocore's public events, so that botocore's own walks over
+attribute values, which are most of its cost, have nothing to do.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import orjson
+from botocore import xform_name
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+)
+
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.answers import error_of
+from gateleg.store.transports.credentials import NoCredentials
+
+_BODY = "gateleg-body"
+#: Members that botocore requires and need not look into.
+_OPAQUE = frozenset({"Item", "Key"})
+
+
+class BotocoreTransport:
+    """Sends requests through a client, and those for streams through another one.
+
+    Timeouts and retries are those of the client's configuration, so that a `timeout` is not looked at; botocore sends any request again
+    when an answer is lost, also one that may have been carried out. Closing the transport leaves the clients open.
+    """
+
+    def __init__(self, client: Any, streams: Any = None) -> None:
+        self._clients = [client] if streams is None else [client, streams]
+        self._local = threading.local()
+        for one in self._clients:
+            service = one.meta.service_model.service_id.hyphenize()
+            one.meta.events.register(f"before-call.{service}", self._put_in, unique_id=f"gateleg-in-{id(self)}")
+            one.meta.events.register(f"before-parse.{service}", self._take_out, unique_id=f"gateleg-out-{id(self)}")
+
+    def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """The answer to a request."""
+        method = self._method(operation)
+        self._local.body = orjson.dumps(request)
+        try:
+            answer = method(**self._required(operation, request))
+        except ClientError as error:
+            raise _refused(error) from error
+        except ParamValidationError as error:
+            raise ServiceError("ValidationException", str(error), attempts=0) from error
+        except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError) as error:
+            raise NoCredentials(str(error)) from error
+        except HTTPClientError as error:
+            raise Unreachable(str(error)) from error
+        finally:
+            self._local.body = None
+        members: dict[str, Any] = orjson.loads(answer[_BODY] or b"{}")
+        return members
+
+    def close(self) -> None:
+        """Take the handlers off the clients."""
+        for one in self._clients:
+            service = one.meta.service_model.service_id.hyphenize()
+            one.meta.events.unregister(f"before-call.{service}", unique_id=f"gateleg-in-{id(self)}")
+            one.meta.events.unregister(f"before-parse.{service}", unique_id=f"gateleg-out-{id(self)}")
+
+    def _method(self, operation: str) -> Any:
+        name = xform_name(operation)
+        for one in self._clients:
+            if hasattr(one, name):
+                return getattr(one, name)
+        raise ServiceError("UnknownOperationException", f"The client has no {operation}; streams need a client of their own.", attempts=0)
+
+    def _required(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """The parameters that botocore insists on; endpoint rules may depend on table names."""
+        for one in self._clients:
+            model = one.meta.service_model
+            if operation in model.operation_names:
+                shape = model.operation_model(operation).input_shape
+                names = shape.required_members if shape is not None else []
+                return {name: {} if name in _OPAQUE else request[name] for name in names if name in request}
+        return {}
+
+    def _put_in(self, params: dict[str, Any], **_: Any) -> None:
+        body = getattr(self._local, "body", None)
+        if body is not None:
+            params["body"] = body
+
+    def _take_out(self, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+        if getattr(self._local, "body", None) is not None:
+            customized_response_dict[_BODY] = response_dict["body"]
+            if response_dict["status_code"] < 300:
+                response_dict["body"] = b"{}"
+
+
+def _refused(error: ClientError) -> ServiceError:
+    metadata = error.response.get("ResponseMetadata", {})
+    found = error_of(metadata.get("HTTPStatusCode", 400), error.response.get(_BODY, b""))
+    found.attempts = metadata.get("RetryAttempts", 0) + 1
+    return found
