@@ -1,7 +1,7 @@
 """Run a public conformance suite against our endpoint: `make conformance SUITE=<its checkout>`.
 
 Knows two kinds of suites by what is in the folder: Vitest suites that read DYNAMODB_ENDPOINT, and PynamoDB's integration tests, which were
-written for DynamoDB Local and want regions kept apart. The suite stays where it is; what it needs is installed beside it, never here.
+written for DynamoDB Local and run against an endpoint that does as it does. The suite stays where it is; what it needs is installed beside it, never here.
 """
 
 import os
@@ -26,7 +26,7 @@ def run(suite: Path) -> int:
             subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=suite, check=True)
         command, options = ["npx", "vitest", "run"], []
     elif (suite / "tests" / "integration").is_dir():
-        command, options = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/integration"], ["--separate"]
+        command, options = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/integration"], ["--like-local"]
     else:
         sys.exit(f"{suite} is no suite that this script knows: it has neither package.json nor tests/integration")
     with running(ours("relaxed", options=options)) as url:

@@ -38,6 +38,9 @@ def serve(
     account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "123456789012",
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); serves HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
+    like_local: Annotated[
+        bool, typer.Option("--like-local", help="Do as DynamoDB Local does where it differs from the service; implies --separate.")
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
@@ -49,14 +52,14 @@ def serve(
             host=host,
             port=port,
             credentials=_credentials(credentials or []),
-            separate=separate,
+            separate=separate or like_local,
             region=region,
             tls=_tls_context(tls_cert, tls_key),
         )
     except OpenToAll as error:
         fail(f"{error} (--credentials key:secret)", MISUSED)
     try:
-        engine = Engine(database_file(path), durability=durability, realm=Realm(account, region))
+        engine = Engine(database_file(path), durability=durability, realm=Realm(account, region), like_local=like_local)
     except EngineError as error:
         fail(str(error.message))
     except OSError as error:

@@ -34,6 +34,8 @@ class Context:
     exports: Path | None = None
     #: tells the maintenance that there is something to do
     wake: Callable[[], None] = _asleep
+    #: whether to do as DynamoDB Local does where it differs from the service
+    like_local: bool = False
 
     def now(self) -> float:
         """Seconds since the epoch, by the engine's clock."""

@@ -15,10 +15,11 @@ from gateleg.engine import shapes
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
 from gateleg.engine.database import Database, Durability, Group, translate
-from gateleg.engine.errors import EngineError, not_found, serialization
+from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.operations import batch, items, query, transactions
 from gateleg.engine.schema import Realm
+from gateleg.engine.wording import value_refusal
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
 
@@ -51,6 +52,7 @@ class Engine:
     Expired items, new indexes of large tables, exports and imports are seen to by a thread that is there when there is something to do;
     with `background=False` that is left to `maintain`. Exports and imports take the subfolders of `exports` for S3 buckets; by default
     that is a folder of this name beside the file. `vfs` names the file system of SQLite's to use, where it is not the system's own.
+    `like_local` makes the engine do as DynamoDB Local does where that differs from the service.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Engine:
         background: bool = True,
         exports: str | Path | None = None,
         vfs: str | None = None,
+        like_local: bool = False,
     ) -> None:
         self.path = path
         self.durability: Durability = durability
@@ -73,7 +76,7 @@ class Engine:
         if exports is None and path != ":memory:":
             exports = Path(path).parent / "exports"
         folder = Path(exports) if exports is not None else None
-        context = Context(self.database, self.catalog, clock, self.realm, exports=folder)
+        context = Context(self.database, self.catalog, clock, self.realm, exports=folder, like_local=like_local)
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.consider)
         self._raw = replace(self._context, raw=True)
@@ -95,7 +98,7 @@ class Engine:
         return orjson.dumps(self._run(context, operation, request))
 
     def _for(self, realm: Realm, raw: bool = False) -> Context:
-        return Context(self.database, self.catalog, self.clock, realm, raw, self._context.exports, self._context.wake)
+        return replace(self._context, realm=realm, raw=raw)
 
     def _run(self, context: Context, operation: str, request: Any) -> dict[str, Any]:
         shapes.check(operation, request)
@@ -108,6 +111,8 @@ class Engine:
                 _require_missing_table(error)
             self.catalog.refresh()
             return handler(context, request)
+        except ValueFault as fault:
+            raise value_refusal(fault, operation, request) from None
         except apsw.SQLError as error:
             # Another thread is creating the table, and has not committed it.
             _require_missing_table(error)

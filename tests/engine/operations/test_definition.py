@@ -44,7 +44,7 @@ def test_every_attribute_of_a_key_is_defined() -> None:
 
 
 def test_an_attribute_is_defined_once() -> None:
-    assert message(table("x", defined=["x", "x:N"])) == "Cannot have two attributes with the same name"
+    assert message(table("x", defined=["x", "x:N"])) == "Attribute Name is duplicated: x"
 
 
 def test_hash_and_range_differ() -> None:

@@ -88,8 +88,9 @@ def check_bounds(throughput: Wire) -> None:
 
 def read_definitions(given: Sequence[Wire]) -> Definitions:
     """AttributeDefinitions as a dictionary."""
-    if len({d["AttributeName"] for d in given}) < len(given):
-        raise validation("Cannot have two attributes with the same name")
+    for name, times in Counter(d["AttributeName"] for d in given).items():
+        if times > 1:
+            raise validation(f"Attribute Name is duplicated: {name}")
     return {d["AttributeName"]: d["AttributeType"] for d in given}
 
 

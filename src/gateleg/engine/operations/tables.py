@@ -8,6 +8,7 @@ from gateleg.engine.context import Context
 from gateleg.engine.errors import in_use, invalid_parameter, validation
 from gateleg.engine.operations import account, alteration, definition, insights, policies, region, tags, ttl
 from gateleg.engine.operations.description import Census, describe, describe_deleted, nothing
+from gateleg.engine.operations.local import as_local
 from gateleg.engine.operations.lookup import census, existing
 from gateleg.engine.schema import Index, Table
 
@@ -18,6 +19,8 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """A new table. It can be used at once, though the answer says that it is being created."""
     if request.get("VectorIndexes"):
         raise invalid_parameter("VectorIndexes cannot be specified: vector indexes are not offered")
+    if context.like_local:
+        request = as_local(request)
     table = definition.define(request, context.realm, context.now())
     table = replace(table, tags=tags.added({}, request.get("Tags") or ()))
     if request.get("ResourcePolicy") is not None:
