@@ -67,12 +67,13 @@ class AnswerReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._headers_done = False
+        self._keep_alive = False
         self._done = False
 
     def _take(self) -> Answer:
         parts = self._parts
         body = parts[0] if len(parts) == 1 else b"".join(parts)
-        answer = Answer(self._parser.get_status_code(), self._headers, body, self._parser.should_keep_alive())
+        answer = Answer(self._parser.get_status_code(), self._headers, body, self._keep_alive)
         self._start()
         return answer
 
@@ -86,8 +87,9 @@ class AnswerReader:
         self._headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Called by the parser."""
+        """Called by the parser, which forgets at the end of an answer whether another may follow."""
         self._headers_done = True
+        self._keep_alive = self._parser.should_keep_alive()
 
     def on_body(self, body: bytes) -> None:
         """Called by the parser."""

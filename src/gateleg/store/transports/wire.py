@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 #: Connections without work that are kept.
 _KEEP = 64
-#: A connection that was idle for longer than this is looked at before it is used: the service may have closed it.
-_FRESH = 0.5
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024
 
 
 class Socket(Protocol):
@@ -35,7 +33,7 @@ class Socket(Protocol):
         ...
 
     def recv(self, size: int, /) -> bytes:
-        """What has come, at most `size` bytes; nothing at the end."""
+        """What has come, at most `size` bytes; nothing at the end. Raises `BlockingIOError` if it may not wait."""
         ...
 
     def settimeout(self, seconds: float | None, /) -> None:
@@ -98,8 +96,8 @@ class _Pool:
                 connection = self._idle.pop()
             except IndexError:
                 return None
-            rest = time.monotonic() - connection.released
-            if rest < _FRESH or (rest < longest and not connection.is_closed()):
+            # A service closes connections as it likes. What it has closed already is found here, before a request is lost on it.
+            if time.monotonic() - connection.released < longest and not connection.is_closed():
                 return connection
             connection.socket.close()
 
