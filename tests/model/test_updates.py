@@ -2,6 +2,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
 from gateleg.model import (
@@ -362,6 +364,39 @@ def test_a_partial_save_writes_what_changed() -> None:
     write = plan_update(before, changed_attributes(before, after), now=NOW)
     assert {"note", "phase", "G1", "G3"} <= sets(write).keys()
     assert "#phase IN" in condition(write) or "#phase = new" in condition(write)
+
+
+def applied(item: Any, write: Write[Any]) -> Any:
+    """The item after an update of plain SET and REMOVE clauses."""
+    kept = {name: value for name, value in item.items() if name not in removed(write)}
+    return kept | {name: value for name, value in sets(write).items() if name}
+
+
+@given(
+    phase=st.sampled_from([Phase.NEW, Phase.BUSY]),
+    owner=st.none() | st.sampled_from(["ann", "bob"]),
+    changes=st.fixed_dictionaries(
+        {"total": st.integers(0, 9)},
+        optional={
+            "phase": st.sampled_from(Phase),
+            "owner": st.none() | st.sampled_from(["ann", "cid"]),
+            "place": st.none() | st.builds(Place, st.sampled_from(["de", "fr"]), st.just("x")),
+            "note": st.none() | st.text(),
+        },
+    ),
+)
+def test_an_updated_item_is_what_a_put_of_the_changed_instance_would_write(
+    phase: Phase, owner: str | None, changes: dict[str, Any]
+) -> None:
+    before = versioned(phase=phase, owner=owner)
+    actions = [attr.force(value) if attr.name == "phase" else attr.set(value) for attr, value in _attrs(changes)]
+    write = plan_update(before, actions, now=NOW)
+    after = before.model_copy(update=changes | dict(write.owned))
+    assert applied(spec_of(Versioned).encode(before), write) == spec_of(Versioned).encode(after)
+
+
+def _attrs(changes: dict[str, Any]) -> list[tuple[Attr[Any], Any]]:
+    return [(spec_of(Versioned).attributes[name].attr, value) for name, value in changes.items()]
 
 
 def test_a_put_stamps_and_raises_the_version() -> None:

@@ -6,22 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, get_args, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import core_schema
 
 from gateleg.model.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.annotations import read_annotation
+from gateleg.model.comparisons import Comparable, Size, Term
 from gateleg.model.errors import ExpressionError, ExpressionValue
 from gateleg.model.expressions import (
-    Arithmetic,
-    Between,
     Call,
     Check,
-    Comparison,
     Condition,
     Constant,
-    Membership,
     Operand,
-    Operator,
     Path,
     Placeholders,
 )
@@ -29,10 +24,11 @@ from gateleg.model.nested import attr_type, case_of, field_names
 from gateleg.model.shape_choice import shape_of
 from gateleg.model.shapes import ListShape, Scope, SetShape, Shape
 from gateleg.model.states import States
-from gateleg.model.wire import to_utc, wire
+from gateleg.model.times import times_in_utc
+from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pydantic import GetCoreSchemaHandler
     from pydantic.fields import FieldInfo
@@ -43,95 +39,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 S = TypeVar("S", bound=States)
 WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
-
-
-class Comparable(Operand[T], Generic[T]):
-    """An operand that conditions compare."""
-
-    def constant(self, value: Any) -> Operand[Any]:
-        """The operand for a Python value that is compared with this one."""
-        raise NotImplementedError
-
-    def _compare(self, operator: Operator, other: Any) -> Condition:
-        return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
-
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
-        if other is None:
-            return Check("attribute_not_exists", (self,))
-        return self._compare("=", other)
-
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        if other is None:
-            return Check("attribute_exists", (self,))
-        return self._compare("<>", other)
-
-    def __lt__(self, other: T | Operand[T]) -> Condition:
-        return self._compare("<", other)
-
-    def __le__(self, other: T | Operand[T]) -> Condition:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: T | Operand[T]) -> Condition:
-        return self._compare(">", other)
-
-    def __ge__(self, other: T | Operand[T]) -> Condition:
-        return self._compare(">=", other)
-
-    def between(self, low: T, high: T) -> Condition:
-        """Between two values, both included."""
-        return Between(self, self.constant(low), self.constant(high))
-
-    def is_in(self, choices: Iterable[T]) -> Condition:
-        """One of up to 100 values."""
-        operands = tuple(self.constant(choice) for choice in choices)
-        if not 1 <= len(operands) <= 100:
-            raise ExpressionError(
-                f"IN takes 1 to 100 values, not {len(operands)}.", fix="Split the question, or check for an empty choice."
-            )
-        return Membership(self, operands)
-
-    __hash__ = object.__hash__
-
-
-class Size(Comparable[int]):
-    """The size of a text, binary, set, list or map."""
-
-    def __init__(self, of: Operand[Any]) -> None:
-        self._of = of
-
-    def constant(self, value: Any) -> Operand[Any]:
-        """Sizes are numbers."""
-        return Constant(value, wire(value))
-
-    def render(self, out: Placeholders) -> str:
-        """size(path)."""
-        return f"size({self._of.render(out)})"
-
-    def paths(self) -> Iterator[Path]:
-        """That of the attribute."""
-        return self._of.paths()
-
-
-class Term(Operand[T], Generic[T]):
-    """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
-
-    def __init__(self, operand: Operand[T], attr: Attr[T]) -> None:
-        self._operand = operand
-        self._attr = attr
-
-    def render(self, out: Placeholders) -> str:
-        """The operand's text."""
-        return self._operand.render(out)
-
-    def paths(self) -> Iterator[Path]:
-        """The operand's paths."""
-        return self._operand.paths()
-
-    def __add__(self, other: T | Operand[T]) -> Operand[T]:
-        return Arithmetic(self, "+", other if isinstance(other, Operand) else self._attr.constant(other))
-
-    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
-        return Arithmetic(self, "-", other if isinstance(other, Operand) else self._attr.constant(other))
 
 
 class Attr(Comparable[T], Generic[T]):
@@ -163,7 +70,7 @@ class Attr(Comparable[T], Generic[T]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The schema of the inner type, with times made aware and UTC."""
         arguments = get_args(source)
-        return cast("CoreSchema", _times_in_utc(handler.generate_schema(arguments[0] if arguments else Any)))
+        return cast("CoreSchema", times_in_utc(handler.generate_schema(arguments[0] if arguments else Any)))
 
     def __repr__(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
@@ -369,22 +276,3 @@ def _empty_instance(model: type[Any]) -> Any:
 def _compiled_packer(shape: Shape) -> Any:
     scope = Scope()
     return eval(f"lambda v: {shape.pack('v', scope)}", scope.names)
-
-
-def _times_in_utc(schema: Any) -> Any:
-    """The schema with every datetime in it aware and turned to UTC; models inside have schemas of their own."""
-    kind = schema.get("type")
-    if kind == "datetime":
-        aware: Any = {**schema, "tz_constraint": "aware"}
-        return core_schema.no_info_after_validator_function(to_utc, aware)
-    changed = dict(schema)
-    if kind in ("nullable", "default", "list", "set", "frozenset", "function-after", "function-before", "function-wrap"):
-        for member in ("schema", "items_schema"):
-            if isinstance(changed.get(member), dict) and kind != "model":
-                changed[member] = _times_in_utc(changed[member])
-    elif kind == "dict" and "values_schema" in changed:
-        changed["values_schema"] = _times_in_utc(changed["values_schema"])
-    elif kind in ("union", "tuple"):
-        member = "choices" if kind == "union" else "items_schema"
-        changed[member] = [_times_in_utc(choice) if isinstance(choice, dict) else choice for choice in changed[member]]
-    return changed

@@ -48,7 +48,7 @@ class Collection:
         unknown = arguments.keys() - spec.arguments_of(names)
         if unknown:
             raise UnknownArgument(f"{', '.join(sorted(unknown))} is no part of the partition.", fix=f"It has {', '.join(sorted(names))}.")
-        values = spec.arguments(arguments)
+        values = spec.arguments(arguments, names)
         missing = sorted(name for name in names if values.get(name) is None)
         if missing:
             raise MissingComponent(

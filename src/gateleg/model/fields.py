@@ -82,7 +82,7 @@ def field(
 
 
 def field(default: Any = _UNSET, *, factory: Any = None, **options: Any) -> Any:
-    """An attribute with a default, or with a `factory` for values that must not be shared.
+    """An attribute with a default, or with a `factory` for values that must not be shared (for a record: `factory=lambda: Logs()`).
 
     `name` is the wire name. `create_only` means that the default is for new instances, not for items that lack the attribute.
     `read_only` attributes are refused in updates and assignments. `hidden` ones stay out of dumps and representations.

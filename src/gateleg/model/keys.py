@@ -231,7 +231,7 @@ class BoundKey(Generic[E]):
     def __call__(self, **components: Any) -> Ref[E]:
         """The item with these attributes; values are validated as the entity's attributes are."""
         spec = spec_of(self.entity)
-        values = spec.arguments(components)
+        values = spec.arguments(components, self.plan.names)
         reachable = spec.reachable(self.plan)
         unknown = [name for name in components if name not in reachable]
         if unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_type_hints
 
@@ -70,6 +70,11 @@ class KeyPart:
         """The fields of the part and their types."""
         hints = get_type_hints(cls, include_extras=True)
         return {name: read_annotation(hints[name]) for name in cls.__template__.names if name in hints}
+
+    @classmethod
+    def __required__(cls) -> tuple[str, ...]:
+        """The fields that have no default."""
+        return tuple(entry.name for entry in fields(cls) if entry.default is MISSING)  # type: ignore[arg-type]
 
     @classmethod
     @cache

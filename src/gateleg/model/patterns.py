@@ -84,7 +84,7 @@ class Access(Generic[E]):
                 f"{self.name} does not ask by {', '.join(unknown)}.",
                 fix=f"It takes {', '.join((*self.required, *self.optional))}; other attributes belong into .filter(...).",
             )
-        values = spec.arguments(arguments)
+        values = spec.arguments(arguments, self.plan.names)
         missing = [name for name in self.required if values.get(name) is None]
         if missing:
             raise MissingComponent(f"{self.name} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}.")

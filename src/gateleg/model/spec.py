@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from gateleg.model.errors import KeyValueError, UnknownArgument, UnknownIndex
+from gateleg.model.errors import KeyValueError, MissingComponent, UnknownArgument, UnknownIndex
 from gateleg.model.keys import KeyPlan, Ref, shard_of
 from gateleg.model.marks import find_mark
 from gateleg.model.parts import KeyPart
@@ -182,8 +182,8 @@ class Spec(Generic[E]):
                 values[member] = None if part is None else getattr(part, member)
         return values
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Given components, validated; key parts are taken apart and put together."""
+    def arguments(self, given: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
+        """Given components, validated. Key parts are taken apart; those that are `needed` and given by their fields are put together."""
         values: dict[str, Any] = {}
         for name, value in given.items():
             source = self.sources.get(name)
@@ -193,12 +193,18 @@ class Spec(Generic[E]):
         for name, members in self._parts.items():
             if values.get(name) is not None:
                 values |= {member: getattr(values[name], member) for member in members}
-            elif members[0] in values:
-                part = self.attributes[name].part
-                assert part is not None
-                values[name] = part(**{member: values[member] for member in members if member in values})
+            elif name in needed and values.keys() & set(members):
+                values[name] = self._assembled(name, values)
                 values |= {member: getattr(values[name], member) for member in members}
         return values
+
+    def _assembled(self, name: str, values: Mapping[str, Any]) -> KeyPart:
+        part = self.attributes[name].part
+        assert part is not None
+        missing = [member for member in part.__required__() if values.get(member) is None]
+        if missing:
+            raise MissingComponent(f"{self.name}.{name} needs {', '.join(missing)}.", fix=f"Give them, or {name}= as a whole.")
+        return part(**{member: values[member] for member in self._parts[name] if member in values})
 
     def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
         """The names, and for each key part among them its fields, for each field its part."""

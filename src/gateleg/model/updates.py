@@ -7,42 +7,29 @@ those values being current. What cannot be known is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.actions import Action, RemoveAction, SetAction, Transition, render_actions
-from gateleg.model.errors import DerivedKeyUnknown, ExpressionError, ImmutableKey, MissingComponent, ReadOnlyAttribute, StateNeedsTransition
+from gateleg.model.actions import Action, render_actions
+from gateleg.model.drafts import Draft
 from gateleg.model.expressions import (
-    Arithmetic,
-    Call,
-    Comparison,
     Condition,
-    Constant,
-    Membership,
     Placeholders,
-    Reference,
     all_of,
-    equals,
     exists,
-    missing,
 )
-from gateleg.model.keys import Ref, empty_key, shard_of, sharded
 from gateleg.model.lookup import spec_of
-from gateleg.model.writes import Write, companions_of, version_condition, with_condition
+from gateleg.model.writes import Write, version_condition, with_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.model.keys import KeyPlan
-    from gateleg.model.spec import Attribute, Spec
-    from gateleg.model.wire import Item, Value
+    from gateleg.model.keys import Ref
+    from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)
-#: The new value of an attribute that only the database will know, such as a sum.
-_COMPUTED: Any = object()
 
 
 def plan_update(
@@ -61,7 +48,7 @@ def plan_update(
     instance = target if isinstance(target, BaseModel) else None
     ref = spec.ref(target) if isinstance(target, BaseModel) else target
     values = dict(spec.values(instance)) if instance is not None else {**spec.arguments(known or {}), **ref.values}
-    draft: _Draft[Any] = _Draft(spec, ref.key, values, instance, guarded=_version_guards(spec, instance, check_version))
+    draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded=_version_guards(spec, instance, check_version))
     for action in actions:
         draft.take(action)
     draft.rewrite_parts()
@@ -83,261 +70,6 @@ def plan_update(
 
 def _version_guards(spec: Spec[Any], instance: BaseModel | None, check_version: bool) -> bool:
     return instance is not None and check_version and spec.version is not None
-
-
-@dataclass
-class _Draft(Generic[E]):
-    """An update in the making."""
-
-    spec: Spec[Any]
-    key: Item
-    values: dict[str, Any]
-    instance: BaseModel | None
-    guarded: bool
-    actions: list[Action] = field(default_factory=list)
-    changes: dict[str, Any] = field(default_factory=dict)
-    moves: list[Transition] = field(default_factory=list)
-    relied: dict[str, None] = field(default_factory=dict)
-
-    def take(self, action: Action) -> None:
-        """Check one action and note what it changes."""
-        spec = self.spec
-        attribute = next((a for a in spec.attributes.values() if a.wire == action.path[0]), None)
-        if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
-            raise ExpressionError(f"{action.owner and action.owner.__name__}.{action.attribute} is no attribute of {spec.name}.")
-        _check_writable(spec, attribute, action)
-        self.actions.append(action)
-        if isinstance(action, Transition):
-            self.moves.append(action)
-        value = self.changes[attribute.name] = _new_value(action)
-        if value in ("", b"") and any(attribute.wire == entry.attribute for plan in spec.indexes.values() for entry in plan.fields):
-            empty_key(spec.name, attribute.name)
-        if attribute.part is not None:
-            part = self.changes[attribute.name]
-            self.changes |= {member: getattr(part, member, None) for member in attribute.part.__members__()}
-
-    def after(self) -> dict[str, Any]:
-        """The values after the update, as far as they are known."""
-        return {**self.values, **self.changes}
-
-    def rewrite_parts(self) -> None:
-        """Keep the denormalised fields of a changed key part beside it."""
-        for source in self.spec.denormalised():
-            if source.attribute in self.changes:
-                value = self.changes[source.name]
-                self._write(source.wire, None if value is None else source.pack(value))
-
-    def rewrite_computed(self) -> None:
-        """Recompute computed fields from the instance as it will be."""
-        if not self.spec.computed:
-            return
-        if self.instance is None or _COMPUTED in self.changes.values():
-            raise DerivedKeyUnknown(
-                f"{self.spec.name} has computed attributes ({', '.join(self.spec.computed)}).",
-                fix="Read the item and patch the instance with plain values.",
-            )
-        future = self.instance.model_copy(update={name: value for name, value in self.changes.items() if name in self.spec.attributes})
-        packed, current = self.spec.encode(future), self.spec.encode(self.instance)
-        for wire, _ in self.spec.computed.values():
-            if packed.get(wire) != current.get(wire):
-                self._write(wire, packed.get(wire))
-                self._rely([name for name in self.spec.attributes if name not in self.changes])
-
-    def rewrite_indexes(self) -> None:
-        """Rewrite every index key that a change touches."""
-        for plan in self.spec.indexes.values():
-            if plan.derived and plan.inputs & self.changes.keys():
-                self._rewrite(plan)
-
-    def _rewrite(self, plan: KeyPlan) -> None:
-        after = self.after()
-        fields = plan.derived
-        if any(name in self.changes and after[name] is None for name in plan.names) or any(
-            name in self.changes and after[name] is not _COMPUTED and after[name] not in allowed for name, allowed in plan.when.items()
-        ):
-            for entry in fields:
-                self._write(entry.attribute, None)
-            return
-        needed = list(plan.inputs)
-        if not plan.when and not any(self._optional(name) for name in plan.names):
-            # The item is in the index before and after, so key attributes without a changed component stay as they are.
-            fields = tuple(entry for entry in fields if set(entry.names) & self.changes.keys())
-            needed = [name for entry in fields for name in entry.names]
-        self._need(needed, f"the key of {plan.index.name}")
-        built = plan.build(after, shard_of(self.key, plan.shards) if plan.shards > 1 else None) if plan.holds(after) else {}
-        for entry in fields:
-            value = built.get(entry.attribute) if len(fields) == len(plan.derived) else self._field_value(plan, entry.attribute, after)
-            self._write(entry.attribute, value)
-
-    def _field_value(self, plan: KeyPlan, attribute: str, after: Mapping[str, Any]) -> Value | None:
-        entry = next(entry for entry in plan.fields if entry.attribute == attribute)
-        value = entry.value(after)
-        if value is not None and entry is plan.hash[0] and plan.shards > 1:
-            return {"S": sharded(value["S"], shard_of(self.key, plan.shards))}
-        return value
-
-    def _optional(self, name: str) -> bool:
-        return self.spec.attributes[self.spec.sources[name].attribute].optional
-
-    def _need(self, names: Sequence[str], purpose: str) -> None:
-        """Demand that the values are known, and rely on those that the update does not write."""
-        after = self.after()
-        unknown = sorted({name for name in names if name not in after or after[name] is _COMPUTED})
-        if unknown:
-            raise DerivedKeyUnknown(
-                f"The update changes {purpose}, which also depends on {', '.join(unknown)}.",
-                fix="Patch the instance that was read, or pass their values as known=...; sums must be plain values.",
-            )
-        self._rely([name for name in names if name not in self.changes])
-
-    def _rely(self, names: Sequence[str]) -> None:
-        self.relied |= dict.fromkeys(name for name in names if name not in self.spec.reachable(self.spec.key))
-
-    def _write(self, wire: str, value: Value | None) -> None:
-        path = (wire,)
-        if any(action.path == path for action in self.actions):
-            return
-        self.actions.append(RemoveAction(path) if value is None else SetAction(path, operand=Constant(None, value)))
-
-    def companions(self) -> tuple[Write[Any], ...]:
-        """Markers and counters that the change moves."""
-        spec = self.spec
-        touched = [name for unique in spec.uniques.values() for name in unique.by if set(unique.by) & self.changes.keys()]
-        for counter in spec.counters.values():
-            if counter.when.keys() & self.changes.keys():
-                touched += counter.when
-        if not touched:
-            return ()
-        unknown = [name for name in touched if name not in self.values]
-        if unknown:
-            raise DerivedKeyUnknown(
-                f"The update moves markers or counters that depend on {', '.join(unknown)}.", fix="Patch the instance that was read."
-            )
-        self._need(touched, "markers or counters")
-        self.relied |= dict.fromkeys(touched)
-        return companions_of(spec, self.values, self.after())
-
-    def own(self, now: datetime, mode: str) -> dict[str, Any]:
-        """Raise the version and set the stamps."""
-        spec, owned = self.spec, {}
-        for attribute in spec.stamped("write"):
-            if attribute.name not in self.changes:
-                owned[attribute.name] = now
-                self.changes[attribute.name] = now
-                self.actions.append(SetAction((attribute.wire,), operand=attribute.attr.written(now)))
-        stamped = set(owned)
-        for plan in spec.indexes.values():
-            if plan.derived and plan.inputs & stamped:
-                self._rewrite(plan)
-        if spec.version is not None:
-            self._raise_version(spec.version, owned)
-        return owned
-
-    def _raise_version(self, version: Attribute, owned: dict[str, Any]) -> None:
-        if self.guarded:
-            owned[version.name] = self.values[version.name] + 1
-            operand: Any = Constant(None, {"N": str(owned[version.name])})
-        else:
-            old: Any = Call("if_not_exists", (Reference((version.wire,)), Constant(0, {"N": "0"})))
-            operand = Arithmetic(old, "+", Constant(1, {"N": "1"}))
-        self.actions.append(SetAction((version.wire,), operand=operand))
-
-    def complete(self, components: Mapping[str, Any], now: datetime) -> None:
-        """Add what a new item needs: its key's components, tag, schema, defaults and index keys."""
-        spec = self.spec
-        if spec.uniques or spec.counters:
-            raise DerivedKeyUnknown(
-                f"An upsert cannot tell whether it creates a {spec.name}, which has unique constraints or counters.",
-                fix="Use create or patch.",
-            )
-        natural = {entry.attribute for entry in spec.key.fields}
-        after = {**self.after(), **components}
-        absent = [a.name for a in spec.attributes.values() if a.info.is_required() and not a.optional and after.get(a.name) is None]
-        if absent:
-            raise MissingComponent(f"An upsert may create a {spec.name}, which needs {', '.join(absent)}.", fix="Set them in the upsert.")
-        for source in spec.sources.values():
-            if source.wire not in natural and components.get(source.name) is not None and source.name in spec.reachable(spec.key):
-                self._write(source.wire, source.pack(components[source.name]))
-        if spec.tag is not None and spec.table.tag is not None:
-            self._write(spec.table.tag, {"S": spec.tag})
-        if spec.schema > 1:
-            self._write(spec.table.schema, {"N": str(spec.schema)})
-        for attribute in spec.attributes.values():
-            if attribute.name not in after and not attribute.info.is_required():
-                after[attribute.name] = self._write_default(attribute, now)
-        for plan in spec.indexes.values():
-            self._enter(plan, after)
-
-    def _write_default(self, attribute: Attribute, now: datetime) -> Any:
-        stamped = attribute.traits.stamp is not None
-        value = now if stamped else attribute.info.get_default(call_default_factory=True, validated_data={})
-        if value is not None and not attribute.marked("version") and not (isinstance(value, set | frozenset) and not value):
-            self._write_if_new(attribute.wire, attribute.attr.written(value))
-        return value
-
-    def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
-        if not any(action.path == (wire,) for action in self.actions):
-            self.actions.append(SetAction((wire,), operand=Call("if_not_exists", (Reference((wire,)), value))))
-
-    def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
-        """Write the index keys that a new item has and the update does not touch."""
-        written = {action.path for action in self.actions}
-        rest = [entry for entry in plan.derived if (entry.attribute,) not in written]
-        if not rest or not plan.holds(after) or any(entry in self.spec.key.fields for entry in rest):
-            return
-        if plan.when or any(self._optional(name) for name in plan.names):
-            raise DerivedKeyUnknown(
-                f"An upsert cannot tell whether an existing {self.spec.name} is in {plan.index.name}.", fix="Use create or patch."
-            )
-        self._need([name for entry in rest for name in entry.names if name in self.changes], f"the key of {plan.index.name}")
-        for entry in rest:
-            value = self._field_value(plan, entry.attribute, after)
-            assert value is not None
-            self._write_if_new(entry.attribute, Constant(None, value))
-
-    def transitions(self, mode: str) -> Condition | None:
-        """That every moved state is one of the target's predecessors."""
-        conditions = []
-        for move in self.moves:
-            reference: Reference[Any] = Reference(move.path)
-            first, *others = move.sources
-            legal: Condition = Membership(reference, move.sources) if others else Comparison(reference, "=", first)
-            conditions.append(legal if mode == "patch" else legal | missing(str(move.path[0])))
-        return all_of(*conditions)
-
-    def guards(self) -> Condition | None:
-        """That the values which derived keys were built from are current; the version says so by itself."""
-        if self.guarded:
-            return None
-        conditions = []
-        for name in self.relied:
-            source, value = self.spec.sources[name], self.values.get(name)
-            conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
-        return all_of(*conditions)
-
-
-def _new_value(action: Action) -> Any:
-    if len(action.path) > 1:
-        return _COMPUTED
-    if isinstance(action, RemoveAction):
-        return None
-    operand = getattr(action, "operand", None)
-    return operand.value if isinstance(action, SetAction) and isinstance(operand, Constant) else _COMPUTED
-
-
-def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> None:
-    name = f"{spec.name}.{attribute.name}"
-    if attribute.name in spec.reachable(spec.key):
-        raise ImmutableKey(f"{name} is part of the primary key.")
-    if attribute.traits.read_only or attribute.traits.stamp == "create":
-        raise ReadOnlyAttribute(f"{name} is read-only.")
-    if attribute.marked("version"):
-        raise ReadOnlyAttribute(f"{name} is raised by the model.")
-    forced = isinstance(action, Transition) or (isinstance(action, SetAction) and action.forced)
-    if attribute.state and not forced:
-        raise StateNeedsTransition(f"{name} was set without a transition.")
-    if isinstance(action, RemoveAction) and len(action.path) == 1 and attribute.needed and not attribute.optional:
-        raise ReadOnlyAttribute(f"{name} is required and cannot be removed.", fix="Set another value, or make the attribute optional.")
 
 
 def changed_attributes(before: E, after: E) -> list[Action]:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gateleg.model import lint, spec_of
-from gateleg.model.errors import DelimiterInValue
+from gateleg.model.errors import DelimiterInValue, MissingComponent
 from tests.model.seeds.agents import TENANT_ITEMS, Agent, Partition, TenantItem
 
 ACME = Partition("aws-prod-us-east-1", "acme-corp")
@@ -44,6 +44,12 @@ def test_the_key_is_made_of_the_partition_or_of_its_fields() -> None:
     assert Agent.key(partition=TEXT, agent_version_uuid="v1").key == expected
     assert Agent.key(endpoint_id="aws-prod-us-east-1", part_id="acme-corp", agent_version_uuid="v1").key == expected
     assert agent().key.key == expected
+
+
+def test_the_endpoint_alone_is_the_key_of_a_tenant_without_parts() -> None:
+    assert Agent.key(endpoint_id="aws", agent_version_uuid="v1").key["partition_key"] == {"S": "aws#aws"}
+    with pytest.raises(MissingComponent, match="endpoint_id"):
+        Agent.key(part_id="acme", agent_version_uuid="v1")
 
 
 def test_the_key_before_the_migration_is_known() -> None:

@@ -1,0 +1,115 @@
+"""Operands that conditions compare, and that sums are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from gateleg.model.errors import ExpressionError
+from gateleg.model.expressions import (
+    Arithmetic,
+    Between,
+    Check,
+    Comparison,
+    Condition,
+    Constant,
+    Membership,
+    Operand,
+    Operator,
+    Path,
+    Placeholders,
+)
+from gateleg.model.wire import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
+
+
+class Comparable(Operand[T], Generic[T]):
+    """An operand that conditions compare."""
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """The operand for a Python value that is compared with this one."""
+        raise NotImplementedError
+
+    def _compare(self, operator: Operator, other: Any) -> Condition:
+        return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        if other is None:
+            return Check("attribute_not_exists", (self,))
+        return self._compare("=", other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        if other is None:
+            return Check("attribute_exists", (self,))
+        return self._compare("<>", other)
+
+    def __lt__(self, other: T | Operand[T]) -> Condition:
+        return self._compare("<", other)
+
+    def __le__(self, other: T | Operand[T]) -> Condition:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: T | Operand[T]) -> Condition:
+        return self._compare(">", other)
+
+    def __ge__(self, other: T | Operand[T]) -> Condition:
+        return self._compare(">=", other)
+
+    def between(self, low: T, high: T) -> Condition:
+        """Between two values, both included."""
+        return Between(self, self.constant(low), self.constant(high))
+
+    def is_in(self, choices: Iterable[T]) -> Condition:
+        """One of up to 100 values."""
+        operands = tuple(self.constant(choice) for choice in choices)
+        if not 1 <= len(operands) <= 100:
+            raise ExpressionError(
+                f"IN takes 1 to 100 values, not {len(operands)}.", fix="Split the question, or check for an empty choice."
+            )
+        return Membership(self, operands)
+
+    __hash__ = object.__hash__
+
+
+class Size(Comparable[int]):
+    """The size of a text, binary, set, list or map."""
+
+    def __init__(self, of: Operand[Any]) -> None:
+        self._of = of
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """Sizes are numbers."""
+        return Constant(value, wire(value))
+
+    def render(self, out: Placeholders) -> str:
+        """size(path)."""
+        return f"size({self._of.render(out)})"
+
+    def paths(self) -> Iterator[Path]:
+        """That of the attribute."""
+        return self._of.paths()
+
+
+class Term(Operand[T], Generic[T]):
+    """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
+
+    def __init__(self, operand: Operand[T], of: Comparable[T]) -> None:
+        self._operand = operand
+        self._of = of
+
+    def render(self, out: Placeholders) -> str:
+        """The operand's text."""
+        return self._operand.render(out)
+
+    def paths(self) -> Iterator[Path]:
+        """The operand's paths."""
+        return self._operand.paths()
+
+    def __add__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "+", other if isinstance(other, Operand) else self._of.constant(other))
+
+    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))

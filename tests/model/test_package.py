@@ -1,0 +1,30 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from types import FunctionType
+
+import gateleg.model
+
+ALLOWED = {"gateleg", "pydantic", "pydantic_core", "orjson"} | set(sys.stdlib_module_names)
+
+
+def test_the_model_imports_the_standard_library_pydantic_and_orjson_only() -> None:
+    for path in Path(gateleg.model.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            assert all(name.split(".")[0] in ALLOWED for name in names), path.name
+
+
+def test_the_model_loads_no_other_room() -> None:
+    code = "import sys, gateleg.model; print([m for m in sys.modules if m.startswith('gateleg.') and not m.startswith('gateleg.model')])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_everything_exported_is_there_and_documented() -> None:
+    for name in gateleg.model.__all__:
+        value = getattr(gateleg.model, name)
+        assert not isinstance(value, type | FunctionType) or value.__doc__, name
