@@ -1,0 +1,70 @@
+"""Stores by their address, as configuration writes it: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8000`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gateleg.store.errors import BadAddress
+
+if TYPE_CHECKING:
+    from gateleg.store.transports import AsyncTransport, Transport
+    from gateleg.store.transports.line import Options
+
+#: Requests of one batch or scan that may be under way at once over a network. The engine in this process gains nothing from it.
+_SIDE_BY_SIDE = 8
+
+
+@dataclass(frozen=True)
+class StoreAddress:
+    """Where a store is: an engine by its path, Amazon DynamoDB by its region, or an endpoint by its URL."""
+
+    kind: Literal["embedded", "dynamodb", "endpoint"]
+    place: str
+
+
+def parse_address(text: str) -> StoreAddress:
+    """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
+    kind, colon, place = text.partition(":")
+    if colon and kind == "embedded" and place:
+        return StoreAddress("embedded", place)
+    if colon and kind == "dynamodb":
+        return StoreAddress("dynamodb", place)
+    if kind in ("http", "https") and place.startswith("//") and len(place) > 2:
+        return StoreAddress("endpoint", text)
+    raise BadAddress(f"{text!r} names no store.")
+
+
+def concurrency_of(text: str) -> int:
+    """How many requests are worth sending side by side to an address."""
+    return 1 if parse_address(text).kind == "embedded" else _SIDE_BY_SIDE
+
+
+def open_transport(text: str) -> Transport:
+    """The transport to an address."""
+    address = parse_address(text)
+    if address.kind == "embedded":
+        from gateleg.store.transports.embedded import open_embedded
+
+        return open_embedded(address.place)
+    from gateleg.store.transports.wire import WireTransport
+
+    return WireTransport(_options(address))
+
+
+def open_async_transport(text: str) -> AsyncTransport:
+    """The transport to an address, awaited."""
+    address = parse_address(text)
+    if address.kind == "embedded":
+        from gateleg.store.transports.embedded import open_async_embedded
+
+        return open_async_embedded(address.place)
+    from gateleg.store.transports.awire import AsyncWireTransport
+
+    return AsyncWireTransport(_options(address))
+
+
+def _options(address: StoreAddress) -> Options:
+    from gateleg.store.transports.line import Options
+
+    return Options(endpoint=address.place) if address.kind == "endpoint" else Options(region=address.place or None)

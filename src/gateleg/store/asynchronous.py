@@ -1,0 +1,179 @@
+"""`AsyncStore`: the verbs, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from pydantic import BaseModel
+
+from gateleg.store import batches, changing, clearing, lifecycle, paging, querying, reading, scanning, transactions, writing
+from gateleg.store.deadlines import Deadline
+from gateleg.store.failures import translated
+from gateleg.store.loading import AsyncLoader
+from gateleg.store.requests import Found, Pause, Request, Together, request_of
+from gateleg.store.setup import Options, Setup, setup_from
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.verbs import async_streams, awaits
+from gateleg.store.views import Views
+from gateleg.store.watching import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+
+    from gateleg.store.operation import Operation, Stream
+    from gateleg.store.requests import Flow, Reply, Step
+    from gateleg.store.transports import AsyncTransport
+
+R = TypeVar("R")
+E = TypeVar("E", bound=BaseModel)
+
+
+class AsyncStore(Views):
+    """Entities in a DynamoDB, through a transport that is awaited. The same verbs as `Store`, with the same arguments and results."""
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        prefix: str = "",
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        **options: Unpack[Options],
+    ) -> None:
+        self.transport = transport
+        self.setup = setup_from(prefix, options)
+        self._sleep = sleep
+
+    @classmethod
+    def embedded(cls, path: str = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
+        """A store on an engine in this process: in memory, or kept in a folder or file."""
+        return cls.connect(f"embedded:{path}", prefix, **options)
+
+    @classmethod
+    def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
+        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8000`."""
+        from gateleg.store.addresses import concurrency_of, open_async_transport
+
+        options.setdefault("concurrency", concurrency_of(address))
+        return cls(open_async_transport(address), prefix, **options)
+
+    get = awaits(reading.get)
+    find = awaits(reading.find)
+    create = awaits(writing.create)
+    put = awaits(writing.put)
+    patch = awaits(writing.patch)
+    upsert = awaits(writing.upsert)
+    delete = awaits(writing.delete)
+    save = awaits(changing.save)
+    retrying = awaits(changing.retrying)
+    query = async_streams(querying.query)
+    page = awaits(paging.page)
+    count = awaits(querying.count)
+    collect = awaits(querying.collect)
+    delete_all = awaits(clearing.delete_all)
+    batch_get = awaits(batches.batch_get)
+    batch_write = awaits(batches.batch_write)
+    transact = awaits(transactions.transact)
+    transact_get = awaits(transactions.transact_get)
+    scan = async_streams(scanning.scan)
+    export = async_streams(scanning.export)
+    create_tables = awaits(lifecycle.create_tables)
+    ensure_tables = awaits(lifecycle.ensure_tables)
+    delete_tables = awaits(lifecycle.delete_tables)
+
+    async def run(self, operation: Operation[R]) -> R:
+        """Carry out an operation."""
+        if self.setup.scope is not None:
+            self.setup.scope.check(operation)
+        return await self.drive(operation.flow(self.setup))
+
+    def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
+        """Iterate over the results of an operation."""
+        if self.setup.scope is not None:
+            self.setup.scope.check(operation)
+        return self.iterate(operation.flow(self.setup))
+
+    def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:
+        """A cache of one entity's items that reads them in batches. Make one for each request of a user."""
+        return AsyncLoader(entity, self.setup, self.run, consistent)
+
+    def using(self, transport: AsyncTransport) -> AsyncStore:
+        """This store through another transport: another region, other credentials."""
+        return self._copy(transport, self.setup)
+
+    def _with(self, setup: Setup) -> Self:
+        return self._copy(self.transport, setup)
+
+    def _copy(self, transport: AsyncTransport, setup: Setup) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
+        return other
+
+    async def drive(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        deadline = Deadline(self.setup)
+        step: Step | None = None
+        try:
+            step = next(flow)
+            while True:
+                reply = await self._perform(step, deadline)
+                step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
+        """Take the steps of a flow and hand out what it finds."""
+        deadline = Deadline(self.setup)
+        step: Step | None = None
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Found):
+                    for item in step.items:
+                        yield item
+                    step = flow.send(None)
+                else:
+                    reply = await self._perform(step, deadline)
+                    step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+        except StopIteration:
+            return
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    async def _perform(self, step: Step, deadline: Deadline) -> Any:
+        """Do what a step says. What the service refuses comes back as the exception, for the flow to deal with."""
+        if type(step) is Request:
+            return await self._attempt(step, deadline)
+        if isinstance(step, Together):
+            return await self._all(step.requests, deadline)
+        if isinstance(step, Pause):
+            return await self._sleep(deadline.pause(step.seconds))
+        raise TypeError(f"{step!r} is no step for this driver")
+
+    async def _all(self, requests: list[Request], deadline: Deadline) -> list[Reply | Exception]:
+        if len(requests) == 1 or self.setup.concurrency <= 1:
+            return [await self._attempt(request, deadline) for request in requests]
+        return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
+
+    async def _attempt(self, request: Request, deadline: Deadline) -> Reply | Exception:
+        try:
+            if not self.setup.hooks:
+                return await self.transport.call(request.operation, request.payload, timeout=deadline.left())
+            with Watch(request, self.setup) as watch:
+                return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=deadline.left()))
+        except (ServiceError, Unreachable) as error:
+            return error
+
+    async def close(self) -> None:
+        """Close the transport, for all stores that share it."""
+        await self.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()

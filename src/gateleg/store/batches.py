@@ -1,0 +1,208 @@
+"""Batches: many keys or items in requests of 100 or 25, several at once; what the service leaves undone is asked for again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model import Ref, spec_of
+from gateleg.store.backoff import THROTTLES
+from gateleg.store.combining import Identity, identity
+from gateleg.store.errors import NotBatchable, Throttled
+from gateleg.store.operation import Operation
+from gateleg.store.reading import is_meant
+from gateleg.store.requests import Pause, Request, Together
+from gateleg.store.sizes import check_size
+from gateleg.store.transports import ServiceError
+from gateleg.store.writes import Delete, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gateleg.model import Item, KeyPlan, Table
+    from gateleg.store.rates import Rate
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
+    from gateleg.store.write_operation import WriteOperation
+
+E = TypeVar("E", bound=BaseModel)
+GET_LIMIT = 100
+WRITE_LIMIT = 25
+
+
+def rounds(
+    work: dict[Identity, Any],
+    size: int,
+    ask: Callable[[dict[Identity, Any]], Request],
+    read: Callable[[dict[str, Any]], list[Identity]],
+    setup: Setup,
+    rate: Rate | None = None,
+) -> Flow[None]:
+    """Do all work in requests of `size`, as many at once as the setup allows, until nothing is left.
+
+    `ask` makes the request of a chunk; `read` takes its answer and says what is left undone. What is left waits for the next round, and a
+    round after one that left something waits with full jitter.
+    """
+    delays, pending = setup.backoff.delays(setup), dict(work)
+    while pending:
+        places = list(pending)
+        left: dict[Identity, Any] = {}
+        for first in range(0, len(places), size * setup.concurrency):
+            chunks = [
+                {place: pending[place] for place in places[start : start + size]}
+                for start in range(first, min(first + size * setup.concurrency, len(places)), size)
+            ]
+            requests = [ask(chunk) for chunk in chunks]
+            for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
+                if isinstance(reply, ServiceError) and reply.code in THROTTLES:
+                    left |= chunk
+                elif isinstance(reply, Exception):
+                    raise reply
+                else:
+                    left |= {place: chunk[place] for place in read(reply)}
+                    if rate is not None:
+                        yield from rate.charge(reply)
+        if left:
+            delay = next(delays, None)
+            if delay is None:
+                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not done.", unprocessed=len(left))
+            yield Pause(delay)
+        if len(left) < len(pending):
+            # It moves: only standing still uses up the tries.
+            delays = setup.backoff.delays(setup)
+        pending = left
+
+
+def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
+    """The items of some keys, in their order; None where there is none. Keys may repeat."""
+    wanted = [identity(setup.name_of(table), key) for table, key in keys]
+    attributes = {setup.name_of(table): table.attributes for table, _ in keys}
+    found: dict[Identity, Item] = {}
+
+    def ask(chunk: dict[Identity, Item]) -> Request:
+        tables: dict[str, dict[str, Any]] = {}
+        for (name, _), key in chunk.items():
+            tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
+        return Request("BatchGetItem", {"RequestItems": tables}, pattern)
+
+    def read(reply: dict[str, Any]) -> list[Identity]:
+        for name, items in reply.get("Responses", {}).items():
+            found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
+        return [identity(name, key) for name, entry in reply.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
+
+    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, ask, read, setup)
+    return [found.get(place) for place in wanted]
+
+
+def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: Rate | None = None) -> Flow[int]:
+    """Carry out PutRequests and DeleteRequests; the result is their number."""
+    attributes: dict[str, tuple[str, ...]] = {}
+    for name, parts in entries:
+        attributes[name] = tuple(part[0] for part in parts)
+
+    def ask(chunk: dict[Identity, dict[str, Any]]) -> Request:
+        tables: dict[str, list[dict[str, Any]]] = {}
+        for (name, _), entry in chunk.items():
+            tables.setdefault(name, []).append(entry)
+        payload: dict[str, Any] = {"RequestItems": tables}
+        if rate is not None:
+            payload["ReturnConsumedCapacity"] = "TOTAL"
+        return Request("BatchWriteItem", payload, pattern)
+
+    def read(reply: dict[str, Any]) -> list[Identity]:
+        return [
+            identity(name, _entry_key(entry, attributes[name]))
+            for name, undone in reply.get("UnprocessedItems", {}).items()
+            for entry in undone
+        ]
+
+    yield from rounds(entries, WRITE_LIMIT, ask, read, setup, rate)
+    return len(entries)
+
+
+def _entry_key(entry: dict[str, Any], attributes: tuple[str, ...]) -> Item:
+    item = entry["DeleteRequest"]["Key"] if "DeleteRequest" in entry else entry["PutRequest"]["Item"]
+    return {name: item[name] for name in attributes}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchGet(Operation[list[Any]]):
+    """Many items by their keys."""
+
+    refs: tuple[Ref[Any], ...]
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[list[Any]]:
+        """Requests of 100; then once more with older keys, for what was not found."""
+        keys = [(spec_of(ref.entity).table, ref.key) for ref in self.refs]
+        items = yield from batch_get_flow(keys, setup, self.consistent, "batch_get")
+        results = [None if item is None else spec_of(ref.entity).decode(item) for ref, item in zip(self.refs, items, strict=True)]
+        older = [
+            (number, key)
+            for number, ref in enumerate(self.refs)
+            if results[number] is None and spec_of(ref.entity).key.legacy
+            for key in ref.legacy()
+        ]
+        if older:
+            found = yield from batch_get_flow(
+                [(spec_of(self.refs[number].entity).table, key) for number, key in older], setup, self.consistent, "batch_get"
+            )
+            for (number, _), item in zip(older, found, strict=True):
+                if item is not None and results[number] is None:
+                    result = spec_of(self.refs[number].entity).decode(item)
+                    results[number] = result if is_meant(result, self.refs[number]) else None
+        return results
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """Those of all items."""
+        for ref in self.refs:
+            yield ref.entity, spec_of(ref.entity).key, ref.values
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWrite(Operation[int]):
+    """Many puts and deletes, without conditions."""
+
+    operations: tuple[WriteOperation[Any], ...]
+
+    def flow(self, setup: Setup) -> Flow[int]:
+        """Requests of 25. When an item is written twice, the last write counts."""
+        now = setup.now()
+        entries: dict[Identity, dict[str, Any]] = {}
+        for operation in self.operations:
+            write = operation.write(now)
+            if write.companions or "ConditionExpression" in write.parameters or write.kind not in ("Put", "Delete"):
+                raise NotBatchable(f"{operation.pattern} needs a condition, a marker or a counter.")
+            if write.kind == "Put":
+                item = write.parameters["Item"]
+                check_size(item, operation.ref.entity.__name__)
+                key, entry = {name: item[name] for name in write.table.attributes}, {"PutRequest": {"Item": item}}
+            else:
+                key, entry = write.parameters["Key"], {"DeleteRequest": {"Key": write.parameters["Key"]}}
+            entries[identity(setup.name_of(write.table), key)] = entry
+        return batch_write_flow(entries, setup, "batch_write")
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """Those of all operations."""
+        for operation in self.operations:
+            yield from operation.places()
+
+
+def batch_get(refs: Sequence[Ref[E]], /, *, consistent: bool = False) -> Operation[list[E | None]]:
+    """Any number of items, also of several tables, in the order of their references; None where there is none."""
+    return BatchGet(tuple(refs), consistent)
+
+
+def batch_write(
+    puts: Sequence[BaseModel] = (), /, *, deletes: Sequence[Ref[Any] | BaseModel] = (), check_version: bool = True
+) -> Operation[int]:
+    """Any number of puts and deletes, also of several tables, not atomically; the result is their number.
+
+    Batches have no conditions: items with a version are refused unless `check_version=False`, those with unique constraints or counters
+    always.
+    """
+    writes: list[WriteOperation[Any]] = [Put(instance, check_version=check_version) for instance in puts]
+    writes += [Delete(target, check_version=check_version) for target in deletes]
+    return BatchWrite(tuple(writes))

@@ -1,0 +1,259 @@
+"""What can go wrong with an operation: one class for each kind of failure.
+
+Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. `request` is what was asked, with
+all values taken out. Errors that come from an answer have the transport's error as `__cause__`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.store.redaction import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.store.requests import Request
+
+
+class StoreError(Exception):
+    """Something that the store or its service could not do."""
+
+    code = "store"
+    why = ""
+    fix = "See the message."
+
+    def __init__(self, what: str, *, why: str | None = None, fix: str | None = None, request: Request | None = None) -> None:
+        self.what = what
+        if why is not None:
+            self.why = why
+        if fix is not None:
+            self.fix = fix
+        #: the operation and its request, without values
+        self.request: dict[str, Any] | None = None
+        if request is not None:
+            self.request = {"operation": request.operation, "request": redacted(request.payload)}
+        super().__init__(" ".join(filter(None, (what, self.why, self.fix, f"[{self.code}]"))))
+
+
+class NotFound(StoreError):
+    """An item that must be there is not."""
+
+    code = "not-found"
+    fix = "Use find, which answers None, or upsert, which creates it."
+
+
+class ConditionFailed(StoreError):
+    """The item does not satisfy the condition of a write. `current` is the item as it is, or None when there is none."""
+
+    code = "condition-failed"
+    fix = "Look at `current` and decide on it."
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        current: Any = None,
+        failed: Sequence[str] = (),
+        why: str | None = None,
+        fix: str | None = None,
+        request: Request | None = None,
+    ) -> None:
+        super().__init__(what, why=why, fix=fix, request=request)
+        #: the item that is there now, as an entity
+        self.current = current
+        #: the attributes that did not have the expected value, as far as that is known
+        self.failed = frozenset(failed)
+
+
+class AlreadyExists(ConditionFailed):
+    """An item was to be created and there is one with its key."""
+
+    code = "already-exists"
+    fix = "Choose another key, or use put or upsert to write over it."
+
+
+class LostRace(ConditionFailed):
+    """Another writer changed the item first."""
+
+    code = "lost-race"
+    why = "The item changed after it was read, or it is not the instance that the last write returned."
+    fix = "Decide on `current`, the item that won; `retrying` does this for you."
+
+
+class IllegalTransition(ConditionFailed):
+    """A state was to be left for one that does not follow it."""
+
+    code = "illegal-transition"
+    fix = "Look at `current`: its state says what may happen next."
+
+
+class UniqueTaken(StoreError):
+    """Another item holds the values of a unique constraint."""
+
+    code = "unique-taken"
+    fix = "Choose another value, or find the item that has it."
+
+    def __init__(self, what: str, *, constraint: str, request: Request | None = None) -> None:
+        super().__init__(what, request=request)
+        self.constraint = constraint
+
+
+class TransactionCanceled(StoreError):
+    """A transaction was refused as a whole. `reasons` has an entry for each operation in call order: its error, or None."""
+
+    code = "transaction-canceled"
+    fix = "See `reasons`; nothing was written."
+
+    def __init__(self, what: str, *, reasons: Sequence[StoreError | None], request: Request | None = None) -> None:
+        super().__init__(what, request=request)
+        self.reasons = tuple(reasons)
+
+
+class TransactionConflict(StoreError):
+    """Other transactions on the same items were under way each time it was tried."""
+
+    code = "transaction-conflict"
+    fix = "Try again later, or spread the writes over more items."
+
+
+class IdempotencyMismatch(StoreError):
+    """A transaction's token was used before, with another request."""
+
+    code = "idempotency-mismatch"
+    fix = "Use a token for one transaction only; leave it out to have one made."
+
+
+class Throttled(StoreError):
+    """The service has no capacity left for the request. `unprocessed` counts what a batch has left undone."""
+
+    code = "throttled"
+    fix = "Slow down, raise the table's capacity, or spread the load over more partitions."
+
+    def __init__(self, what: str, *, unprocessed: int = 0, why: str | None = None, request: Request | None = None) -> None:
+        super().__init__(what, why=why, request=request)
+        self.unprocessed = unprocessed
+
+
+class TooLarge(StoreError):
+    """An item over 400 KB, or a transaction over 4 MB. Refused before it was sent."""
+
+    code = "too-large"
+    fix = "Move large values to the object store, compress them, or split the item."
+
+    def __init__(self, what: str, *, size: int, limit: int, request: Request | None = None) -> None:
+        super().__init__(what, request=request)
+        self.size = size
+        self.limit = limit
+
+
+class TooMany(StoreError):
+    """More operations than one transaction takes. Refused before it was sent."""
+
+    code = "too-many"
+    fix = "Split it where the parts need not succeed together."
+
+
+class DuplicateTarget(StoreError):
+    """Two operations of one transaction write the same item. Refused before it was sent."""
+
+    code = "duplicate-target"
+    fix = "Put both changes into one operation."
+
+
+class NotBatchable(StoreError):
+    """A write that a batch cannot do: batches have no conditions."""
+
+    code = "not-batchable"
+    fix = "Use the single verb or a transaction."
+
+
+class NotReturned(StoreError):
+    """A value that the service does not return for this kind of write."""
+
+    code = "not-returned"
+    fix = "Read the item before or after the write."
+
+
+class NotProjected(StoreError):
+    """An index does not hold the whole item."""
+
+    code = "not-projected"
+    fix = "Ask with hydrate=True, which reads the items from the table, or name the attributes with project=[...]."
+
+
+class CursorRejected(StoreError):
+    """A cursor that this store did not make, or not for this question."""
+
+    code = "cursor-rejected"
+    fix = "Start again without a cursor. Give every process the same cursor_key so that cursors outlive it."
+
+
+class OutOfScope(StoreError):
+    """An operation outside the partition that the store is bound to."""
+
+    code = "out-of-scope"
+    fix = "Use a store with another scope; this one cannot be left."
+
+
+class TableMissing(StoreError):
+    """The table or index is not there."""
+
+    code = "table-missing"
+    fix = "Create it with create_tables, and check the prefix, the region and the endpoint."
+
+
+class TableBusy(StoreError):
+    """The table exists already, or is being changed."""
+
+    code = "table-busy"
+    fix = "Wait until the table is active."
+
+
+class Refused(StoreError):
+    """The service found the request invalid."""
+
+    code = "refused"
+    fix = "Compare the declaration with the deployed table; if they agree, this is a fault in Gateleg."
+
+
+class AccessDenied(StoreError):
+    """The credentials are missing, wrong, or not allowed to do this."""
+
+    code = "access-denied"
+    fix = "Check the credentials, their policy and the machine's clock."
+
+
+class QuotaExceeded(StoreError):
+    """A limit of the account or of an item collection is reached."""
+
+    code = "quota-exceeded"
+    fix = "Raise the quota, or spread items over more partitions."
+
+
+class ServiceFailed(StoreError):
+    """The service had an error of its own. Whether a write was done is not known."""
+
+    code = "service-failed"
+    fix = "Try again; writes with a condition or a version can be repeated safely."
+
+
+class NoAnswer(StoreError):
+    """The service could not be reached, or did not answer. Whether a write was done is not known."""
+
+    code = "no-answer"
+    fix = "Check the endpoint and the network; writes with a condition or a version can be repeated safely."
+
+
+class TimedOut(StoreError):
+    """The operation took longer than it was given. Whether a write was done is not known."""
+
+    code = "timed-out"
+    fix = "Give it more time, or ask for less at once."
+
+
+class BadAddress(StoreError, ValueError):
+    """Text that names no store."""
+
+    code = "bad-address"
+    fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8000."

@@ -1,0 +1,139 @@
+"""From the service's refusals to the store's errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import DecodeError, spec_of
+from gateleg.store.backoff import CONFLICTS, THROTTLES
+from gateleg.store.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ConditionFailed,
+    IdempotencyMismatch,
+    IllegalTransition,
+    LostRace,
+    NoAnswer,
+    NotFound,
+    QuotaExceeded,
+    Refused,
+    ServiceFailed,
+    StoreError,
+    TableBusy,
+    TableMissing,
+    Throttled,
+    TransactionConflict,
+)
+from gateleg.store.operation import shown
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from gateleg.model import Item, Ref
+    from gateleg.model.actions import Transition
+    from gateleg.store.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a write took for granted."""
+
+    ref: Ref[Any]
+    verb: str
+    absent: bool = False
+    present: bool = False
+    version: int | None = None
+    moves: tuple[Transition, ...] = ()
+    #: whether the caller gave a condition of their own
+    conditional: bool = False
+
+
+def explained(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
+    """Why a write was refused, from what it expected and the item that was there."""
+    name = shown(expected.ref)
+    if item is None:
+        return _nothing_there(expected, name, request)
+    current = _current(expected.ref, item)
+    if expected.absent:
+        return AlreadyExists(f"{name} is there already.", current=current, request=request)
+    spec = spec_of(expected.ref.entity)
+    stale = []
+    if expected.version is not None and spec.version is not None:
+        stored = item.get(spec.version.wire, {"N": "0"}).get("N")
+        if stored != str(expected.version):
+            stale.append(spec.version.name)
+    stuck = [move for move in expected.moves if item.get(str(move.path[0]), {}).get("S") not in move.target.predecessors]
+    failed = (*stale, *(move.attribute for move in stuck))
+    if stale:
+        what = f"{name} was to be written from version {expected.version}, and has another."
+        return LostRace(what, current=current, failed=failed, request=request)
+    if stuck:
+        move = stuck[0]
+        state = item.get(str(move.path[0]), {}).get("S")
+        what = f"{name} cannot go from {state} to {move.target}."
+        allowed = ", ".join(sorted(move.target.predecessors))
+        return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
+    if not expected.conditional:
+        # The only conditions left are those that keep derived keys right.
+        return LostRace(f"{name} no longer has the values that its index keys were built from.", current=current, request=request)
+    return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
+
+
+def _nothing_there(expected: Expectation, name: str, request: Request | None) -> StoreError:
+    if expected.version and not expected.present:
+        return LostRace(f"{name} was deleted after it was read.", request=request)
+    if expected.present or not expected.conditional:
+        return NotFound(f"There is no {name} to {expected.verb}.", request=request)
+    return ConditionFailed(f"There is no {name}, and the condition of the {expected.verb} fails.", request=request)
+
+
+def _current(ref: Ref[Any], item: Item) -> Any:
+    """The item that is there as an entity; None when it is none that can be read."""
+    try:
+        return spec_of(ref.entity).decode(item)
+    except DecodeError:
+        return None
+
+
+_DENIED = frozenset(
+    {
+        "AccessDeniedException",
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "IncompleteSignatureException",
+        "MissingAuthenticationTokenException",
+        "MissingAuthenticationToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "OptInRequired",
+    }
+)
+_MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
+_BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
+
+
+def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
+    """The store's error for an answer that no flow has dealt with."""
+    if isinstance(error, Unreachable):
+        return NoAnswer(error.message, request=request)
+    what = f"{request.operation if request else 'The request'}: {error.message or error.code}"
+    kind: type[StoreError]
+    if error.code in _MISSING:
+        kind = TableMissing
+    elif error.code in _BUSY:
+        kind = TableBusy
+    elif error.code == "LimitExceededException" or error.code == "ItemCollectionSizeLimitExceededException":
+        kind = QuotaExceeded
+    elif error.code in THROTTLES:
+        kind = Throttled
+    elif error.code in CONFLICTS or error.code == "TransactionCanceledException":
+        kind = TransactionConflict
+    elif error.code == "IdempotentParameterMismatchException":
+        kind = IdempotencyMismatch
+    elif error.code in _DENIED:
+        kind = AccessDenied
+    elif error.status >= 500:
+        kind = ServiceFailed
+    else:
+        kind = Refused
+    return kind(what, request=request)

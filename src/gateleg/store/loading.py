@@ -1,0 +1,141 @@
+"""Loaders: many reads of single items that become few batches. One for each request of a user, so that its cache is short-lived."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model import Ref, spec_of
+from gateleg.store.batches import GET_LIMIT, BatchGet
+from gateleg.store.combining import Identity, identity
+from gateleg.store.operation import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from gateleg.store.operation import Operation
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class _Keys(Generic[E]):
+    """From what a caller asks for to a place in the cache."""
+
+    def __init__(self, entity: type[E], setup: Setup, consistent: bool) -> None:
+        self._entity = entity
+        self._setup = setup
+        self._consistent = consistent
+        self._table = setup.name_of(spec_of(entity).table)
+
+    def ref(self, components: dict[str, Any]) -> Ref[E]:
+        """The reference, inside the scope."""
+        if self._setup.scope is not None:
+            components = self._setup.scope.bind((self._entity,), components)
+        return locate(self._entity, components)
+
+    def place(self, ref: Ref[E]) -> Identity:
+        """Where a reference lies in the cache."""
+        return identity(self._table, ref.key)
+
+    def operation(self, refs: Sequence[Ref[E]]) -> Operation[list[E | None]]:
+        """What reads them."""
+        return BatchGet(tuple(refs), self._consistent)
+
+
+class Loader(Generic[E]):
+    """Items by key, each read once: `store.loader(Agent).load_many([Agent.key(...), ...])`."""
+
+    def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
+        self._keys = _Keys(entity, setup, consistent)
+        self._run = run
+        self._cache: dict[Identity, E | None] = {}
+
+    def load(self, **components: Any) -> E | None:
+        """One item, or None."""
+        return self.load_many([self._keys.ref(components)])[0]
+
+    def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
+        """Several items in the order of their references; None where there is none."""
+        places = [self._keys.place(ref) for ref in refs]
+        wanted = {place: ref for place, ref in zip(places, refs, strict=True) if place not in self._cache}
+        if wanted:
+            self._cache |= dict(zip(wanted, self._run(self._keys.operation(list(wanted.values()))), strict=True))
+        return [self._cache[place] for place in places]
+
+    def prime(self, instance: E) -> None:
+        """Put an instance into the cache, such as one that was just written."""
+        self._cache[self._keys.place(spec_of(type(instance)).ref(instance))] = instance
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._cache.clear()
+
+
+class AsyncLoader(Generic[E]):
+    """Items by key, each read once; those asked for in the same moment are read together, 100 at a time."""
+
+    def __init__(
+        self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Coroutine[Any, Any, Any]], consistent: bool = False
+    ) -> None:
+        self._keys = _Keys(entity, setup, consistent)
+        self._run = run
+        self._cache: dict[Identity, asyncio.Future[E | None]] = {}
+        self._waiting: dict[Identity, Ref[E]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def load(self, **components: Any) -> E | None:
+        """One item, or None."""
+        return await self._future(self._keys.ref(components))
+
+    async def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
+        """Several items in the order of their references; None where there is none."""
+        return list(await asyncio.gather(*[self._future(ref) for ref in refs]))
+
+    def prime(self, instance: E) -> None:
+        """Put an instance into the cache, such as one that was just written."""
+        future: asyncio.Future[E | None] = asyncio.get_running_loop().create_future()
+        future.set_result(instance)
+        self._cache[self._keys.place(spec_of(type(instance)).ref(instance))] = future
+
+    def clear(self) -> None:
+        """Forget everything that has been read."""
+        self._cache = {place: future for place, future in self._cache.items() if not future.done()}
+
+    def _future(self, ref: Ref[E]) -> asyncio.Future[E | None]:
+        place = self._keys.place(ref)
+        future = self._cache.get(place)
+        if future is None:
+            loop = asyncio.get_running_loop()
+            future = self._cache[place] = loop.create_future()
+            self._waiting[place] = ref
+            if len(self._waiting) == 1:
+                # Everything that is asked for before the loop comes round again joins this batch.
+                loop.call_soon(self._dispatch)
+        # Shielded: one caller that gives up must not take the item from the others.
+        return asyncio.shield(future)
+
+    def _dispatch(self) -> None:
+        waiting, self._waiting = list(self._waiting.items()), {}
+        for start in range(0, len(waiting), GET_LIMIT):
+            task = asyncio.get_running_loop().create_task(self._load(dict(waiting[start : start + GET_LIMIT])))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _load(self, batch: dict[Identity, Ref[E]]) -> None:
+        futures = {place: self._cache[place] for place in batch}
+        try:
+            results = await self._run(self._keys.operation(list(batch.values())))
+        except BaseException as error:
+            for place, future in futures.items():
+                self._cache.pop(place, None)
+                if not future.done():
+                    future.set_exception(error) if isinstance(error, Exception) else future.cancel()
+            if not isinstance(error, Exception):
+                raise
+            return
+        for future, result in zip(futures.values(), results, strict=True):
+            if not future.done():
+                future.set_result(result)

@@ -1,0 +1,261 @@
+"""Asking many: query, count and collect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from pydantic import BaseModel
+
+from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, spec_of
+from gateleg.model.errors import ConsistentOnGlobal
+from gateleg.store.batches import batch_get_flow
+from gateleg.store.errors import NotProjected
+from gateleg.store.merging import Merge
+from gateleg.store.operation import Operation, Stream
+from gateleg.store.requests import Found, Request, Together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gateleg.model import Attr, Item, KeyPlan
+    from gateleg.store.requests import Flow, Payload
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+Question = Query[E] | Access[E]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[E]):
+    """A query, and in what form its items are wanted."""
+
+    query: Query[E]
+    consistent: bool = False
+    hydrate: bool = False
+    project: tuple[Attr[Any], ...] = ()
+
+    def requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The Query requests, without limit and start."""
+        index, spec = self.query.plan.index, spec_of(self.query.entity)
+        if index.project != "all" and not self.hydrate and not self.project:
+            raise NotProjected(f"{index.name} holds only a part of each {spec.name}.")
+        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
+        if self.hydrate:
+            wanted = (*spec.table.attributes, *index.attributes)
+            return tuple(_with_names(request, wanted) for request in requests)
+        if self.project:
+            # The keys are needed to know where a page ended.
+            return tuple(_with_names(request, (*spec.table.attributes, *index.attributes), keep=True) for request in requests)
+        return requests
+
+    def decode(self, item: Item) -> Any:
+        """An item in the wanted form."""
+        spec = spec_of(self.query.entity)
+        if not self.project:
+            return spec.decode(item)
+        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
+
+    def finish(self, items: list[Item], setup: Setup) -> Flow[list[Any]]:
+        """All items of a page in the wanted form; hydrating reads them from the table. What has been deleted meanwhile is left out."""
+        if not self.hydrate:
+            return [self.decode(item) for item in items]
+        spec = spec_of(self.query.entity)
+        keys = [{name: item[name] for name in spec.table.attributes} for item in items]
+        found = yield from batch_get_flow([(spec.table, key) for key in keys], setup, self.consistent, f"{self.query.pattern} hydrate")
+        return [spec.decode(item) for item in found if item is not None]
+
+
+def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
+    """A request whose projection has these top-level attributes, alone or besides what it has."""
+    placeholders = dict(request.get("ExpressionAttributeNames", {}))
+    known = {name: placeholder for placeholder, name in placeholders.items()}
+    texts = request["ProjectionExpression"].split(", ") if keep else []
+    for number, name in enumerate(dict.fromkeys(names)):
+        placeholder = known.get(name) or f"#key_{number}"
+        placeholders[placeholder] = name
+        if not any(text == placeholder or text.startswith((f"{placeholder}.", f"{placeholder}[")) for text in texts):
+            texts.append(placeholder)
+    return request | {"ProjectionExpression": ", ".join(texts), "ExpressionAttributeNames": placeholders}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStream(Stream[Any]):
+    """The items that a query finds, read as they are wanted."""
+
+    reading: Reading[Any]
+    limit: int | None = None
+    page_size: int | None = None
+
+    def flow(self, setup: Setup) -> Flow[None]:
+        """Query after Query, until the end or the limit."""
+        requests = self.reading.requests(setup)
+        return self._pages(Merge(self.reading.query, requests), "FilterExpression" in requests[0], setup)
+
+    def _pages(self, merge: Merge[Any], filtered: bool, setup: Setup) -> Flow[None]:
+        left = self.limit
+        while left is None or left > 0:
+            yield from merge.fill(self.page_size if self.page_size is not None or filtered else left, setup)
+            items = merge.take(left)
+            if not items and merge.done:
+                return
+            left = None if left is None else left - len(items)
+            if self.reading.hydrate:
+                yield Found((yield from self.reading.finish(items, setup)))
+            else:
+                yield Found(map(self.reading.decode, items))
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return question_places(self.reading.query)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Operation[int]):
+    """How many items a query finds."""
+
+    query: Query[Any]
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[int]:
+        """Queries that only count; what is counted is paid for as if it were read."""
+        spec = spec_of(self.query.entity)
+        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT")
+        return _sum(requests, self.query.pattern)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return question_places(self.query)
+
+
+def _sum(requests: Sequence[Payload], pattern: str) -> Flow[int]:
+    total, pending = 0, list(requests)
+    while pending:
+        replies = yield from ask_all([Request("Query", payload, pattern) for payload in pending])
+        total += sum(reply["Count"] for reply in replies)
+        pending = [
+            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+            for payload, reply in zip(pending, replies, strict=True)
+            if "LastEvaluatedKey" in reply
+        ]
+    return total
+
+
+def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
+    """The answers to several requests; the first error is raised."""
+    if len(requests) == 1:
+        return [(yield requests[0])]
+    replies = yield Together(requests)
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return list(replies)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Operation[Collected]):
+    """Several entities of one partition."""
+
+    question: CollectionQuery
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[Collected]:
+        """One query over all entities, page by page."""
+        collection = self.question.collection
+        index = collection.plans[0].index
+        if self.consistent and index.name and not index.local:
+            raise ConsistentOnGlobal(f"{index.name} is a global index.")
+        requests = self.question.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
+        return self._pages(list(requests), collection.title)
+
+    def _pages(self, pending: list[Payload], title: str) -> Flow[Collected]:
+        items: list[Item] = []
+        while pending:
+            replies = yield from ask_all([Request("Query", payload, title) for payload in pending])
+            for reply in replies:
+                items += reply["Items"]
+            pending = [
+                payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+                for payload, reply in zip(pending, replies, strict=True)
+                if "LastEvaluatedKey" in reply
+            ]
+        return self.question.sort(items)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partition, for each entity."""
+        collection = self.question.collection
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            yield entity, plan, self.question.values
+
+
+def question_places(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    """The partition that a query asks."""
+    yield query.entity, query.plan, query.values
+
+
+def asked(question: Question[E], arguments: Mapping[str, Any], newest_first: bool | None = None) -> Query[E]:
+    """The query that is meant: itself, or a pattern with its arguments."""
+    if isinstance(question, Access):
+        query = question(**arguments)
+    elif arguments:
+        raise TypeError(f"{', '.join(arguments)} given besides a query")
+    else:
+        query = question
+    return query if newest_first is None or query.descending is newest_first else query.reversed()
+
+
+@overload
+def query(
+    question: Question[E],
+    /,
+    *,
+    project: Sequence[Attr[Any]],
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[dict[str, Any]]: ...
+@overload
+def query(
+    question: Question[E],
+    /,
+    *,
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[E]: ...
+def query(
+    question: Question[Any],
+    /,
+    *,
+    project: Sequence[Attr[Any]] = (),
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[Any]:
+    """The items that a pattern finds, read as they are wanted: `query(Job.ready(queue="default"))`, `query(Job.ready, queue="default")`.
+
+    `limit` is the number of results; `page_size` the number of items that DynamoDB reads for one request. `newest_first` turns the order
+    of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
+    from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
+    """
+    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project))
+    return QueryStream(reading, limit, page_size)
+
+
+def count(question: Question[Any], /, *, consistent: bool = False, **arguments: Any) -> Operation[int]:
+    """How many items a pattern finds. All of them are read, and paid for."""
+    return Count(asked(question, arguments), consistent)
+
+
+def collect(question: CollectionQuery | Collection, /, *, consistent: bool = False, **arguments: Any) -> Operation[Collected]:
+    """Several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`, then `.of(Scene)`, `.one(Project)`."""
+    return Collect(question(**arguments) if isinstance(question, Collection) else question, consistent)

@@ -1,0 +1,36 @@
+"""Requests without the data in them, for errors, logs and traces: names and expressions stay, values become their type and length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Members whose content is attribute values by name.
+_ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
+_CONTAINERS = (dict, list)
+
+
+def redacted(request: Any) -> Any:
+    """A copy of a request in which every attribute value is replaced by its type and length."""
+    if isinstance(request, dict):
+        return {name: _items(value) if name in _ITEMS else redacted(value) for name, value in request.items() if name != "Keys"} | (
+            {"Keys": [_items(key) for key in request["Keys"]]} if "Keys" in request else {}
+        )
+    if isinstance(request, list):
+        return [redacted(entry) for entry in request]
+    return request
+
+
+def _items(values: Any) -> Any:
+    if not isinstance(values, dict):
+        return "..."
+    return {name: _value(value) for name, value in values.items()}
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, dict) or len(value) != 1:
+        return "..."
+    ((tag, content),) = value.items()
+    if tag in ("BOOL", "NULL"):
+        return {tag: "..."}
+    noun = "elements" if isinstance(content, _CONTAINERS) else "characters"
+    return {tag: f"{len(content)} {noun}"}

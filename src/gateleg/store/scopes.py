@@ -1,0 +1,67 @@
+"""A partition that a store is bound to and cannot leave: a tenant, a project, a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import Access, Collection, spec_of
+from gateleg.store.errors import OutOfScope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import KeyPart, KeyPlan
+    from gateleg.store.operation import Operation
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The components that every operation has, and their values."""
+
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, part: KeyPart | None, components: Mapping[str, Any]) -> Scope:
+        """The scope of a key part, or of components by name."""
+        values = {name: getattr(part, name) for name in type(part).__members__()} if part is not None else {}
+        values |= components
+        if not values:
+            raise OutOfScope("A scope without components binds nothing.", fix="Give a key part, or components by name.")
+        return cls(values)
+
+    def within(self, other: Scope | None) -> Scope:
+        """This scope inside another: both bind."""
+        if other is None:
+            return self
+        for name, value in other.values.items():
+            if self.values.get(name, value) != value:
+                raise OutOfScope(f"The scope has {name}={value!r} already.")
+        return Scope({**other.values, **self.values})
+
+    def bind(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments of a verb, with the scope's components where it names an entity, pattern or collection."""
+        if not args or not (isinstance(args[0], type | Access | Collection)):
+            return given
+        return {**self.values, **given}
+
+    def check(self, operation: Operation[Any]) -> None:
+        """Refuse an operation that touches anything outside."""
+        for entity, plan, values in operation.places():
+            self._check(entity, plan, values)
+
+    def _check(self, entity: type[BaseModel], plan: KeyPlan, values: Mapping[str, Any]) -> None:
+        spec = spec_of(entity)
+        place = plan.index.name or spec.table.name
+        hash_names = {name for entry in plan.hash for name in entry.names}
+        loose = self.values.keys() - spec.arguments_of(hash_names)
+        if loose:
+            raise OutOfScope(
+                f"{place} holds {spec.name} items of other partitions too: its hash does not depend on {', '.join(sorted(loose))}."
+            )
+        known = spec.arguments(values)
+        for name, value in self.values.items():
+            if known.get(name) != value:
+                raise OutOfScope(f"{spec.name} with {name}={known.get(name)!r} is outside the scope, which has {name}={value!r}.")

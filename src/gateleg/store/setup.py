@@ -1,0 +1,78 @@
+"""What all operations of a store share. A value: stores with another prefix, scope or timeout are copies with one member replaced."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypedDict
+from uuid import UUID
+
+from gateleg.store.backoff import Backoff
+from gateleg.store.cursors import Signer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.model import Table
+    from gateleg.store.hooks import Hook
+    from gateleg.store.scopes import Scope
+
+_SYSTEM = random.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Names, time, chance and rules of a store."""
+
+    #: stands before every table name
+    prefix: str = ""
+    #: the time in seconds since 1970
+    clock: Callable[[], float] = time.time
+    #: seconds that only ever grow, for rates and timeouts
+    ticks: Callable[[], float] = time.monotonic
+    random: random.Random = _SYSTEM
+    backoff: Backoff = field(default_factory=Backoff)
+    cursors: Signer = field(default_factory=Signer)
+    hooks: tuple[Hook, ...] = ()
+    #: how many requests of one batch or scan may be under way at once
+    concurrency: int = 1
+    #: seconds for one operation, with all its requests and pauses
+    timeout: float | None = None
+    #: the partition that the store cannot leave
+    scope: Scope | None = None
+
+    def name_of(self, table: Table) -> str:
+        """The table's name in the account."""
+        return self.prefix + table.name
+
+    def now(self) -> datetime:
+        """The present time."""
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+    def token(self) -> str:
+        """A token that makes a transaction idempotent."""
+        return str(UUID(int=self.random.getrandbits(128), version=4))
+
+
+class Options(TypedDict, total=False):
+    """What a store's constructor takes besides its transport; see `Setup`."""
+
+    hooks: Sequence[Hook]
+    #: the secret that signs cursors; the same one for all processes that share them
+    cursor_key: bytes
+    backoff: Backoff
+    concurrency: int
+    timeout: float | None
+    clock: Callable[[], float]
+    ticks: Callable[[], float]
+    random: random.Random
+
+
+def setup_from(prefix: str, options: Options) -> Setup:
+    """The setup that a store's options describe."""
+    given = dict(options)
+    key = given.pop("cursor_key", None)
+    hooks = tuple(options.get("hooks", ()))
+    return Setup(**{**given, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]

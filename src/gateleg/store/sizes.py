@@ -1,0 +1,63 @@
+"""How large DynamoDB counts an item, so that what is too large is refused before it is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.store.errors import TooLarge
+
+if TYPE_CHECKING:
+    from gateleg.model import Item, Value
+    from gateleg.store.requests import Request
+
+ITEM_LIMIT = 400 * 1024
+TRANSACTION_LIMIT = 4 * 1024 * 1024
+
+
+def item_size(item: Item) -> int:
+    """The bytes that an item counts: its names and values in UTF-8, numbers by their digits, some overhead for lists and maps."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(value: Value) -> int:
+    ((tag, content),) = value.items()
+    if tag == "S":
+        return len(content.encode())
+    if tag == "N":
+        return _number_size(content)
+    if tag == "B":
+        return _binary_size(content)
+    if tag in ("BOOL", "NULL"):
+        return 1
+    if tag == "M":
+        return 3 + sum(1 + len(key.encode()) + _value_size(element) for key, element in content.items())
+    if tag == "L":
+        return 3 + sum(1 + _value_size(element) for element in content)
+    measure: Any = {"SS": lambda text: len(text.encode()), "NS": _number_size, "BS": _binary_size}[tag]
+    return sum(measure(element) for element in content)
+
+
+def _number_size(text: str) -> int:
+    """About one byte for two significant digits, one for the exponent, one for a sign."""
+    mantissa = text.lower().split("e")[0].lstrip("+-").replace(".", "").strip("0")
+    return (len(mantissa) + 1) // 2 + 1 + text.startswith("-")
+
+
+def _binary_size(text: str) -> int:
+    return len(text) * 3 // 4 - text.endswith("=") - text.endswith("==")
+
+
+def check_size(item: Item, about: str, request: Request | None = None) -> int:
+    """Refuse an item that is too large; the answer is its size, or an upper bound of it.
+
+    The length of its JSON is never less than its size and is quickly found, so that items are measured exactly only near the limit.
+    """
+    bound = len(orjson.dumps(item))
+    if bound <= ITEM_LIMIT:
+        return bound
+    size = item_size(item)
+    if size > ITEM_LIMIT:
+        raise TooLarge(f"{about} has {size:,} bytes; an item has at most {ITEM_LIMIT:,}.", size=size, limit=ITEM_LIMIT, request=request)
+    return size

@@ -1,0 +1,95 @@
+"""The engine in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gateleg.engine import EngineError
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from gateleg.engine import Engine
+
+MEMORY = ":memory:"
+#: The database's name in a data folder.
+_DATABASE_NAME = "gateleg.db"
+_THREADS = 4
+
+
+class EmbeddedTransport:
+    """Calls an engine. `close` closes the engine only if the transport opened it."""
+
+    def __init__(self, engine: Engine, *, owned: bool = False) -> None:
+        self.engine = engine
+        self._owned = owned
+
+    def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """The engine's answer. There is nothing to wait for, so the timeout has no meaning here."""
+        try:
+            return self.engine.call(operation, request)
+        except EngineError as error:
+            raise _service_error(error) from None
+
+    def close(self) -> None:
+        """Close the engine, if it is the transport's own."""
+        if self._owned:
+            self.engine.close()
+
+
+class AsyncEmbeddedTransport:
+    """Calls an engine without holding up the event loop: what is over in microseconds is done at once, the rest in a few threads."""
+
+    def __init__(self, engine: Engine, *, owned: bool = False) -> None:
+        self.engine = engine
+        self._owned = owned
+        self._quick = _quick_operations(engine)
+        self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="gateleg-engine")
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """The engine's answer."""
+        try:
+            if operation in self._quick:
+                return self.engine.call(operation, request)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self.engine.call, operation, request)
+        except EngineError as error:
+            raise _service_error(error) from None
+
+    async def close(self) -> None:
+        """End the threads, and close the engine if it is the transport's own."""
+        self._threads.shutdown()
+        if self._owned:
+            self.engine.close()
+
+
+def _quick_operations(engine: Engine) -> frozenset[str]:
+    return frozenset({"GetItem"})
+
+
+def _service_error(error: EngineError) -> ServiceError:
+    return ServiceError(error.code, error.message, error.extra, error.status)
+
+
+def open_embedded(path: str = MEMORY) -> EmbeddedTransport:
+    """A transport on an engine of its own: in memory, or in a folder or file that is made when it is not there."""
+    return EmbeddedTransport(open_engine(path), owned=True)
+
+
+def open_async_embedded(path: str = MEMORY) -> AsyncEmbeddedTransport:
+    """The same for an `AsyncStore`."""
+    return AsyncEmbeddedTransport(open_engine(path), owned=True)
+
+
+def open_engine(path: str) -> Engine:
+    """The engine of a path: `:memory:`, a database file, or a folder that holds one."""
+    from gateleg.engine import Engine
+
+    if path == MEMORY:
+        return Engine(MEMORY)
+    place = Path(path)
+    if place.is_dir() or (not place.is_file() and place.suffix != ".db"):
+        place = place / _DATABASE_NAME
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return Engine(str(place))

@@ -1,0 +1,72 @@
+"""What both stores share: other views of the same store, and blocks of writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.store.collecting import Batch, Transaction
+from gateleg.store.editing import Edit
+from gateleg.store.querying import asked
+from gateleg.store.scopes import Scope
+
+if TYPE_CHECKING:
+    from gateleg.model import Access, KeyPart, Query
+    from gateleg.store.operation import Operation
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class Views:
+    """A store with another scope, timeout or prefix is a copy with one thing replaced; all share the transport."""
+
+    setup: Setup
+
+    def _with(self, setup: Setup) -> Self:
+        raise NotImplementedError
+
+    def run(self, operation: Operation[Any]) -> Any:
+        """Carry out an operation."""
+        raise NotImplementedError
+
+    def scope(self, part: KeyPart | None = None, /, **components: Any) -> Self:
+        """This store inside one partition: `store.scope(Partition("prod", "acme"))` or `store.scope(project_id=p)`.
+
+        Keys and patterns then need no such component any more, and whatever would touch another partition is refused with `OutOfScope`.
+        A scope cannot be left, only narrowed.
+        """
+        return self._with(replace(self.setup, scope=Scope.of(part, components).within(self.setup.scope)))
+
+    def within(self, seconds: float) -> Self:
+        """This store with a time for each operation, all its requests and pauses included; `TimedOut` when it is over."""
+        return self._with(replace(self.setup, timeout=seconds))
+
+    def ask(self, pattern: Access[E], /, **arguments: Any) -> Query[E]:
+        """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
+        if self.setup.scope is not None:
+            arguments = self.setup.scope.bind((pattern,), arguments)
+        return asked(pattern, arguments)
+
+    def transaction(self, *, token: str | None = None) -> Transaction:
+        """A block whose writes succeed or fail together: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
+
+        In an `AsyncStore`, `async with`. Nothing is sent when the block raises. `tx.results` has what `transact` answers.
+        """
+        return Transaction(self.setup, self.run, token)
+
+    def batch(self) -> Batch:
+        """A block whose puts and deletes are sent together, not atomically: `with store.batch() as batch: batch.put(...)`.
+
+        In an `AsyncStore`, `async with`. Nothing is sent when the block raises.
+        """
+        return Batch(self.setup, self.run)
+
+    def edit(self, instance: E, /) -> Edit[E]:
+        """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as draft: draft.priority = 90`.
+
+        In an `AsyncStore`, `async with`. Nothing is sent when the block raises or nothing changed.
+        """
+        return Edit(instance, self.run)

@@ -1,0 +1,92 @@
+"""What the writing verbs make: a write of one item, alone or in a transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from gateleg.model import spec_of
+from gateleg.store.backoff import settled
+from gateleg.store.failures import explained
+from gateleg.store.operation import Operation
+from gateleg.store.requests import Request
+from gateleg.store.sizes import check_size
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from pydantic import BaseModel
+
+    from gateleg.model import KeyPlan, Ref, Write
+    from gateleg.store.failures import Expectation
+    from gateleg.store.requests import Flow, Reply
+    from gateleg.store.setup import Setup
+
+R = TypeVar("R")
+_OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+
+
+class WriteOperation(Operation[R], Generic[R]):
+    """A write of one item, alone or in a transaction."""
+
+    __slots__ = ()
+
+    @property
+    def ref(self) -> Ref[Any]:
+        """The item that is written."""
+        raise NotImplementedError
+
+    @property
+    def verb(self) -> str:
+        """What is done, for metrics and messages."""
+        raise NotImplementedError
+
+    def write(self, now: datetime) -> Write[Any]:
+        """The plan of the write, with all that goes along."""
+        raise NotImplementedError
+
+    def expectation(self) -> Expectation:
+        """What the write takes for granted, to explain a refusal."""
+        raise NotImplementedError
+
+    def options(self) -> dict[str, Any]:
+        """Further members of the single request."""
+        return {}
+
+    def result(self, write: Write[Any], reply: Reply) -> R:
+        """The result of the single request."""
+        raise NotImplementedError
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[R]:
+        """The result when the write was part of a transaction, whose answer has no items."""
+        raise NotImplementedError
+
+    @property
+    def pattern(self) -> str:
+        """The label in metrics."""
+        return f"{self.ref.entity.__name__}.{self.verb}"
+
+    def flow(self, setup: Setup) -> Flow[R]:
+        """One request; a transaction when markers or counters go along."""
+        from gateleg.store.transactions import transaction_flow
+
+        write = self.write(setup.now())
+        if write.companions:
+            yield from transaction_flow([self], setup, writes=[write])
+            return (yield from self.after(write, setup))
+        request = Request(_OPERATIONS[write.kind], write.request(setup.name_of) | self.options(), self.pattern)
+        if write.kind == "Put":
+            check_size(request.payload["Item"], self.ref.entity.__name__, request)
+        try:
+            reply = yield from settled(request, setup)
+        except ServiceError as error:
+            if error.code == "ConditionalCheckFailedException":
+                raise explained(self.expectation(), error.extra.get("Item"), request) from error
+            raise
+        return self.result(write, reply)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        ref = self.ref
+        yield ref.entity, spec_of(ref.entity).key, ref.values
