@@ -15,6 +15,7 @@ import orjson
 
 from gateleg.engine import keys
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
+from gateleg.engine.expressions.compare import equal
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size, text_size
 
@@ -190,7 +191,7 @@ class Layout:
                 continue
             removed = added = None
             if old is not None and was is not None:
-                if new is not None and was == now and layout.project(old) == layout.project(new):
+                if new is not None and was == now and equal({"M": layout.project(old)}, {"M": layout.project(new)}):
                     continue
                 removed = item_size(layout.project(old))
                 if was != now:

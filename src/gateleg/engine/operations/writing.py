@@ -11,6 +11,7 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
+from gateleg.engine.expressions.compare import equal
 from gateleg.engine.expressions.updates import delete
 from gateleg.engine.layout import IndexWrite, Layout
 from gateleg.engine.operations.index_keys import check_given, check_written
@@ -84,10 +85,17 @@ class Change:
         layout = self.layout
         if self.new is None and self.old is None:
             return
+        logged = layout.table.logged
+        if logged and self._changes_nothing():
+            return
         self.indexes = layout.write(connection, self.key, self.old, self.new, self.new_size)
-        if layout.table.logged and self.old != self.new:
+        if logged:
             new = orjson.dumps(self.new) if self.new is not None else None
             changelog.append(connection, layout.table.id, context.now(), self.key, self.stored, new, by_service)
+
+    def _changes_nothing(self) -> bool:
+        """Whether the item stays as it is; the order of a set's members is no difference."""
+        return self.old is not None and self.new is not None and equal({"M": self.old}, {"M": self.new})
 
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
