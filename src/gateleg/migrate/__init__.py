@@ -1,0 +1,28 @@
+"""From the deployed tables to the declared ones: what differs, in which steps it can be changed, and carrying them out.
+
+`plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps.
+"""
+
+from gateleg.migrate.applying import Outcome, Unsettled, Watcher, apply, plan_of
+from gateleg.migrate.diff import plan_table
+from gateleg.migrate.inspecting import inspect_table
+from gateleg.migrate.plans import Plan, Step
+from gateleg.migrate.shapes import Capacity, Deployed, Settings, TableShape, declared_shape, deployed_shape
+
+__all__ = [
+    "Capacity",
+    "Deployed",
+    "Outcome",
+    "Plan",
+    "Settings",
+    "Step",
+    "TableShape",
+    "Unsettled",
+    "Watcher",
+    "apply",
+    "declared_shape",
+    "deployed_shape",
+    "inspect_table",
+    "plan_of",
+    "plan_table",
+]

@@ -1,0 +1,175 @@
+"""Carrying a plan out: one step at a time, each waited for, and a new plan after each, so that it can be stopped and taken up anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from gateleg.migrate.diff import plan_table
+from gateleg.migrate.inspecting import inspect_table, offered
+from gateleg.migrate.shapes import Settings, declared_shape
+from gateleg.store.errors import TimedOut
+from gateleg.store.lifecycle import describe
+from gateleg.store.requests import Pause, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.migrate.plans import Plan, Step
+    from gateleg.model import Table
+    from gateleg.store.requests import Flow
+    from gateleg.store.synchronous import Store
+
+#: seconds between two looks at a change that is under way
+_INTERVAL = 2.0
+#: an index of a very large table can take hours
+_LOOKS = 21_600
+
+
+class Unsettled(Exception):
+    """A step was carried out and its plan asks for it again: the service did not do what it said."""
+
+
+class Watcher(Protocol):
+    """Is told what happens while a plan is carried out, and asked about what loses something."""
+
+    def agree(self, step: Step) -> bool:
+        """Whether a step that loses something may be taken."""
+        ...
+
+    def begin(self, step: Step) -> None:
+        """A step is about to be taken."""
+        ...
+
+    def waiting(self, text: str) -> None:
+        """A change is under way."""
+        ...
+
+    def end(self, step: Step) -> None:
+        """A step is done."""
+        ...
+
+    def kept(self, name: str, backup: str | None) -> None:
+        """A backup was made of a table that is about to be deleted; None when the service offers none."""
+        ...
+
+
+@dataclass
+class Outcome:
+    """What became of a plan."""
+
+    done: list[Step] = field(default_factory=list)
+    #: steps that were not agreed to
+    declined: list[Step] = field(default_factory=list)
+    #: the plan that is left
+    left: Plan | None = None
+
+
+def plan_of(store: Store, table: Table, settings: Settings, *, replace: bool = False) -> Plan:
+    """Compare a declared table with the deployed one."""
+    wanted = declared_shape(table, store.setup.prefix)
+    return plan_table(wanted, store.drive(inspect_table(wanted.name, settings)), settings, replace=replace)
+
+
+def apply(store: Store, table: Table, settings: Settings, watcher: Watcher, *, replace: bool = False) -> Outcome:
+    """Take steps until the deployed table is the declared one, or only such steps are left as were not agreed to."""
+    outcome = Outcome()
+    store.drive(until_settled(table.physical(store.setup.prefix), watcher.waiting))
+    while True:
+        plan = plan_of(store, table, settings, replace=replace)
+        step = _next(plan, outcome, watcher)
+        if step is None:
+            outcome.left = plan
+            return outcome
+        watcher.begin(step)
+        store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher))
+        watcher.end(step)
+        outcome.done.append(step)
+
+
+def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
+    """The first step that may be taken. What needs a step that was declined is left out with it."""
+    if plan.rebuild and outcome.declined:
+        return None
+    for step in plan.steps:
+        if step in outcome.done:
+            raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again")
+        if step in outcome.declined:
+            continue
+        if step.action == "create-index" and any(other.action == "delete-index" for other in outcome.declined):
+            continue
+        if not step.loses or watcher.agree(step):
+            return step
+        outcome.declined.append(step)
+        return _next(plan, outcome, watcher)
+    return None
+
+
+def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[None]:
+    """Send a step's request and wait until it has taken effect. A table is backed up before it is deleted."""
+    if step.action == "delete-table":
+        watcher.kept(step.table, (yield from _back_up(step.table, moment)))
+    yield Request(step.operation, step.request, f"tables {step.action}")
+    if step.action == "delete-table":
+        yield from _until_gone(step.table)
+    elif step.action == "change-ttl":
+        yield from _until_ttl(step.table, watcher.waiting)
+    else:
+        yield from until_settled(step.table, watcher.waiting)
+
+
+def _back_up(name: str, moment: str) -> Flow[str | None]:
+    reply = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:200]}-before-{moment}"})
+    if reply is None:
+        return None
+    arn: str = reply["BackupDetails"]["BackupArn"]
+    for _ in range(_LOOKS):
+        backup = yield Request("DescribeBackup", {"BackupArn": arn}, "tables backup")
+        if backup["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
+            return arn
+        yield Pause(_INTERVAL)
+    raise TimedOut(f"The backup of {name} is still not there.", fix="Nothing was deleted. Look at the backup, and apply again.")
+
+
+def until_settled(name: str, waiting: Callable[[str], None]) -> Flow[None]:
+    """Wait until a table and its indexes are at rest; a table that is not there is."""
+    for _ in range(_LOOKS):
+        table = yield from describe(name)
+        if table is None:
+            return
+        indexes = table.get("GlobalSecondaryIndexes", ())
+        busy = [f"{index['IndexName']} is {_lower(index['IndexStatus'])}" for index in indexes if _busy(index.get("IndexStatus"))]
+        if _busy(table["TableStatus"]):
+            busy.append(f"{name} is {_lower(table['TableStatus'])}")
+        if not busy:
+            return
+        waiting(busy[0])
+        yield Pause(_INTERVAL)
+    raise TimedOut(f"The table {name} is still being changed.", fix="Apply again later: it goes on where it is.")
+
+
+def _busy(status: str | None) -> bool:
+    return status not in (None, "ACTIVE", "ARCHIVED", "INACCESSIBLE_ENCRYPTION_CREDENTIALS")
+
+
+def _lower(status: str) -> str:
+    return status.lower().replace("_", " ")
+
+
+def _until_gone(name: str) -> Flow[None]:
+    for _ in range(_LOOKS):
+        if (yield from describe(name)) is None:
+            return
+        yield Pause(_INTERVAL)
+    raise TimedOut(f"The table {name} is still there.", fix="Apply again later: it goes on where it is.")
+
+
+def _until_ttl(name: str, waiting: Callable[[str], None]) -> Flow[None]:
+    for _ in range(_LOOKS):
+        reply = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
+        status = reply["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
+        if not status.endswith("ING"):
+            return
+        waiting(f"expiry of {name} is {_lower(status)}")
+        yield Pause(_INTERVAL)
+    raise TimedOut(f"The expiry of {name} is still being changed.", fix="Apply again later: it goes on where it is.")

@@ -1,0 +1,58 @@
+"""Which global indexes to make and to drop, and in which order: DynamoDB takes one of them at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.migrate.creation import index_capacity
+from gateleg.migrate.plans import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.migrate.shapes import IndexShape, Settings, TableShape, Wire
+
+#: the indexes that a table may have at once, unless the account's quota is raised
+_ROOM = 20
+
+
+def index_steps(wanted: TableShape, have: TableShape, settings: Settings) -> Iterator[Step]:
+    """New indexes come first, so that nothing goes before its successor is there, save where the old one is in the way."""
+    missing = [index for name, index in wanted.globals.items() if have.globals.get(name) != index]
+    obsolete = [index for name, index in have.globals.items() if wanted.globals.get(name) != index]
+    in_the_way = [index for index in obsolete if _blocks(index, wanted, missing)]
+    later = [index for index in obsolete if index not in in_the_way]
+    crowd = len(have.globals) - len(in_the_way) + len(missing) - _ROOM
+    if crowd > 0:
+        in_the_way, later = in_the_way + later[:crowd], later[crowd:]
+    for index in in_the_way:
+        yield _drop(have.name, index, replaced=index.name in wanted.globals)
+    for index in missing:
+        yield _add(wanted, have, index, settings)
+    for index in later:
+        yield _drop(have.name, index, replaced=False)
+
+
+def _blocks(index: IndexShape, wanted: TableShape, missing: list[IndexShape]) -> bool:
+    """Whether an index must go before another can come: it has its name, or holds one of its attributes by another type."""
+    if index.name in wanted.globals:
+        return True
+    types = {key.name: key.type for other in missing for key in other.keys}
+    return any(types.get(key.name, key.type) != key.type for key in index.keys)
+
+
+def _drop(table: str, index: IndexShape, replaced: bool) -> Step:
+    request: Wire = {"TableName": table, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index.name}}]}
+    loses = f"Queries on {index.name} fail" + (" until it is made anew." if replaced else ".")
+    note = "Declared under another name, the new index could be there before the old one goes." if replaced else ""
+    return Step(table, "delete-index", f"delete the index {index}", "UpdateTable", request, loses, note)
+
+
+def _add(wanted: TableShape, have: TableShape, index: IndexShape, settings: Settings) -> Step:
+    capacity = have.capacity if settings.billing == "keep" else settings.billing
+    request: Wire = {
+        "TableName": wanted.name,
+        "AttributeDefinitions": [{"AttributeName": key.name, "AttributeType": key.type} for key in index.keys],
+        "GlobalSecondaryIndexUpdates": [{"Create": index.wire() | index_capacity(capacity)}],
+    }
+    return Step(wanted.name, "create-index", f"create the index {index}", "UpdateTable", request)

@@ -1,0 +1,66 @@
+"""Looking at what is deployed. Flows, so that both stores can run them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.shapes import deployed_shape
+from gateleg.store.lifecycle import describe
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from gateleg.migrate.shapes import Deployed, Settings, Wire
+    from gateleg.store.requests import Flow
+
+#: what services answer that do not know an operation, or know it for other kinds of tables only
+_NOT_OFFERED = {"UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented", "SerializationException"}
+
+
+def inspect_table(name: str, settings: Settings) -> Flow[Deployed | None]:
+    """A table with its expiry, and with its recovery and tags where the settings ask for them; None when it is not there."""
+    description = yield from describe(name)
+    if description is None:
+        return None
+    ttl = yield from _ttl(name)
+    recoverable = (yield from _recoverable(name)) if settings.recoverable is not None else None
+    tags = (yield from _tags(description["TableArn"])) if settings.tags else None
+    return deployed_shape(description, ttl, recoverable, tags)
+
+
+def offered(operation: str, request: Wire) -> Flow[dict[str, Any] | None]:
+    """The answer to a request; None when the service does not offer the operation."""
+    try:
+        reply: dict[str, Any] = yield Request(operation, request, "tables")
+    except ServiceError as error:
+        if error.code in _NOT_OFFERED:
+            return None
+        raise
+    return reply
+
+
+def _ttl(name: str) -> Flow[str | None]:
+    reply = yield from offered("DescribeTimeToLive", {"TableName": name})
+    description = (reply or {}).get("TimeToLiveDescription", {})
+    return description.get("AttributeName") if description.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else None
+
+
+def _recoverable(name: str) -> Flow[bool | None]:
+    reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
+    if reply is None:
+        return None
+    recovery = reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    return bool(recovery.get("PointInTimeRecoveryStatus") == "ENABLED")
+
+
+def _tags(arn: str) -> Flow[dict[str, str] | None]:
+    found: dict[str, str] = {}
+    request: Wire = {"ResourceArn": arn}
+    while True:
+        reply = yield from offered("ListTagsOfResource", request)
+        if reply is None:
+            return None
+        found |= {tag["Key"]: tag["Value"] for tag in reply.get("Tags", ())}
+        if "NextToken" not in reply:
+            return found
+        request = {"ResourceArn": arn, "NextToken": reply["NextToken"]}
