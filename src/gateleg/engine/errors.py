@@ -61,7 +61,7 @@ class EmptyKeyError(EngineError):
 
 
 class ValueFault(EngineError):
-    """An attribute value that is none, for its number, its set or its depth.
+    """An attribute value that is none, for a number in it or for its set.
 
     DynamoDB has two checks of values with different words, and it depends on the operation which of them sees a value. `message` has
     the words of the older check, `newer` those of the newer one.

@@ -1,10 +1,10 @@
 """DynamoDB's numbers: up to 38 significant digits, between 1E-130 and 9.99...E+125 in magnitude, kept as canonical text."""
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from re import compile as pattern
 
-from gateleg.engine.errors import validation
+from gateleg.engine.errors import EngineError, ValueFault, validation
 
 DIGITS = 38
 MAX_EXPONENT = 125
@@ -13,7 +13,12 @@ MIN_EXPONENT = -130
 #: Wide enough for any sum of two numbers in range to be exact, so that a result of more than 38 digits is seen and refused.
 EXACT = Context(prec=300, rounding=ROUND_HALF_EVEN, Emax=999_999, Emin=-999_999)
 
+OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+UNREADABLE = "The parameter cannot be converted to a numeric value"
+
 _NUMBER = pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", 256)
+_FAR = pattern(r"[+-]?(\d*)\.?(\d*)[eE]([+-]?\d{1,20})", 256)
 _PLAIN = pattern(r"0|-?[1-9]\d{0,36}", 256)
 
 
@@ -23,15 +28,43 @@ def canonical(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     if not _NUMBER.fullmatch(text):
-        raise validation(
-            f"The parameter cannot be converted to a numeric value: {text}"
-            if text
-            else "The parameter cannot be converted to a numeric value"
-        )
+        raise _unreadable(text)
+    number = Decimal(text)
     try:
-        return spell(Decimal(text))
-    except InvalidOperation:
-        raise validation(f"The parameter cannot be converted to a numeric value: {text}") from None
+        if not number:
+            _check_magnitude(number.adjusted())
+        return spell(number)
+    except EngineError as error:
+        raise ValueFault(error.message or "") from None
+
+
+def _unreadable(text: str) -> ValueFault:
+    """The fault of a text that is no number, or one with an exponent far out of range: for those the two checks have different words."""
+    told = f"{UNREADABLE}: {text}"
+    match = _FAR.fullmatch(text)
+    if match is None or not match[1] + match[2]:
+        return ValueFault(told if text else UNREADABLE, told)
+    exponent = int(match[3])
+    newer = told if not -(2**63) <= exponent < 2**63 else OVERFLOW if exponent > 0 else UNDERFLOW
+    return ValueFault(_java_fault(match[1], match[2], exponent) or told, newer)
+
+
+def _java_fault(whole: str, fraction: str, exponent: int) -> str | None:
+    """The older check's words for a number of this exponent; none if Java cannot read it, for an exponent or a scale of over 32 bits."""
+    scale = len(fraction) - exponent
+    if not -(2**31) <= exponent < 2**31 or not -(2**31) <= scale < 2**31:
+        return None
+    digits = len((whole + fraction).lstrip("0")) or 1
+    # The magnitude is reckoned in 32 bits too, and comes out negative when it does not fit.
+    magnitude = (digits - scale + 2**31) % 2**32 - 2**31
+    return OVERFLOW if magnitude > 0 else UNDERFLOW
+
+
+def _check_magnitude(magnitude: int) -> None:
+    if magnitude > MAX_EXPONENT:
+        raise validation(OVERFLOW)
+    if magnitude < MIN_EXPONENT:
+        raise validation(UNDERFLOW)
 
 
 def spell(number: Decimal) -> str:
@@ -39,10 +72,7 @@ def spell(number: Decimal) -> str:
     if not number:
         return "0"
     magnitude = number.adjusted()
-    if magnitude > MAX_EXPONENT:
-        raise validation("Number overflow. Attempting to store a number with magnitude larger than supported range")
-    if magnitude < MIN_EXPONENT:
-        raise validation("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+    _check_magnitude(magnitude)
     sign, digits, _ = number.as_tuple()
     text = "".join(map(str, digits)).strip("0")
     if len(text) > DIGITS:

@@ -5,11 +5,11 @@ An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{
 
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateleg.engine import numbers
-from gateleg.engine.errors import EngineError, invalid_parameter, serialization, validation
+from gateleg.engine.errors import EngineError, ValueFault, invalid_parameter, serialization, validation
 
 Item = dict[str, Any]
 
@@ -57,7 +57,7 @@ def examine_item(item: Any) -> tuple[Item, int]:
 
 
 def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[str, Any], int]:
-    """Named values in canonical form, and their size with `overhead` bytes for each. Texts and numbers, which are most, take a short way."""
+    """Named values in canonical form, and their size, each with `overhead` bytes. Texts and numbers, which are most, take a short way."""
     total = overhead * len(members)
     changed: dict[str, Any] | None = None
     for name, value in members.items():
@@ -189,8 +189,8 @@ def _map(content: Any, depth: int) -> tuple[dict[str, Any], int]:
     return clean, 3 + total
 
 
-def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineError]) -> _Check:
-    """The check of a set whose members `member` checks."""
+def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineError], order: Callable[[str], Any] | None = None) -> _Check:
+    """The check of a set whose members `member` checks. DynamoDB keeps members in an order of its own: that of the texts unless given."""
 
     def check(content: Any, depth: int) -> tuple[list[str], int]:
         if type(content) is not list:
@@ -201,13 +201,41 @@ def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineErr
         clean = [element for element, _ in examined]
         if len(set(clean)) != len(clean):
             raise duplicates(content)
+        clean.sort(key=order)
         return (content if clean == content else clean), sum(bytes_ for _, bytes_ in examined)
 
     return check
 
 
-def _listed(members: list[str]) -> str:
-    return f"[{', '.join(members)}]"
+def _repeated_texts(members: list[str]) -> ValueFault:
+    listed = ", ".join(f'"{member}"' for member in _as_told(members, members))
+    return _repeated(f"[{', '.join(members)}] contains duplicates.", f"[{listed}] contains duplicates.")
+
+
+def _repeated_binaries(members: list[str]) -> ValueFault:
+    listed = ",".join(f'"{member}"' for member in _as_told(members, [decode_binary(member) for member in members]))
+    return _repeated(f"[{', '.join(members)}]of type BS contains duplicates.", f"[{listed}]of type BS contains duplicates.")
+
+
+def _repeated_numbers(_: list[str]) -> ValueFault:
+    return ValueFault(
+        "Input collection contains duplicates", "One or more parameter values were invalid: Input collection contains duplicates."
+    )
+
+
+def _repeated(older: str, newer: str) -> ValueFault:
+    told = "One or more parameter values were invalid: Input collection"
+    return ValueFault(f"{told} {older}", f"{told} {newer}")
+
+
+def _as_told(members: list[str], keys: Sequence[Any]) -> list[str]:
+    """The members of a set in the newer check's order: sorted up to the first that repeats, and from there on as they were given."""
+    seen: dict[Any, str] = {}
+    for key, member in zip(keys, members, strict=True):
+        if key in seen:
+            break
+        seen[key] = member
+    return [*(seen[key] for key in sorted(seen)), *members[len(seen) :]]
 
 
 _CHECKS: dict[str, _Check] = {
@@ -221,13 +249,14 @@ _CHECKS: dict[str, _Check] = {
     "SS": _set(
         _string,
         "An string set  may not be empty",
-        lambda members: invalid_parameter(f"Input collection {_listed(members)} contains duplicates."),
+        _repeated_texts,
     ),
-    "NS": _set(_number, "An number set  may not be empty", lambda _: validation("Input collection contains duplicates")),
+    "NS": _set(_number, "An number set  may not be empty", _repeated_numbers, numbers.as_decimal),
     "BS": _set(
         _binary,
         "Binary sets should not be empty",
-        lambda members: invalid_parameter(f"Input collection {_listed(members)}of type BS contains duplicates."),
+        _repeated_binaries,
+        decode_binary,
     ),
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.errors import EngineError, ValueFault, validation
 from gateleg.engine.expressions import legacy
 from gateleg.engine.expressions.attribute_names import name_fault
 from gateleg.engine.expressions.compiled import KEPT, Expression, read
@@ -15,7 +15,7 @@ from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
 from gateleg.engine.expressions.nodes import Names, Values
 from gateleg.engine.expressions.projections import Projection
 from gateleg.engine.expressions.updates import Update
-from gateleg.engine.values import text_size, validate
+from gateleg.engine.values import NESTED, text_size, validate
 
 #: Bytes that a placeholder may have, its `#` or `:` included.
 MAX_PLACEHOLDER: Final = 255
@@ -208,7 +208,10 @@ def _canonical(given: Mapping[str, Any]) -> Values:
         except EngineError as error:
             if error.code != "ValidationException":
                 raise
-            raise validation(f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}") from None
+            wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
+            if isinstance(error, ValueFault):
+                raise ValueFault(wrapped, error.newer) from None
+            raise (ValueFault(wrapped, NESTED) if error.message == NESTED else validation(wrapped)) from None
     return values
 
 

@@ -13,6 +13,7 @@ from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Gett
 from gateleg.engine.expressions.paths import Keys, nested_heads, resolve
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.numbers import EXACT, as_decimal, spell
+from gateleg.engine.values import validate
 
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
@@ -215,7 +216,7 @@ def add(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any]:
         raise _wrong_type()
     if tag == "N":
         return {"N": calculated("+", old["N"], content)}
-    return {tag: list(dict.fromkeys(old[tag] + content))}
+    return validate({tag: list(dict.fromkeys(old[tag] + content))})
 
 
 def delete(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any] | None:

@@ -5,9 +5,10 @@ from typing import Any
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
-from gateleg.engine.expressions import check_parameters, prepare
+from gateleg.engine.expressions import Prepared, check_parameters, prepare
 from gateleg.engine.operations.writing import Change, check_item, check_paths, check_update_size, collection_metrics
 from gateleg.engine.values import Item, examine_item
+from gateleg.engine.wording import request_refusal
 
 
 def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +48,10 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         returns = _return_values(request, "ALL_OLD")
         check_item(item, size)
     except EngineError as error:
-        raise _after_parameters(request, "PutItem", error) from None
-    prepared = prepare(request, "PutItem")
+        # Of the words for repeated members of a set that is put, regions have the older ones in common.
+        repeats = "contains duplicates" in (error.message or "")
+        raise _after_parameters(request, "PutItem", validation(error.message or "") if repeats else error) from None
+    prepared = _prepared(request, "PutItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -65,7 +68,7 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change some attributes of an item, or create it."""
     key = _key(request, "UpdateItem")
-    prepared = prepare(request, "UpdateItem")
+    prepared = _prepared(request, "UpdateItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -90,8 +93,11 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Remove an item, if it is there."""
     key = _key(request, "DeleteItem")
-    returns = _return_values(request, "ALL_OLD")
-    prepared = prepare(request, "DeleteItem")
+    try:
+        returns = _return_values(request, "ALL_OLD")
+    except EngineError as error:
+        raise request_refusal(error, "DeleteItem", request) from None
+    prepared = _prepared(request, "DeleteItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
     with context.database.write() as connection:
@@ -100,6 +106,13 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.store(context, connection)
     return _write_answer(context, request, change, key, {"ALL_OLD": change.old}.get(returns))
+
+
+def _prepared(request: dict[str, Any], operation: str) -> Prepared:
+    try:
+        return prepare(request, operation)
+    except EngineError as error:
+        raise request_refusal(error, operation, request) from None
 
 
 def _key(request: dict[str, Any], operation: str) -> Item:

@@ -46,8 +46,9 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     """Items as they were at one moment."""
     gets = [_single(entry, ("Get",))[1] for entry in request["TransactItems"]]
     prepared = [prepare(get, "Get") for get in gets]
+    given = [examine_item(get["Key"])[0] for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
-    keys = _each(lambda i: layouts[i].request_key(examine_item(gets[i]["Key"])[0]), len(gets))
+    keys = _each(lambda i: layouts[i].request_key(given[i]), len(gets))
     _check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     answers: list[dict[str, Any]] = []
     units: dict[str, float] = {}

@@ -66,9 +66,9 @@ def named_members(tree: Struct) -> list[tuple[str, Tree]]:
 def number(text: str, path: str = "root") -> str:
     """The canonical form of a number as it is written in a statement."""
     mantissa, _, exponent = text.lower().partition("e")
+    if not mantissa.strip("-0."):
+        return "0"
     if len(exponent) > 8:
-        if not mantissa.strip("-0."):
-            return "0"
         raise Refusal(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
     try:
         return numbers.canonical(text)
@@ -111,8 +111,8 @@ def _bag(tree: Collection, path: str) -> dict[str, Any]:
     if kinds == {"S"}:
         if len(set(texts)) < len(texts):
             raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates.")
-        return {"SS": texts}
+        return {"SS": sorted(texts)}
     clean = [number(text, path) for text in texts]
     if len(set(clean)) < len(clean):
         raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates! under {path}")
-    return {"NS": clean}
+    return {"NS": sorted(clean, key=numbers.as_decimal)}

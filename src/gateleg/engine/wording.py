@@ -1,0 +1,52 @@
+"""In which words an operation refuses a request: DynamoDB has an older and a newer check of requests, and not every operation has moved.
+
+The newer check puts what it finds in PutItem, UpdateItem and DeleteItem into an envelope. Regions still differ in how much of it they have;
+where they do, the words here are the plainer ones.
+"""
+
+from typing import Any, Final
+
+from gateleg.engine.errors import EngineError, ValueFault, validation
+
+ENVELOPE: Final = "1 validation error detected: "
+_ENVELOPED: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
+_NEWER: Final = _ENVELOPED | {"GetItem", "BatchGetItem", "Query"}
+
+#: Maps and lists around one another with which a request is left to the older check.
+_OLDER_DEPTH: Final = 62
+
+#: Faults that PutItem and UpdateItem tell without an envelope.
+_BARE: Final = ("Can not use both", "ExpressionAttributeValues can only", "Value provided in", "Invalid UpdateExpression")
+
+
+def value_refusal(fault: ValueFault, operation: str, request: dict[str, Any]) -> EngineError:
+    """The fault of an attribute value in the words of the operation that met it."""
+    if operation not in _NEWER or _is_deep(request):
+        return fault
+    return validation(f"{ENVELOPE}{fault.newer}" if operation in _ENVELOPED else fault.newer)
+
+
+def request_refusal(error: EngineError, operation: str, request: dict[str, Any]) -> EngineError:
+    """A fault of the parameters of PutItem, UpdateItem or DeleteItem, in the envelope if it belongs there."""
+    message = error.message or ""
+    if error.code != "ValidationException" or isinstance(error, ValueFault) or message.startswith(ENVELOPE) or _is_deep(request):
+        return error
+    if operation == "DeleteItem":
+        message = message.removesuffix(": ConditionExpression is null")
+    elif message.startswith(_BARE):
+        return error
+    return validation(ENVELOPE + message)
+
+
+def _is_deep(request: dict[str, Any]) -> bool:
+    """Whether more maps and lists lie around one another than the newer check reads."""
+    rest: list[tuple[Any, int]] = [(request, 0)]
+    while rest:
+        part, depth = rest.pop()
+        if depth > _OLDER_DEPTH:
+            return True
+        if isinstance(part, dict):
+            rest.extend((inner, depth + (name in ("M", "L"))) for name, inner in part.items())
+        elif isinstance(part, list):
+            rest.extend((inner, depth) for inner in part)
+    return False
