@@ -185,10 +185,11 @@ def unwire(value: Value) -> Any:
         return content
     if tag == "N":
         return number(content)
+    # Text is most of what loose maps hold, and not worth a call for each.
     if tag == "M":
-        return {key: unwire(element) for key, element in content.items()}
+        return {key: element["S"] if "S" in element else unwire(element) for key, element in content.items()}
     if tag == "L":
-        return [unwire(element) for element in content]
+        return [element["S"] if "S" in element else unwire(element) for element in content]
     if tag == "NULL":
         return None
     if tag == "B":
