@@ -11,10 +11,9 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Projection
 from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.operations.footprint import LARGE, NEVER_FULL, Meter
 from gateleg.engine.schema import KeySchema
 from gateleg.engine.values import Item
-
-PAGE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +108,12 @@ def read_page(context: Context, where: Source, span: Span, request: dict[str, An
         rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
         if whole:
             rows = _completed(page, rows, bool(request.get("ConsistentRead")))
+        range_ = where.layout.table.keys.range
+        meter = Meter(range_[0].name if range_ else None)
         if prepared.filter is None:
-            _take(page, rows, limit)
+            _take(page, rows, limit, meter)
         else:
-            _sift(page, rows, limit, prepared.filter, prepared.values)
+            _sift(page, rows, limit, meter, prepared.filter, prepared.values)
     return page
 
 
@@ -124,33 +125,35 @@ def _completed(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) ->
         yield row
 
 
-def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int) -> None:
+def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter) -> None:
     """Read every row."""
     stored = page.stored
     scanned = total = 0
     for row in rows:
-        total += row[1]
+        size = row[1]
+        total += size
         stored.append(row[2])
         scanned += 1
-        if scanned == limit or total >= PAGE_BYTES:
+        if scanned == limit or ((size >= LARGE or total >= NEVER_FULL) and meter.full(size, row[2], total)):
             page.last = row[2]
             break
     page.scanned = page.count = scanned
     page.size = total
 
 
-def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, wanted: Condition, values: Any) -> None:
+def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter, wanted: Condition, values: Any) -> None:
     """Read every row and keep those that meet the filter."""
     test = wanted.test
     items: list[Item] = []
     for row in rows:
-        page.size += row[1]
+        size = row[1]
+        page.size += size
         page.scanned += 1
         item = orjson.loads(row[2])
         if test(item, values):
             items.append(item)
             page.stored.append(row[2])
-        if page.scanned == limit or page.size >= PAGE_BYTES:
+        if page.scanned == limit or ((size >= LARGE or page.size >= NEVER_FULL) and meter.full(size, row[2], page.size)):
             page.last = row[2]
             break
     page.items = items

@@ -11,7 +11,8 @@ from gateleg.engine.expressions.conditions import NO_NAMES, paths_in
 from gateleg.engine.expressions.paths import nested_heads
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import paging
-from gateleg.engine.operations.paging import PAGE_BYTES, Source, Span
+from gateleg.engine.operations.footprint import PAGE_BYTES
+from gateleg.engine.operations.paging import Source, Span
 from gateleg.engine.operations.starting import check_start, start_place
 from gateleg.engine.partiql import cursors
 from gateleg.engine.partiql.commands import Read
