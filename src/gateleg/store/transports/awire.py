@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from typing import TYPE_CHECKING, Any
 
 from gateleg.store.transports import Unreachable
@@ -35,10 +36,17 @@ class Connection(asyncio.Protocol):
         #: done when the connection is gone
         self.gone: asyncio.Future[None] = self._loop.create_future()
 
-    @property
-    def open(self) -> bool:
-        """Whether it can carry a request."""
-        return self._transport is not None and not self._transport.is_closing()
+    async def is_usable(self) -> bool:
+        """Whether it can carry a request. What the service has closed is found here, before a request is lost on it."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return False
+        wire = transport.get_extra_info("socket")
+        if wire is not None and _has_news(wire.fileno()):
+            # The loop has not looked yet. It reads after the tasks that are ready, so it takes two turns.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return not transport.is_closing()
 
     async def exchange(self, data: bytes, patience: float) -> Answer:
         """The answer to a request; a silence of more than `patience` seconds is a failure. Closed if it does not come to an end."""
@@ -111,6 +119,15 @@ class Connection(asyncio.Protocol):
     def _fail(self, failure: Failure) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(failure)
+
+
+def _has_news(number: int) -> bool:
+    """Whether something can be read from a file, be it the end."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 async def connect_loop(make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
@@ -186,7 +203,7 @@ class AsyncWireTransport:
         async with self._turns:
             credentials = line.source.current() or await self._load()
             address = line.address_of(operation)
-            connection = self._take(address) or await self._open(address)
+            connection = await self._take(address) or await self._open(address)
             try:
                 answer = await connection.exchange(line.write(operation, body, credentials), self._timeouts.read)
             except Failure as failure:
@@ -211,15 +228,15 @@ class AsyncWireTransport:
         self._idle = {}
         self._loading = None
 
-    def _take(self, address: Address) -> Connection | None:
+    async def _take(self, address: Address) -> Connection | None:
         """The connection that was used last, if it still is one."""
         idle = self._idle.get(address, [])
         while idle:
             connection = idle.pop()
-            if connection.open:
-                if connection.released + self._timeouts.idle > self._now():
-                    return connection
+            if connection.released + self._timeouts.idle <= self._now():
                 connection.abort()
+            elif await connection.is_usable():
+                return connection
         return None
 
     def _shed(self, address: Address) -> None:

@@ -1,0 +1,110 @@
+"""A service that answers as it is told: one act for each request that it reads."""
+
+import contextlib
+import socket
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+
+@dataclass(frozen=True)
+class Act:
+    """What to do with a request: send these bytes, in these pieces, then perhaps close or reset the connection, or fall silent."""
+
+    pieces: tuple[bytes, ...] = ()
+    end: str = "keep"
+
+
+RESET = Act(end="reset")
+CLOSE = Act(end="close")
+SILENCE = Act(end="silence")
+
+
+def answer(body: bytes = b"{}", status: int = 200, end: str = "keep", **headers: str) -> Act:
+    """An answer with a length and a checksum, unless other headers are given."""
+    lines = {"content-length": str(len(body)), "x-amz-crc32": str(zlib.crc32(body))}
+    lines |= {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return Act((f"HTTP/1.1 {status} Status\r\n{head}\r\n".encode() + body,), end)
+
+
+def refusal(code: str, status: int = 400, message: str = "why", **headers: str) -> Act:
+    """An answer that carries an error."""
+    return answer(orjson.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}), status, **headers)
+
+
+@dataclass
+class Service:
+    """Plays its script. Once that is over, every request is answered with an empty object."""
+
+    script: list[Act]
+    requests: list[bytes] = field(default_factory=list)
+    connections: int = 0
+    #: set when a client closes a connection on which the service was silent
+    left: threading.Event = field(default_factory=threading.Event)
+    #: set when the service has closed a connection
+    closed: threading.Event = field(default_factory=threading.Event)
+    url: str = ""
+
+    def serve(self, listener: socket.socket) -> None:
+        """Accept connections until the listener is closed."""
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
+
+    def _serve_one(self, connection: socket.socket) -> None:
+        self._play(connection)
+        self.closed.set()
+
+    def _play(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            while (request := read_request(connection)) is not None:
+                self.requests.append(request)
+                act = self.script.pop(0) if self.script else answer()
+                for piece in act.pieces:
+                    connection.sendall(piece)
+                if act.end == "silence":
+                    if not connection.recv(1):
+                        self.left.set()
+                    return
+                if act.end == "reset":
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                if act.end != "keep":
+                    return
+
+
+def read_request(connection: socket.socket) -> bytes | None:
+    """A request with its body, or None at the end."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(65_536)
+        if not more:
+            return None
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return head + b"\r\n\r\n" + body
+
+
+@contextlib.contextmanager
+def service(*script: Act) -> Iterator[Service]:
+    """A service on a free port of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        play = Service(list(script), url=f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread = threading.Thread(target=play.serve, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield play
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)

@@ -1,0 +1,87 @@
+from typing import Any
+
+import pytest
+
+from gateleg.store.transports.repeats import repeatable
+
+
+@pytest.mark.parametrize(
+    "operation", ["GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables", "GetRecords"]
+)
+def test_reads_may_be_repeated(operation: str) -> None:
+    assert repeatable(operation, {})
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_"),
+    [
+        ("PutItem", {"Item": {}}),
+        ("PutItem", {"Item": {}, "ConditionExpression": "attribute_not_exists(a)", "ReturnValues": "NONE"}),
+        ("DeleteItem", {"Key": {}}),
+        ("BatchWriteItem", {"RequestItems": {}}),
+        ("TransactWriteItems", {"ClientRequestToken": "t"}),
+        ("ExecuteTransaction", {"ClientRequestToken": "t"}),
+        ("ExecuteStatement", {"Statement": " select * from t"}),
+    ],
+)
+def test_what_comes_to_the_same_may_be_repeated(operation: str, request_: dict[str, Any]) -> None:
+    assert repeatable(operation, request_)
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_"),
+    [
+        ("PutItem", {"ReturnValues": "ALL_OLD"}),
+        ("DeleteItem", {"ReturnValues": "ALL_OLD"}),
+        ("TransactWriteItems", {}),
+        ("ExecuteStatement", {"Statement": "INSERT INTO t VALUE {}"}),
+        ("BatchExecuteStatement", {}),
+        ("CreateTable", {}),
+        ("UpdateTable", {}),
+        ("UpdateItem", {"AttributeUpdates": {}}),
+    ],
+)
+def test_what_shows_that_it_was_done_before_may_not(operation: str, request_: dict[str, Any]) -> None:
+    assert not repeatable(operation, request_)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "SET a = :a",
+        "SET #a = :a, b.c=:c REMOVE d, #e.f",
+        "set a = if_not_exists(a, :a), b = :b",
+        "SET #0=:0,#1 = if_not_exists( #1 , :1 )",
+        "REMOVE #set SET #remove = :x",
+    ],
+)
+def test_an_update_to_given_values_may_be_repeated(expression: str) -> None:
+    assert repeatable("UpdateItem", {"UpdateExpression": expression})
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "SET a = a + :one",
+        "SET a = b",
+        "SET a = b, b = a",
+        "SET a = if_not_exists(b, :a), b = :b",
+        "SET a = if_not_exists(a, b)",
+        "SET l[1] = :a",
+        "SET l = list_append(l, :a)",
+        "SET a = if_not_exists(a, :zero) + :one",
+        "ADD n :one",
+        "SET a = :a ADD n :one",
+        "DELETE s :s",
+        "REMOVE l[0]",
+        "a = :a",
+        "SET",
+    ],
+)
+def test_an_update_that_builds_on_what_is_there_may_not(expression: str) -> None:
+    assert not repeatable("UpdateItem", {"UpdateExpression": expression})
+
+
+def test_an_update_that_returns_what_was_there_may_not() -> None:
+    assert repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "ALL_NEW"})
+    assert not repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "UPDATED_OLD"})
