@@ -128,7 +128,7 @@ def test_lint_finds_an_index_that_does_not_project_the_tag() -> None:
         id: Attr[str]
         key = Key("TWO#{id}")
 
-    assert [finding.code for finding in lint(table)] == ["tag-not-projected"]
+    assert "tag-not-projected" in [finding.code for finding in lint(table)]
 
 
 def test_a_table_describes_itself() -> None:

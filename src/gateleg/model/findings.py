@@ -1,0 +1,37 @@
+"""What a lint rule says: which rule, where, what was found, why it matters and what to do."""
+
+from dataclasses import dataclass
+
+#: What each rule is about, by its code.
+WHY = {
+    "constant-local-index": "A local index orders the items of one partition. A sort key that they all share puts them in no order, "
+    "and every write to the index is paid for.",
+    "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds; other forms are ignored without a word.",
+    "filtered-pattern": "A filter drops items after they were read and paid for, and pages come out short.",
+    "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
+    "number-as-text": "Text sorts character by character: 10 comes before 9.",
+    "partial-index": "What an index does not project must be read from the table, item by item, which costs more than the query.",
+    "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",
+    "tag-not-projected": "Items of an index that does not hold the tag cannot be told apart.",
+    "time-as-text": "Times sort as text only when all have one form, one width and one zone.",
+    "time-partition": "All that happens now goes to one partition, which serves at most 1,000 write units a second.",
+    "twin-index": "Two indexes with one key hold the same items in the same order, and each write pays for both.",
+    "unbounded-list": "An item has at most 400 KB, and every change of a list rewrites and pays for the whole item.",
+    "unused-index": "Each write to an index is paid for, whether anyone asks it or not.",
+    "unwritten-index": "An index without items answers every question with nothing.",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One remark: a stable code, where, what, and what to do."""
+
+    code: str
+    where: str
+    message: str
+    fix: str
+
+    @property
+    def why(self) -> str:
+        """Why the rule exists."""
+        return WHY[self.code]
