@@ -71,7 +71,11 @@ class Engine:
         self.durability: Durability = durability
         self.realm = realm or Realm()
         self.database = Database(path, durability, vfs)
-        self.catalog = Catalog(self.database, clock)
+        try:
+            self.catalog = Catalog(self.database, clock)
+        except apsw.Error as error:
+            self.database.close()
+            raise translate(error) from error
         self.clock = clock
         if exports is None and path != ":memory:":
             exports = Path(path).parent / "exports"

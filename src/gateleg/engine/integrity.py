@@ -11,19 +11,22 @@ from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import IndexLayout, Layout
-from gateleg.engine.values import item_size
+from gateleg.engine.values import Item, item_size
 
 
 def check(path: str) -> list[str]:
     """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing."""
     _must_exist(path)
     database = Database(path)
+    found: list[str] = []
     try:
-        catalog = Catalog(database)
         with database.snapshot() as connection:
-            return list(_faults(connection, catalog))
+            found.extend(_faults(connection, database))
+    except apsw.Error as error:
+        found.append(f"SQLite: {error}")
     finally:
         database.close()
+    return found
 
 
 def compact(path: str) -> tuple[int, int]:
@@ -54,11 +57,11 @@ def _bytes(path: str) -> int:
     return sum(p.stat().st_size for p in (Path(path), Path(f"{path}-wal")) if p.exists())
 
 
-def _faults(connection: apsw.Connection, catalog: Catalog) -> Iterator[str]:
+def _faults(connection: apsw.Connection, database: Database) -> Iterator[str]:
     for (line,) in connection.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             yield f"SQLite: {line}"
-    for layout in catalog.every():
+    for layout in Catalog(database).known():
         yield from _row_faults(connection, layout)
         for index in layout.indexes:
             if index.index.status != "CREATING":
@@ -68,8 +71,10 @@ def _faults(connection: apsw.Connection, catalog: Catalog) -> Iterator[str]:
 
 def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
     name = layout.table.name
-    for key, size, stored in connection.execute(layout.select):
-        item = orjson.loads(stored)
+    for key, size, item in _rows(connection, layout):
+        if item is None:
+            yield f"{name}: the row {key.hex()} cannot be read"
+            continue
         if layout.key(item) != key:
             yield f"{name}: the row of {_spelled(layout, item)} lies under another key"
         if item_size(item) != size:
@@ -79,10 +84,9 @@ def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
 def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
     where = f"{layout.table.name}.{index.index.name}"
     expected = 0
-    for key, _, stored in connection.execute(layout.select):
-        item = orjson.loads(stored)
-        place = index.key(item)
-        if place is None or not backfill.fits(index, item):
+    for key, _, item in _rows(connection, layout):
+        place = index.key(item) if item is not None else None
+        if item is None or place is None or not backfill.fits(index, item):
             continue
         row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
         if row is None:
@@ -117,8 +121,21 @@ def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
             yield f"{layout.table.name}: the log of changes does not end in the row that is there"
 
 
+def _rows(connection: apsw.Connection, layout: Layout) -> Iterator[tuple[bytes, int, Item | None]]:
+    """The rows of a table; no item where what is stored is none."""
+    for key, size, stored in connection.execute(layout.select):
+        try:
+            item = orjson.loads(stored)
+        except orjson.JSONDecodeError:
+            item = None
+        yield key, size, item
+
+
 def _item(stored: bytes | None) -> object:
-    return None if stored is None else orjson.loads(stored)
+    try:
+        return None if stored is None else orjson.loads(stored)
+    except orjson.JSONDecodeError:
+        return stored
 
 
 def _spelled(layout: Layout, item: dict[str, object]) -> str:
