@@ -85,11 +85,11 @@ def source(context: Context, request: dict[str, Any]) -> Source:
     return Source(layout, index)
 
 
-def check_select(request: dict[str, Any], projection: Projection | None) -> None:
-    """Refuse a Select that contradicts the other parameters."""
+def check_select(request: dict[str, Any], projection: Projection | None, envelope: str = "") -> None:
+    """Refuse a Select that contradicts the other parameters. Query puts one of these faults into an envelope."""
     select = request.get("Select")
     if select == "SPECIFIC_ATTRIBUTES" and projection is None:
-        raise validation("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+        raise validation(f"{envelope}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
     if projection is not None and select not in {None, "SPECIFIC_ATTRIBUTES"}:
         member = "AttributesToGet" if "AttributesToGet" in request else "ProjectionExpression"
         choice = "only the Count" if select == "COUNT" else select

@@ -13,6 +13,7 @@ from gateleg.engine.operations.paging import Source, Span
 from gateleg.engine.operations.starting import check_start, check_start_attribute, check_start_length, start_place, start_values
 from gateleg.engine.schema import KeyAttribute, KeySchema
 from gateleg.engine.values import Item
+from gateleg.engine.wording import ENVELOPE
 
 _Parts = Mapping[str, tuple[str, list[dict[str, Any]]]]
 
@@ -25,7 +26,7 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     assert condition is not None
     if request.get("IndexName") is None:
         _check_count(condition)
-    paging.check_select(request, prepared.projection)
+    paging.check_select(request, prepared.projection, ENVELOPE)
     where = paging.source(context, request)
     _check_key(where, condition, start)
     span = _span(where, condition, request.get("ScanIndexForward") is not False)
