@@ -227,7 +227,8 @@ def test_a_projection_is_applied_to_every_item(music: World) -> None:
     [
         (
             {"Select": "SPECIFIC_ATTRIBUTES"},
-            "1 validation error detected: Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES",
+            "1 validation error detected: "
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES",
         ),
         (
             {"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "title"},
