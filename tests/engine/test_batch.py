@@ -115,6 +115,15 @@ def test_each_table_has_its_own_projection(music: World) -> None:
     assert get(music, song("a"), ProjectionExpression="title")["Responses"] == {"Music": [text(title="a")]}
 
 
+def test_tables_may_not_differ_in_the_kind_of_their_projections(music: World) -> None:
+    items = {
+        "Music": {"Keys": [song("a")], "ProjectionExpression": "title"},
+        "Labels": {"Keys": [text(name="Philips")], "AttributesToGet": ["name"]},
+    }
+    error = music.refusal("BatchGetItem", RequestItems=items)
+    assert (error.message or "").startswith("Can not use both expression and non-expression parameters in the same request")
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

@@ -6,6 +6,7 @@ from gateleg.engine.expressions import prepare
 from tests.engine.expressions.refusal import refused
 
 ONE: dict[str, Any] = {"N": "1"}
+ONE_EACH = "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"
 TWO: dict[str, Any] = {"N": "2"}
 
 
@@ -91,8 +92,8 @@ def test_not_every_condition_is_one_on_a_key(text: str, message: str) -> None:
             "Invalid condition in KeyConditionExpression: begins_with operator must have the key attribute as its first operand",
         ),
         (":b > :a AND a < :b", "Invalid condition in KeyConditionExpression: No key attribute specified"),
-        ("b > :a AND b < :b and c = :a and d = :a", "KeyConditionExpressions must only contain one condition per key"),
-        ("(a > :a and b > :b) and (b > :a and c > :a)", "KeyConditionExpressions must only contain one condition per key"),
+        ("b > :a AND b < :b and c = :a and d = :a", ONE_EACH),
+        ("(a > :a and b > :b) and (b > :a and c > :a)", ONE_EACH),
     ],
 )
 def test_conditions_with_values_must_be_on_one_key_attribute_each(text: str, message: str) -> None:

@@ -122,8 +122,13 @@ def test_a_key_of_two_attributes_has_one_or_two_conditions(songs: Engine, name: 
     for conditions in ({}, {"band": equal, "song": equal, "title": equal}):
         message = refusal(songs, "Query", {"TableName": name, "KeyConditions": conditions}).message
         assert message == "Conditions can be of length 1 or 2 only"
-    message = refusal(songs, "Query", query(TableName=name, KeyConditionExpression="band = :b AND song = :b AND title = :b")).message
-    assert message == "Conditions can be of length 1 or 2 only"
+
+
+def test_an_expressions_conditions_are_counted_against_the_key(songs: Engine) -> None:
+    three = "band = :b AND song = :b AND title = :b"
+    message = refusal(songs, "Query", query(KeyConditionExpression=three)).message
+    assert message == "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)"
+    assert refusal(songs, "Query", query(TableName="Nowhere", KeyConditionExpression=three)).code == "ResourceNotFoundException"
 
 
 def test_an_index_of_single_attributes_has_one_or_two_conditions(songs: Engine) -> None:

@@ -135,6 +135,61 @@ def test_the_names_of_tables_in_a_batch_are_checked() -> None:
     assert "at 'requestItems' failed to satisfy constraint: Map keys must satisfy constraint: [Member must have length" in message
 
 
+def test_the_names_of_tables_in_a_batch_of_writes_give_way_to_any_other_fault() -> None:
+    found = faults("BatchWriteItem", {"RequestItems": {"a;": [{}]}, "ReturnConsumedCapacity": "hi"})
+    assert found == [fault("'hi'", "returnConsumedCapacity", "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]")]
+
+
+def test_a_batch_of_reads_is_printed_as_it_came_and_before_the_rest() -> None:
+    found = faults("BatchGetItem", {"RequestItems": {"a;": {"Keys": [{"pk": {"S": "a"}}]}}, "ReturnConsumedCapacity": "hi"})
+    assert [one.split(" failed")[0] for one in found] == [
+        'Value \'{"a;":{"Keys":[{"pk":{"S":"a"}}]}}\' at \'requestItems\'',
+        "Value 'hi' at 'returnConsumedCapacity'",
+    ]
+
+
+def test_a_batch_reads_at_least_one_key_of_a_table() -> None:
+    rule = "Member must have length greater than or equal to 1"
+    found = faults("BatchGetItem", {"RequestItems": {"Music": {"Keys": []}}})
+    assert found == [f"Value at 'RequestItems.Music.member.Keys' failed to satisfy constraint: {rule}"]
+
+
+def test_an_update_without_a_key_is_told_all_its_faults_with_the_key_last() -> None:
+    found = faults("UpdateItem", {"TableName": "", "ReturnConsumedCapacity": "hi", "ReturnValues": "hi", "ConditionalOperator": "hi"})
+    places = [one.split("' failed")[0].split(" at '")[1] for one in found]
+    assert places == ["returnConsumedCapacity", "tableName", "returnValues", "conditionalOperator", "key"]
+
+
+def test_an_update_with_a_key_is_told_of_an_empty_table_name_alone() -> None:
+    found = faults("UpdateItem", {"TableName": "", "Key": {}, "ReturnValues": "hi"})
+    assert found == [fault("''", "tableName", "Member must have length greater than or equal to 1")]
+
+
+def test_a_query_tells_of_its_conditional_operator_first() -> None:
+    empty = {"ComparisonOperator": "NULL"}
+    request = {"TableName": "abc", "QueryFilter": {"a": empty, "b": empty}, "ConditionalOperator": "XOR", "Select": "hi"}
+    assert refusal("Query", request).message == "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+
+
+def test_global_indexes_are_checked_before_local_ones() -> None:
+    index = {"IndexName": "i", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "Projection": {}}
+    request = {
+        "TableName": "abc",
+        "AttributeDefinitions": [],
+        "KeySchema": index["KeySchema"],
+        "LocalSecondaryIndexes": [index],
+        "GlobalSecondaryIndexes": [index],
+    }
+    places = [one.split(" at '")[1].split(".")[0] for one in faults("CreateTable", request)]
+    assert places == ["globalSecondaryIndexes", "localSecondaryIndexes"]
+
+
+def test_a_transactions_token_is_checked_before_the_rest() -> None:
+    item = {"Put": {"TableName": "abc", "Item": {}}}
+    found = faults("TransactWriteItems", {"TransactItems": [item], "ClientRequestToken": "x" * 37, "ReturnConsumedCapacity": "hi"})
+    assert [one.split("' failed")[0].split(" at '")[1] for one in found] == ["clientRequestToken", "returnConsumedCapacity"]
+
+
 @pytest.mark.parametrize("operation", ["TransactGetItems", "TransactWriteItems"])
 def test_an_empty_transaction_is_refused(operation: str) -> None:
     assert faults(operation, {"TransactItems": []}) == [

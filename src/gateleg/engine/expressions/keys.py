@@ -55,7 +55,7 @@ def key_template(root: Node, names: Names) -> KeyTemplate:
         for node in _clauses(root):
             name, operator, given = _part(node, names)
             if name in parts:
-                raise _Refusal("KeyConditionExpressions must only contain one condition per key")
+                raise _Refusal("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key")
             parts[name] = (operator, given)
     except _Refusal as refusal:
         return KeyTemplate((), str(refusal))

@@ -1,5 +1,6 @@
 """BatchGetItem and BatchWriteItem."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -22,6 +23,8 @@ _DUPLICATES = "Provided list of item keys contains duplicates"
 
 def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Items of one or several tables by their keys."""
+    if len(request["RequestItems"]) > 1:
+        _check_projections(request["RequestItems"].values())
     wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
     if sum(len(keys) for keys, _ in wanted.values()) > GET_LIMIT:
         raise validation("Too many items requested for the BatchGetItem call")
@@ -49,6 +52,16 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
     answer: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     return _with_capacity(answer, consumed)
+
+
+def _check_projections(entries: Iterable[dict[str, Any]]) -> None:
+    """Refuse expressions for one table beside legacy projections for another."""
+    given = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
+    if len(given) > 1:
+        raise validation(
+            "Can not use both expression and non-expression parameters in the same request: "
+            "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
+        )
 
 
 def _checked_keys(name: str, entry: dict[str, Any]) -> tuple[list[Item], Prepared]:

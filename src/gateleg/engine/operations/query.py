@@ -24,11 +24,12 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = prepare(request, "Query")
     condition = prepared.key_condition
     assert condition is not None
-    if request.get("IndexName") is None:
+    legacy = request.get("KeyConditions") is not None
+    if legacy and request.get("IndexName") is None:
         _check_count(condition)
     paging.check_select(request, prepared.projection, ENVELOPE)
     where = paging.source(context, request)
-    _check_key(where, condition, start)
+    _check_key(where, condition, start, legacy)
     span = _span(where, condition, request.get("ScanIndexForward") is not False)
     if start is not None:
         span = _resume(where, condition, span, start)
@@ -92,13 +93,17 @@ def _check_segments(request: dict[str, Any]) -> None:
             )
 
 
-def _check_key(where: Source, condition: KeyCondition, start: Item | None) -> None:
+def _check_key(where: Source, condition: KeyCondition, start: Item | None, legacy: bool) -> None:
     """Refuse conditions, and a starting key, that do not fit the key: attribute by attribute, the starting key first."""
     schema, parts = where.keys, condition.parts
     if start is not None:
         check_start_length(where, start)
     if len(schema.hash) == 1 and len(schema.range) < 2:
-        _check_count(condition)
+        if legacy:
+            _check_count(condition)
+        elif len(parts) > 2:
+            counts = f"({len(parts)}) exceeds the number of key attributes defined in the schema ({len(schema.attributes)})"
+            raise validation(f"The number of query conditions {counts}")
         if len(parts) > 1 and not schema.range:
             raise validation("Query key condition not supported")
     for attribute in schema.attributes:

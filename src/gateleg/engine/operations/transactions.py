@@ -12,7 +12,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EmptyKeyError, EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.operations.writing import Change, check_item, check_paths, collection_metrics
+from gateleg.engine.operations.writing import Change, check_item, check_names, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 from gateleg.engine.values import size as value_size
 
@@ -95,7 +95,9 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
 
 def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     present = [(kind, entry[kind]) for kind in kinds if entry.get(kind) is not None]
-    if len(present) != 1:
+    if not present:
+        raise validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+    if len(present) > 1:
         raise validation("TransactItems can only contain one of Check, Put, Update or Delete")
     return present[0]
 
@@ -103,7 +105,13 @@ def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[st
 def _action(entry: dict[str, Any]) -> Action:
     kind, body = _single(entry, _KINDS)
     prepared = prepare(body, kind)
-    item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
+    try:
+        item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
+    except EngineError:
+        # The names of a put item's attributes are looked at before their values.
+        if kind == "Put":
+            check_names(body["Item"])
+        raise
     if kind == "Put":
         check_item(item, size)
     elif kind == "Update":

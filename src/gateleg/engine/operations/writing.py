@@ -105,11 +105,16 @@ class Change:
 def check_item(item: Item, bytes_: int) -> None:
     """Refuse an item that is too large, and an attribute without a name or with an endless one."""
     if "" in item or bytes_ > MAX_NAME:
-        for name in item:
-            fault = name_fault(name)
-            if fault is not None:
-                raise validation(fault)
+        check_names(item)
     check_item_size(bytes_)
+
+
+def check_names(item: Item) -> None:
+    """Refuse an attribute without a name or with an endless one."""
+    for name in item:
+        fault = name_fault(name)
+        if fault is not None:
+            raise validation(fault)
 
 
 def check_item_size(bytes_: int) -> None:

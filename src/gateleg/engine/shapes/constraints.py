@@ -20,7 +20,8 @@ _KEY_RULES = (
 def enforce(operation: Structure, request: dict[str, Any]) -> None:
     """Raise DynamoDB's `ValidationException` if the request breaks a constraint of the operation's members."""
     _check_name(operation, request)
-    faults = Faults()
+    _check_operator(operation, request)
+    faults = Faults(lone_names=operation.name != "UpdateItem" or request.get("Key") is not None)
     faults.members(operation, request, "", "")
     faults.report()
     if "RequestItems" in operation.members and not request["RequestItems"]:
@@ -44,14 +45,23 @@ def _check_name(operation: Structure, request: dict[str, Any]) -> None:
         raise validation("TableName must be at least 3 characters long and at most 255 characters long")
 
 
+def _check_operator(operation: Structure, request: dict[str, Any]) -> None:
+    """The fault of Query's ConditionalOperator, which is reported before any other, in words of its own."""
+    operator = request.get("ConditionalOperator")
+    if operation.name == "Query" and operator not in (None, "AND", "OR") and len(request.get("QueryFilter") or ()) > 1:
+        raise validation("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")
+
+
 class Faults:
     """The constraint faults found so far, worded as DynamoDB words them.
 
-    Every place is given twice: as `path` has it (`keySchema.1.member.keyType`) and as the newer, terse form has it.
+    Every place is given twice: as `path` has it (`keySchema.1.member.keyType`) and as the newer, terse form has it. An empty table name is
+    reported alone if `lone_names` says so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lone_names: bool = True) -> None:
         self._found: list[str] = []
+        self._lone_names = lone_names
 
     def report(self) -> None:
         """Raise what was found, if anything was."""
@@ -107,9 +117,12 @@ class Faults:
 
     def _table_name(self, value: str, path: str) -> None:
         if not value:
-            self._found = []
+            if self._lone_names:
+                self._found = []
             self._add(path, value, "Member must have length greater than or equal to 1")
-            self.report()
+            if self._lone_names:
+                self.report()
+            return
         if value.startswith("arn:"):
             self._text(Text(max=1024), value, path)
         else:
@@ -126,10 +139,12 @@ class Faults:
             self._add(path, str(value), f"Member must have value less than or equal to {kind.max}")
 
     def _listing(self, kind: Listing, value: list[Any], path: str, place: str) -> None:
+        rules = []
         if kind.min is not None and len(value) < kind.min:
-            self._add(path, printed(kind, value), f"Member must have length greater than or equal to {kind.min}")
+            rules.append(f"Member must have length greater than or equal to {kind.min}")
         if kind.max is not None and len(value) > kind.max:
-            rule = f"Member must have length less than or equal to {kind.max}"
+            rules.append(f"Member must have length less than or equal to {kind.max}")
+        for rule in rules:
             if kind.terse:
                 self._terse(place, rule)
             else:
@@ -138,7 +153,8 @@ class Faults:
             self._element(kind.item, item, f"{path}.{position}.member", f"{place}.{position}.member")
 
     def _dictionary(self, kind: Dictionary, value: dict[str, Any], path: str, place: str) -> None:
-        if kind.names and not all(named_properly(key) for key in value):
+        # BatchWriteItem, whose map has sizes, tells nothing of names where there is anything else to tell.
+        if kind.names and not (kind.sizes and self._found) and not all(named_properly(key) for key in value):
             self._add(path, printed(kind, value), f"Map keys must satisfy constraint: [{_KEY_RULES}]")
         if kind.sizes is not None:
             low, high = kind.sizes

@@ -91,8 +91,8 @@ OPERATIONS = (
             "TableName!": TABLE,
             "ReturnItemCollectionMetrics": METRICS,
             "ReturnValues": RETURN,
-            "Key!": VALUES,
             "ConditionalOperator": CONDITIONAL,
+            "Key!": VALUES,
             "Expected": EXPECTED,
             "AttributeUpdates": UPDATES,
             "UpdateExpression": EXPRESSION,
@@ -156,7 +156,6 @@ OPERATIONS = (
     structure(
         "BatchGetItem",
         {
-            "ReturnConsumedCapacity": CAPACITY,
             "RequestItems!": Dictionary(
                 structure(
                     "KeysAndAttributes",
@@ -169,7 +168,9 @@ OPERATIONS = (
                     },
                 ),
                 names=True,
+                json=True,
             ),
+            "ReturnConsumedCapacity": CAPACITY,
         },
     ),
     structure(
@@ -182,8 +183,8 @@ OPERATIONS = (
                     structure(
                         "WriteRequest",
                         {
-                            "DeleteRequest": structure("DeleteRequest", {"Key!": VALUES}),
                             "PutRequest": structure("PutRequest", {"Item!": VALUES}),
+                            "DeleteRequest": structure("DeleteRequest", {"Key!": VALUES}),
                         },
                     )
                 ),
@@ -202,10 +203,10 @@ OPERATIONS = (
     structure(
         "TransactWriteItems",
         {
+            "ClientRequestToken": _TOKEN,
             "ReturnConsumedCapacity": CAPACITY,
             "ReturnItemCollectionMetrics": METRICS,
             "TransactItems!": Listing(_WRITE, 1, 100),
-            "ClientRequestToken": _TOKEN,
         },
     ),
     structure(

@@ -46,7 +46,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of members of one kind; a `terse` limit is reported in the newer form, without the value."""
+    """A list of members of one kind; `terse` limits are reported in the newer form, without the value."""
 
     item: "Kind"
     min: int | None = None
@@ -59,13 +59,14 @@ class Dictionary:
     """A map from strings to members of one kind.
 
     `names` says that the keys are names of tables, `sizes` are the limits on the length of the values as DynamoDB states them
-    for the whole map. The values of a map that is not `walked` are left to whoever reads them.
+    for the whole map. The values of a map that is not `walked` are left to whoever reads them. A `json` map is printed as it came.
     """
 
     value: "Kind"
     names: bool = False
     sizes: tuple[int, int] | None = None
     walked: bool = True
+    json: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+
 from gateleg.engine.shapes.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
@@ -44,6 +46,8 @@ def printed(kind: Kind, value: Any) -> str:
     if isinstance(kind, Listing) and isinstance(value, list):
         return f"[{', '.join(printed(kind.item, item) for item in value)}]"
     if isinstance(kind, Dictionary) and isinstance(value, dict):
+        if kind.json:
+            return orjson.dumps(value).decode()
         return f"{{{', '.join(f'{key}={printed(kind.value, item)}' for key, item in value.items())}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
