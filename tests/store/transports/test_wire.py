@@ -132,14 +132,14 @@ def secure_url(certificate: tuple[Path, Path]) -> Iterator[str]:
         yield url
 
 
-def test_an_encrypted_connection_is_kept(make: Make, secure_url: str, certificate: tuple[Path, Path]) -> None:
+def test_an_encrypted_connection_is_kept(secure_url: str, make: Make, certificate: tuple[Path, Path]) -> None:
     caller = make(secure_url, Options(tls=tls_context(certificate[0])))
     for number in range(5):
         caller.call("PutItem", put(number))
     assert caller.call("Scan", {"TableName": "Songs"})["Count"] == 5
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(make: Make, secure_url: str) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(secure_url: str, make: Make) -> None:
     caller = make(secure_url)
     with pytest.raises(Unreachable, match="certificate verify failed") as caught:
         caller.call("GetItem", get(1))

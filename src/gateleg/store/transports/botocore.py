@@ -10,15 +10,7 @@ import threading
 from typing import Any
 
 import orjson
-from botocore import xform_name
-from botocore.exceptions import (
-    ClientError,
-    CredentialRetrievalError,
-    HTTPClientError,
-    NoCredentialsError,
-    ParamValidationError,
-    PartialCredentialsError,
-)
+from botocore import exceptions, xform_name
 
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.answers import error_of
@@ -50,13 +42,13 @@ class BotocoreTransport:
         self._local.body = orjson.dumps(request)
         try:
             answer = method(**self._required(operation, request))
-        except ClientError as error:
+        except exceptions.ClientError as error:
             raise _refused(error) from error
-        except ParamValidationError as error:
+        except exceptions.ParamValidationError as error:
             raise ServiceError("ValidationException", str(error), attempts=0) from error
-        except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError) as error:
+        except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.CredentialRetrievalError) as error:
             raise NoCredentials(str(error)) from error
-        except HTTPClientError as error:
+        except (exceptions.HTTPClientError, exceptions.ConnectionError) as error:
             raise Unreachable(str(error)) from error
         finally:
             self._local.body = None
@@ -99,7 +91,7 @@ class BotocoreTransport:
                 response_dict["body"] = b"{}"
 
 
-def _refused(error: ClientError) -> ServiceError:
+def _refused(error: exceptions.ClientError) -> ServiceError:
     metadata = error.response.get("ResponseMetadata", {})
     found = error_of(metadata.get("HTTPStatusCode", 400), error.response.get(_BODY, b""))
     found.attempts = metadata.get("RetryAttempts", 0) + 1
