@@ -1,0 +1,160 @@
+"""The schema document of a table, written from its declaration: keys, indexes, attributes, states and access patterns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from gateleg.model.fields import traits_of
+from gateleg.model.lint import lint
+from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.ops.comments import attribute_comments
+from gateleg.ops.diagrams import state_diagram, table_diagram
+from gateleg.ops.explaining import explain, key_forms
+from gateleg.ops.types import constraints, default_of, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gateleg.model import Access, KeyPlan, Spec, Table
+
+_TYPES = {"S": "text", "N": "number", "B": "binary"}
+
+
+def document(table: Table) -> str:
+    """The Markdown document of a table."""
+    blocks = [f"# {table.name}", *_overview(table), "## Keys and indexes", table_diagram(table), _indexes(table)]
+    if table.ttl() is not None:
+        blocks.append(f"Items expire by `{table.ttl()}`.")
+    if table.stream is not None:
+        blocks.append(f"Its stream has the view `{table.stream}`.")
+    patterns = [access for spec in table.specs for access in spec.patterns.values()]
+    if patterns:
+        blocks += ["## Access patterns", _pattern_table(patterns), *(block for access in patterns for block in _pattern(access))]
+    for spec in table.specs:
+        blocks += _entity(spec)
+    blocks += _remarks(table)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _overview(table: Table) -> Iterator[str]:
+    if table.specs:
+        yield "\n".join(f"- **{spec.name}**: {spec.doc or 'an item of the table'}" for spec in table.specs)
+
+
+def _indexes(table: Table) -> str:
+    types = table.key_types()
+    rows = []
+    for index in (table.primary, *table.indexes):
+        kind = "table" if not index.name else "local" if index.local else "global"
+        projects = {"all": "everything", "keys": "keys only"}.get(str(index.project)) or ", ".join(index.project)
+        rows.append([_code(index.name) or "the table", kind, _typed(index.hash, types), _typed(index.range, types), projects])
+    return _grid(["", "kind", "hash", "range", "holds"], rows)
+
+
+def _typed(names: Iterable[str], types: dict[str, Any]) -> str:
+    return ", ".join(f"`{name}` ({_TYPES[types[name]]})" for name in names)
+
+
+def _pattern_table(patterns: Sequence[Access[Any]]) -> str:
+    rows = [
+        [_code(access.name), access.pattern.title, _arguments(access), _code(access.plan.index.name) or "the table"] for access in patterns
+    ]
+    return _grid(["pattern", "answers", "arguments", "asks"], rows)
+
+
+def _arguments(access: Access[Any]) -> str:
+    return ", ".join([*(_code(name) for name in access.required), *(f"[`{name}`]" for name in access.optional)])
+
+
+def _pattern(access: Access[Any]) -> Iterator[str]:
+    told = explain(access)
+    yield f"### {access.name}"
+    yield f"{told.title}." + (f" {told.description}" if told.description else "")
+    facts = [f"- condition: `{told.condition}`", f"- order: {told.order}", f"- consistent reads: {'yes' if told.consistent else 'no'}"]
+    yield "\n".join(facts + [f"- {remark}" for remark in told.remarks])
+    yield f"```json\n{json.dumps(told.requests[0], indent=2, ensure_ascii=False)}\n```"
+
+
+def _entity(spec: Spec[Any]) -> Iterator[str]:
+    yield f"## {spec.name}"
+    if spec.doc:
+        yield spec.doc
+    if spec.tag is not None:
+        yield f"Its items have `{spec.table.tag}` = `{spec.tag}`."
+    yield _grid(["key of", "made as", "only when"], list(_key_rows(spec)))
+    yield _grid(["attribute", "on the wire", "type", "default", "limits", ""], list(_attribute_rows(spec)))
+    for unique in spec.uniques.values():
+        yield f"Unique: {', '.join(f'`{name}`' for name in unique.by)} together" + (", whatever the case." if unique.ignore_case else ".")
+    for attribute in spec.attributes.values():
+        if attribute.state:
+            yield f"### States of {spec.name}.{attribute.name}"
+            yield state_diagram(attribute.declared.type)
+    seen: dict[type[BaseModel], None] = {}
+    for attribute in spec.attributes.values():
+        _collect(attribute.annotation, seen)
+    for model in seen:
+        yield f"### {model.__name__}"
+        yield (model.__doc__ or "").strip().split("\n")[0] or "A nested value."
+        yield _grid(["attribute", "on the wire", "type", "default", "limits", ""], list(_nested_rows(model)))
+
+
+def _key_rows(spec: Spec[Any]) -> Iterator[list[str]]:
+    plans: list[tuple[str, KeyPlan]] = [("the table", spec.key), *((f"`{name}`", plan) for name, plan in spec.indexes.items())]
+    for name, plan in plans:
+        forms = ", ".join(f"`{attribute}` = `{form}`" for attribute, form in key_forms(plan).items())
+        if plan.shards > 1:
+            forms += f", over {plan.shards} shards"
+        when = "; ".join(f"`{name}` is {' or '.join(map(str, values))}" for name, values in plan.when.items())
+        yield [name, forms, when]
+        for old in plan.legacy:
+            yield [f"{name}, older form", ", ".join(f"`{attribute}` = `{form}`" for attribute, form in key_forms(old).items()), "reading"]
+
+
+def _attribute_rows(spec: Spec[Any]) -> Iterator[list[str]]:
+    comments = attribute_comments(spec.entity)
+    for attribute in spec.attributes.values():
+        limits = constraints((*attribute.declared.metadata, *attribute.info.metadata))
+        default = default_of(attribute.info, attribute.traits.stamp) or "**required**"
+        note = attribute.info.description or comments.get(attribute.name, "")
+        yield [_code(attribute.name), _code(attribute.wire), _code(type_name(attribute.annotation)), default, ", ".join(limits), note]
+
+
+def _nested_rows(model: type[BaseModel]) -> Iterator[list[str]]:
+    comments = attribute_comments(model)
+    for name, info in model.model_fields.items():
+        annotation = attr_type(info.annotation)
+        wire, _ = field_names(name, info, case_of(model))
+        default = default_of(info, traits_of(info).stamp) or "**required**"
+        note = info.description or comments.get(name, "")
+        yield [_code(name), _code(wire), _code(type_name(annotation)), default, ", ".join(constraints(info.metadata)), note]
+
+
+def _collect(annotation: Any, seen: dict[type[BaseModel], None]) -> None:
+    """The models inside an annotation, and those inside them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in seen:
+        seen[annotation] = None
+        for info in annotation.model_fields.values():
+            _collect(attr_type(info.annotation), seen)
+    for argument in get_args(annotation):
+        _collect(argument, seen)
+
+
+def _remarks(table: Table) -> Iterator[str]:
+    findings = lint(table)
+    if findings:
+        yield "## Remarks"
+        yield "\n".join(f"- `{finding.where}`: {finding.message} {finding.fix} ({finding.code})" for finding in findings)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, without the columns that are empty."""
+    kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
+    lines = [[heads[at] for at in kept], ["---"] * len(kept), *([row[at].replace("|", "\\|") for at in kept] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,91 @@
+"""Items as plain JSON, for people and other programs, and back. Numbers keep all their digits.
+
+Plain JSON has no sets and no binary: they become lists and base64 text. Given the types of an item's attributes they come back; inside maps
+and lists they do not.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Item, Table, Value
+
+_SETS = ("SS", "NS", "BS")
+
+
+def plain_text(item: Item) -> str:
+    """An item as one line of plain JSON."""
+    return _map(item)
+
+
+def _map(content: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{_string(name)}: {_text(value)}" for name, value in content.items()) + "}"
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _text(value: Value) -> str:
+    ((tag, content),) = value.items()
+    if tag == "N":
+        return _number(content)
+    if tag == "M":
+        return _map(content)
+    if tag == "L":
+        return f"[{', '.join(map(_text, content))}]"
+    if tag in _SETS:
+        return f"[{', '.join(_number(entry) if tag == 'NS' else _string(entry) for entry in content)}]"
+    if tag == "NULL":
+        return "null"
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _number(text: str) -> str:
+    """A number as JSON writes it: without a leading plus or point, and without the zeros of a very large exponent."""
+    number = Decimal(text)
+    return format(number, "f") if -40 < number.adjusted() < 40 else str(number.normalize())
+
+
+def plain_value(value: Value) -> Any:
+    """A value as Python has it in JSON."""
+    return json.loads(_text(value), parse_float=Decimal)
+
+
+def from_plain(text: str | bytes, types: Mapping[str, str]) -> Item:
+    """The item of a line of plain JSON; `types` are the types of those attributes that are sets or binary."""
+    content = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    if not isinstance(content, dict):
+        raise ValueError("not an object")
+    return {name: _wire(value, types.get(name)) for name, value in content.items() if value is not None or types.get(name) == "NULL"}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _wire(value: Any, tag: str | None = None) -> Value:
+    if isinstance(value, list) and tag in _SETS:
+        return {tag: [str(entry) for entry in value]}
+    if isinstance(value, str):
+        return {"B" if tag == "B" else "S": value}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, int | Decimal):
+        return {"N": str(value)}
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, list):
+        return {"L": [_wire(entry) for entry in value]}
+    return {"M": {name: _wire(entry) for name, entry in value.items()}}
+
+
+def special_types(table: Table) -> dict[str, str]:
+    """The attributes of a table that plain JSON cannot tell: sets and binary, by their type."""
+    found = {attribute.wire: attribute.shape.tag for spec in table.specs for attribute in spec.attributes.values()}
+    return {name: tag for name, tag in (found | table.key_types()).items() if tag in ("B", *_SETS)}

@@ -1,0 +1,150 @@
+"""Items out of a table and into one, a line of JSON each.
+
+Lines are `{"Item": {...}}` in DynamoDB JSON, as AWS exports tables, or plain JSON. Markers of unique constraints go along, so that a table
+comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from gateleg.model import DecodeError, is_marker
+from gateleg.ops.plain import from_plain, plain_text, special_types
+from gateleg.store.batches import batch_write_flow
+from gateleg.store.combining import identity
+from gateleg.store.requests import Found, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gateleg.model import Item, Table
+    from gateleg.store.requests import Flow
+    from gateleg.store.synchronous import Store
+
+_TAGS = {"S": str, "N": str, "B": str, "BOOL": bool, "NULL": bool, "L": list, "M": dict, "SS": list, "NS": list, "BS": list}
+#: lines that are written, and then told of, together
+CHUNK = 200
+
+
+class BadLine(ValueError):
+    """A line that is no item of the table."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line that cannot be loaded, and why."""
+
+    line: int
+    why: str
+
+
+def stored_items(name: str, start: Item | None = None) -> Flow[None]:
+    """Every item of a table, markers too, from its beginning or after a key."""
+    request: dict[str, Any] = {"TableName": name}
+    while True:
+        reply = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
+        yield Found(reply["Items"])
+        start = reply.get("LastEvaluatedKey")
+        if start is None:
+            return
+
+
+def line_of(item: Item, plain: bool) -> str:
+    """An item as a line, without its end."""
+    return plain_text(item) if plain else json.dumps({"Item": item}, ensure_ascii=False, separators=(",", ":"))
+
+
+class LineReader:
+    """Reads lines as items of a table and refuses what is none."""
+
+    def __init__(self, table: Table, plain: bool) -> None:
+        self.table = table
+        self.plain = plain
+        self._types = special_types(table) if plain else {}
+        self._keys = {name: table.key_types()[name] for name in table.attributes}
+
+    def item(self, line: bytes) -> Item:
+        """The item of a line; a `BadLine` says what is wrong with it."""
+        try:
+            item = from_plain(line, self._types) if self.plain else _wire_item(line)
+        except UnicodeDecodeError:
+            raise BadLine("not UTF-8") from None
+        except json.JSONDecodeError as error:
+            raise BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
+        except ValueError as error:
+            raise BadLine(str(error)) from None
+        for name, kind in self._keys.items():
+            if kind not in item.get(name, {}):
+                raise BadLine(f"no key attribute {name} of type {kind}")
+        if self.table.specs and not is_marker(self.table, item):
+            self._check(item)
+        return item
+
+    def _check(self, item: Item) -> None:
+        """What the model says, when the table is declared."""
+        spec = self.table.spec_for(item)
+        if spec is None:
+            raise BadLine(f"no entity of {self.table.name} has such a key")
+        try:
+            spec.decode(item)
+        except DecodeError as error:
+            raise BadLine(str(error)) from None
+
+    def faults(self, lines: IO[bytes]) -> Iterator[Fault | None]:
+        """For each line that is not blank, what is wrong with it, or None."""
+        for number, line in numbered(lines):
+            try:
+                self.item(line)
+            except BadLine as error:
+                yield Fault(number, str(error))
+            else:
+                yield None
+
+
+def numbered(lines: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> Iterator[int]:
+    """Write the items of all lines from a number on. Hands out the number of the last line that is written, after each part."""
+    name = store.setup.name_of(reader.table)
+    chunk: dict[Any, dict[str, Any]] = {}
+    last = count = 0
+    for number, line in numbered(lines):
+        if number < first:
+            continue
+        item = reader.item(line)
+        key = {part: item[part] for part in reader.table.attributes}
+        chunk[identity(name, key)] = {"PutRequest": {"Item": item}}
+        last, count = number, count + 1
+        if count == CHUNK:
+            store.drive(batch_write_flow(chunk, store.setup, "tables import"))
+            yield last
+            chunk, count = {}, 0
+    if chunk:
+        store.drive(batch_write_flow(chunk, store.setup, "tables import"))
+        yield last
+
+
+def _wire_item(line: bytes) -> Item:
+    content = json.loads(line)
+    item = content.get("Item") if isinstance(content, dict) and len(content) == 1 else None
+    if not isinstance(item, dict):
+        raise ValueError('not of the form {"Item": {...}}; for plain JSON say --plain')
+    for name, value in item.items():
+        _check_value(name, value)
+    return item
+
+
+def _check_value(where: str, value: Any) -> None:
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(f"{where} is no value of DynamoDB JSON")
+    ((tag, content),) = value.items()
+    if tag not in _TAGS or not isinstance(content, _TAGS[tag]):
+        raise ValueError(f"{where} is no value of DynamoDB JSON")
+    inner: Mapping[str, Any] = content if tag == "M" else dict(enumerate(content)) if tag == "L" else {}
+    for name, entry in inner.items():
+        _check_value(f"{where}[{name}]" if tag == "L" else f"{where}.{name}", entry)

@@ -1,0 +1,61 @@
+"""Types and constraints of attributes in the words of their declaration."""
+
+from __future__ import annotations
+
+from enum import Enum
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic_core import PydanticUndefined
+
+from gateleg.model.annotations import read_annotation, union_members
+from gateleg.model.marks import find_mark
+
+_MARKS = {"version": "Version", "ttl": "TTL", "s3-key": "S3Key"}
+_LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}", "min_length": "length ≥ {}", "max_length": "length ≤ {}"}
+
+
+def type_name(annotation: Any) -> str:
+    """A type as a declaration writes it: `list[S3Key]`, `UUID`, `str | None`."""
+    declared = read_annotation(annotation)
+    name = next((name for kind, name in _MARKS.items() if find_mark(declared.metadata, kind)), None) or _plain(declared.type)
+    return f"{name} | None" if declared.optional else name
+
+
+def _plain(kind: Any) -> str:
+    members = [member for member in union_members(kind) if member is not NoneType]
+    if members:
+        return " | ".join(type_name(member) for member in members)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " | ".join(repr(value) for value in arguments)
+    if origin is not None:
+        inner = ", ".join("..." if argument is Ellipsis else type_name(argument) for argument in arguments)
+        return f"{getattr(origin, '__name__', origin)}[{inner}]"
+    return getattr(kind, "__name__", None) or str(kind)
+
+
+def constraints(metadata: Any) -> list[str]:
+    """The limits that validation holds values to."""
+    found = []
+    for entry in metadata:
+        found += [text.format(getattr(entry, name)) for name, text in _LIMITS.items() if getattr(entry, name, None) is not None]
+        pattern = getattr(entry, "pattern", None)
+        if isinstance(pattern, str):
+            found.append(f"matches {pattern}")
+    return found
+
+
+def default_of(info: Any, stamp: str | None) -> str:
+    """What an attribute is when it is not given, in words; empty for one that must be given."""
+    if stamp is not None:
+        return "the time of creation" if stamp == "create" else "the time of each write"
+    if info.default_factory is not None:
+        name = getattr(info.default_factory, "__name__", "")
+        return {"list": "empty", "dict": "empty", "set": "empty", "uuid4": "a new UUID"}.get(name, "made anew")
+    if info.default is PydanticUndefined:
+        return ""
+    if info.default is None:
+        return "absent"
+    value = info.default.value if isinstance(info.default, Enum) else info.default
+    return str(value).lower() if isinstance(value, bool) else str(value)
