@@ -229,3 +229,8 @@ def test_a_wrong_key_cancels_a_reading_transaction(bank: World) -> None:
     error = bank.refusal("TransactGetItems", TransactItems=[get(A), get({"id": {"N": "1"}}), get({"id": {"N": "2"}})])
     assert codes(error) == ["None", "ValidationError", "None"]
     assert error.extra["CancellationReasons"][1]["Message"] == "The provided key element does not match the schema"
+
+
+def test_an_item_of_which_a_read_names_nothing_is_not_answered(bank: World) -> None:
+    answer = bank.call("TransactGetItems", TransactItems=[get(A, ProjectionExpression="nothing"), get(B, ProjectionExpression="money")])
+    assert answer == {"Responses": [{}, {"Item": {"money": {"N": "50"}}}]}

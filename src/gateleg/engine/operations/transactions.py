@@ -64,7 +64,8 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
             elif expressions.projection is None:
                 answers.append({"Item": context.item(row[1])})
             else:
-                answers.append({"Item": expressions.projection.apply(parsed(row[1]))})
+                item = expressions.projection.apply(parsed(row[1]))
+                answers.append({"Item": item} if item else {})
     if total > SIZE_LIMIT:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
     answer: dict[str, Any] = {"Responses": answers}
