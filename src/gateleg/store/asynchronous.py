@@ -112,7 +112,7 @@ class AsyncStore(Views):
 
     async def drive(self, flow: Flow[R]) -> R:
         """Take the steps of a flow to its result."""
-        deadline = Deadline(self.setup)
+        deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -127,7 +127,7 @@ class AsyncStore(Views):
 
     async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
         """Take the steps of a flow and hand out what it finds."""
-        deadline = Deadline(self.setup)
+        deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -144,27 +144,28 @@ class AsyncStore(Views):
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
-    async def _perform(self, step: Step, deadline: Deadline) -> Any:
+    async def _perform(self, step: Step, deadline: Deadline | None) -> Any:
         """Do what a step says. What the service refuses comes back as the exception, for the flow to deal with."""
         if type(step) is Request:
             return await self._attempt(step, deadline)
         if isinstance(step, Together):
             return await self._all(step.requests, deadline)
         if isinstance(step, Pause):
-            return await self._sleep(deadline.pause(step.seconds))
+            return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is no step for this driver")
 
-    async def _all(self, requests: list[Request], deadline: Deadline) -> list[Reply | Exception]:
+    async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Reply | Exception]:
         if len(requests) == 1 or self.setup.concurrency <= 1:
             return [await self._attempt(request, deadline) for request in requests]
         return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
 
-    async def _attempt(self, request: Request, deadline: Deadline) -> Reply | Exception:
+    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
         try:
-            if not self.setup.hooks:
-                return await self.transport.call(request.operation, request.payload, timeout=deadline.left())
+            if deadline is None and not self.setup.hooks:
+                return await self.transport.call(request.operation, request.payload)
+            left = None if deadline is None else deadline.left()
             with Watch(request, self.setup) as watch:
-                return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=deadline.left()))
+                return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
         except (ServiceError, Unreachable) as error:
             return error
 

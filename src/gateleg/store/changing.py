@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Ref, changed_attributes, spec_of
-from gateleg.store.errors import LostRace, NotFound
-from gateleg.store.operation import Operation, locate, shown
-from gateleg.store.reading import Find
+from gateleg.store.errors import LostRace
+from gateleg.store.operation import Operation, locate
+from gateleg.store.reading import get
 from gateleg.store.requests import Pause
 from gateleg.store.writes import Patch
 
@@ -34,13 +34,11 @@ class Retrying(Operation[E], Generic[E]):
     def flow(self, setup: Setup) -> Flow[E]:
         """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
         ref = locate(self.target, {})
-        current = self.target if isinstance(self.target, BaseModel) else None
+        current: E | None = None if isinstance(self.target, Ref) else self.target
         delays = setup.backoff.delays(setup)
         while True:
             if current is None:
-                current = yield from Find(ref, consistent=True).flow(setup)
-            if current is None:
-                raise NotFound(f"There is no {shown(ref)}.")
+                current = yield from get(ref, consistent=True).flow(setup)
             actions = tuple(self.decide(current))
             if not actions:
                 return current

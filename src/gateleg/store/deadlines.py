@@ -11,18 +11,16 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """The end of an operation's time; without a timeout there is none."""
+    """The end of an operation's time."""
 
     __slots__ = ("_end", "_setup")
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._end = None if setup.timeout is None else setup.ticks() + setup.timeout
+        self._end = setup.ticks() + (setup.timeout or 0.0)
 
-    def left(self) -> float | None:
+    def left(self) -> float:
         """The seconds that are left; an error when there are none."""
-        if self._end is None:
-            return None
         left = self._end - self._setup.ticks()
         if left <= 0:
             raise TimedOut(f"The operation took longer than {self._setup.timeout} seconds.")
@@ -30,7 +28,6 @@ class Deadline:
 
     def pause(self, seconds: float) -> float:
         """A pause that ends before the deadline; one that would not is refused at once."""
-        left = self.left()
-        if left is not None and seconds >= left:
+        if seconds >= self.left():
             raise TimedOut(f"The operation would take longer than {self._setup.timeout} seconds.")
         return seconds

@@ -121,6 +121,7 @@ def page(
     question: Question[E],
     /,
     *,
+    project: None = None,
     limit: int,
     cursor: str | None = None,
     newest_first: bool | None = None,
@@ -134,7 +135,7 @@ def page(
     /,
     *,
     limit: int,
-    project: Sequence[Attr[Any]] = (),
+    project: Sequence[Attr[Any]] | None = None,
     cursor: str | None = None,
     newest_first: bool | None = None,
     consistent: bool = False,
@@ -149,5 +150,5 @@ def page(
     """
     if limit < 1:
         raise ValueError("limit must be at least 1")
-    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project))
+    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

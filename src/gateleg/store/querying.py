@@ -222,6 +222,7 @@ def query(
     question: Question[E],
     /,
     *,
+    project: None = None,
     limit: int | None = None,
     newest_first: bool | None = None,
     consistent: bool = False,
@@ -233,7 +234,7 @@ def query(
     question: Question[Any],
     /,
     *,
-    project: Sequence[Attr[Any]] = (),
+    project: Sequence[Attr[Any]] | None = None,
     limit: int | None = None,
     newest_first: bool | None = None,
     consistent: bool = False,
@@ -247,7 +248,7 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project))
+    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return QueryStream(reading, limit, page_size)
 
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Placeholders, spec_of
+from gateleg.model import Placeholders, Ref, spec_of
 from gateleg.store.errors import NotFound
 from gateleg.store.operation import Operation, locate, shown
+from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan, Ref
+    from gateleg.model import Attr, Item, KeyPlan, Spec
     from gateleg.store.requests import Flow, Payload
     from gateleg.store.setup import Setup
 
@@ -23,54 +24,49 @@ E = TypeVar("E", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Find(Operation[E | None], Generic[E]):
-    """One item by its key, or None."""
+class Find(Operation[Any], Generic[E]):
+    """One item by its key. When it is not there the answer is None, or an error if it is `required`."""
 
-    ref: Ref[E]
+    spec: Spec[E]
+    key: Item
+    #: the components of the key
+    values: Mapping[str, Any]
     consistent: bool = False
-    legacy: bool = True
+    required: bool = False
 
-    def flow(self, setup: Setup) -> Flow[E | None]:
+    def flow(self, setup: Setup) -> Flow[Any]:
         """One GetItem; then one for each older form of the key, when nothing was found."""
-        spec, ref = spec_of(self.ref.entity), self.ref
-        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), ref.key, self.consistent), f"{spec.name}.get")
+        spec = self.spec
+        reply = yield Request("GetItem", get_payload(setup.prefix + spec.table.name, self.key, self.consistent), spec.name + ".get")
         if "Item" in reply:
             return spec.decode(reply["Item"])
-        if not spec.key.legacy or not self.legacy:
-            return None
-        return (yield from self._older(setup))
+        return (yield from self.missing(setup))
+
+    def missing(self, setup: Setup) -> Flow[E | None]:
+        """What to do when there is nothing under the key: look under its older forms, and say so when that is no help."""
+        found = (yield from self._older(setup)) if self.spec.key.legacy else None
+        if found is None and self.required:
+            raise NotFound(f"There is no {shown(self.ref)}.")
+        return found
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The item that is meant."""
+        return Ref(self.spec.entity, self.values, self.key)
 
     def _older(self, setup: Setup) -> Flow[E | None]:
-        spec = spec_of(self.ref.entity)
-        for key in self.ref.legacy():
-            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
+        spec, ref = self.spec, self.ref
+        for key in ref.legacy():
+            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
             if "Item" in reply:
                 found = spec.decode(reply["Item"])
-                if is_meant(found, self.ref):
+                if is_meant(found, ref):
                     return found
         return None
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
-        yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
-
-
-@dataclass(frozen=True, slots=True)
-class Get(Operation[E], Generic[E]):
-    """One item by its key; an error when it is not there."""
-
-    find: Find[E]
-
-    def flow(self, setup: Setup) -> Flow[E]:
-        """As `find`."""
-        found = yield from self.find.flow(setup)
-        if found is None:
-            raise NotFound(f"There is no {shown(self.find.ref)}.")
-        return found
-
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """The item's partition."""
-        return self.find.places()
+        yield self.spec.entity, self.spec.key, self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +106,19 @@ def is_meant(found: BaseModel, ref: Ref[Any]) -> bool:
     return all(values.get(name) == ref.values.get(name) for name in spec_of(ref.entity).key.names)
 
 
+def _sought(target: type[E] | Ref[E] | E, components: dict[str, Any], consistent: bool, required: bool) -> Find[E]:
+    if isinstance(target, type):
+        spec, build = quick_key(target)
+        key = build(components)
+        if key is not None:
+            return Find(spec, key, components, consistent, required)
+    ref = locate(target, components)
+    return Find(spec_of(ref.entity), ref.key, ref.values, consistent, required)
+
+
 def find(target: type[E] | Ref[E] | E, /, *, consistent: bool = False, **components: Any) -> Operation[E | None]:
     """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`."""
-    return Find(locate(target, components), consistent)
+    return _sought(target, components, consistent, required=False)
 
 
 @overload
@@ -120,13 +126,14 @@ def get(
     target: type[E] | Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
 ) -> Operation[dict[str, Any]]: ...
 @overload
-def get(target: type[E] | Ref[E] | E, /, *, consistent: bool = False, **components: Any) -> Operation[E]: ...
+def get(target: type[E] | Ref[E] | E, /, *, project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
 def get(
-    target: type[E] | Ref[E] | E, /, *, project: Sequence[Attr[Any]] = (), consistent: bool = False, **components: Any
+    target: type[E] | Ref[E] | E, /, *, project: Sequence[Attr[Any]] | None = None, consistent: bool = False, **components: Any
 ) -> Operation[E] | Operation[dict[str, Any]]:
     """One item, or `NotFound`: `get(Job, job_id=...)`, by reference `get(Job.key(job_id=...))`, or again `get(job)`.
 
     `consistent` also sees what was written a moment ago. With `project=[Job.status]` the answer is a dictionary of those attributes.
     """
-    ref = locate(target, components)
-    return Pick(ref, tuple(project), consistent) if project else Get(Find(ref, consistent))
+    if project:
+        return Pick(locate(target, components), tuple(project), consistent)
+    return _sought(target, components, consistent, required=True)

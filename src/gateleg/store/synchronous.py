@@ -15,7 +15,7 @@ from gateleg.store.pools import Pool
 from gateleg.store.requests import Found, Pause, Request, Together, request_of
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import runs, streams
+from gateleg.store.verbs import reads, runs, streams
 from gateleg.store.views import Views
 from gateleg.store.watching import Watch
 
@@ -59,8 +59,8 @@ class Store(Views):
         options.setdefault("concurrency", concurrency_of(address))
         return cls(open_transport(address), prefix, **options)
 
-    get = runs(reading.get)
-    find = runs(reading.find)
+    get = reads(reading.get)
+    find = reads(reading.find)
     create = runs(writing.create)
     put = runs(writing.put)
     patch = runs(writing.patch)
@@ -113,7 +113,8 @@ class Store(Views):
 
     def drive(self, flow: Flow[R]) -> R:
         """Take the steps of a flow to its result."""
-        deadline = Deadline(self.setup)
+        setup = self.setup
+        deadline = None if setup.timeout is None else Deadline(setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -127,7 +128,7 @@ class Store(Views):
 
     def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
         """Take the steps of a flow and hand out what it finds."""
-        deadline = Deadline(self.setup)
+        deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -142,7 +143,7 @@ class Store(Views):
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
-    def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline) -> Step:
+    def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
         """Do what a step says and get the next one."""
         try:
             reply = self._send(step, deadline) if type(step) is Request else self._perform(step, deadline)
@@ -150,24 +151,25 @@ class Store(Views):
             return flow.throw(error)
         return flow.send(reply)
 
-    def _perform(self, step: Step, deadline: Deadline) -> Any:
+    def _perform(self, step: Step, deadline: Deadline | None) -> Any:
         if isinstance(step, Together):
             return self._pool.map(lambda request: self._attempt(request, deadline), step.requests, self.setup.concurrency)
         if isinstance(step, Pause):
-            return self._sleep(deadline.pause(step.seconds))
+            return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is no step for this driver")
 
-    def _attempt(self, request: Request, deadline: Deadline) -> Reply | Exception:
+    def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
         try:
             return self._send(request, deadline)
         except (ServiceError, Unreachable) as error:
             return error
 
-    def _send(self, request: Request, deadline: Deadline) -> Reply:
-        if not self.setup.hooks:
-            return self.transport.call(request.operation, request.payload, timeout=deadline.left())
+    def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+        if deadline is None and not self.setup.hooks:
+            return self.transport.call(request.operation, request.payload)
+        left = None if deadline is None else deadline.left()
         with Watch(request, self.setup) as watch:
-            return watch.answered(self.transport.call(request.operation, watch.payload, timeout=deadline.left()))
+            return watch.answered(self.transport.call(request.operation, watch.payload, timeout=left))
 
     def close(self) -> None:
         """Close the transport, for all stores that share it."""

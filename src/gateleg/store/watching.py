@@ -28,7 +28,7 @@ class Watch:
     def payload(self) -> dict[str, Any]:
         """The request, asking for its consumed capacity too."""
         request = self._call.request
-        if request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
+        if not self._setup.hooks or request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
             return request.payload
         return request.payload | {"ReturnConsumedCapacity": "TOTAL"}
 

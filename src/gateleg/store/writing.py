@@ -135,6 +135,7 @@ def delete(
     must_exist: bool = False,
     condition: Condition | None = None,
     check_version: bool = True,
+    returning: Literal["none"] = "none",
     **components: Any,
 ) -> WriteOperation[None]: ...
 def delete(
