@@ -172,6 +172,14 @@ def test_nothing_is_written_in_a_group_that_sqlite_has_rolled_back(engine: Engin
     assert names(engine) == set()
 
 
+def test_closing_gives_up_a_group_of_the_same_thread(engine: Engine) -> None:
+    engine.begin_group()
+    put(engine, "x")
+    engine.close()
+    with Engine(engine.path) as again:
+        assert names(again) == set()
+
+
 def test_a_group_may_be_committed_by_another_thread(engine: Engine) -> None:
     group = engine.begin_group()
     put(engine, "x")

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -24,6 +24,8 @@ Row = tuple[Any, ...]
 #: Marks a file as ours ("Gleg"), and the layout of what is in it.
 APPLICATION_ID = 0x476C6567
 FORMAT = 1
+
+_CLOSED = "The engine is closed: open it again to use it"
 
 _BUSY_MS = 60_000
 #: Seconds between two attempts to open a file that another process is just setting up.
@@ -212,10 +214,15 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; the last one of the last process folds the log into the file."""
-        with self._writers:
-            self._refusal = "The engine is closed: open it again to use it"
+        if self._group is not None and self._group.owner == threading.get_ident():
+            self._group.roll_back()
+        with self._writers, self._sharing:
+            self._refusal = _CLOSED
+            self._local, self._grouping = threading.local(), None
             for connection in list(self._open):
-                connection.close()
+                # One that a thread is reading on closes when that thread is done with it and lets it go.
+                with suppress(apsw.ThreadingViolationError):
+                    connection.close()
         forks.forget(self)
 
     def abandon(self) -> None:
@@ -302,16 +309,25 @@ class Group:
 
     def commit(self) -> None:
         """Make all of the group durable, or none of it. May be called on another thread than the one that wrote."""
-        self._database._group = None
         try:
             _require_transaction(self._connection)
             self._connection.execute("COMMIT")
         except (apsw.Error, EngineError) as error:
+            self.roll_back()
+            raise translate(error) from error
+        self._leave()
+
+    def roll_back(self) -> None:
+        """Give all of the group up."""
+        try:
             self._database.on_undo()
             _roll_back(self._connection)
-            raise translate(error) from error
         finally:
-            self._database._writers.release()
+            self._leave()
+
+    def _leave(self) -> None:
+        self._database._group = None
+        self._database._writers.release()
 
 
 def translate(error: BaseException) -> BaseException:
@@ -328,8 +344,9 @@ def translate(error: BaseException) -> BaseException:
         return EngineError(
             "InternalServerError", f"The database's file is damaged: {error}. Run `gateleg engine check`, and restore a backup"
         )
-    if isinstance(error, apsw.ConnectionClosedError):
-        return EngineError("InternalServerError", "The engine is closed: open it again to use it")
+    if isinstance(error, apsw.ConnectionClosedError | apsw.ThreadingViolationError):
+        # Connections are not shared between threads: only one that closes them all can be in the way.
+        return EngineError("InternalServerError", _CLOSED)
     return error
 
 
