@@ -3,7 +3,7 @@
 import typer
 
 import gateleg
-from gateleg.cli import engine
+from gateleg.cli import engine, tables
 
 app = typer.Typer(
     name="gateleg",
@@ -13,6 +13,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(engine.app, name="engine")
+app.add_typer(tables.app, name="tables")
 
 
 @app.command()

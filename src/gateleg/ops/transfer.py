@@ -17,13 +17,24 @@ from gateleg.store.combining import identity
 from gateleg.store.requests import Found, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gateleg.model import Item, Table
     from gateleg.store.requests import Flow
     from gateleg.store.synchronous import Store
 
-_TAGS = {"S": str, "N": str, "B": str, "BOOL": bool, "NULL": bool, "L": list, "M": dict, "SS": list, "NS": list, "BS": list}
+_TAGS: dict[str, type] = {
+    "S": str,
+    "N": str,
+    "B": str,
+    "BOOL": bool,
+    "NULL": bool,
+    "L": list,
+    "M": dict,
+    "SS": list,
+    "NS": list,
+    "BS": list,
+}
 #: lines that are written, and then told of, together
 CHUNK = 200
 
@@ -142,9 +153,14 @@ def _wire_item(line: bytes) -> Item:
 def _check_value(where: str, value: Any) -> None:
     if not isinstance(value, dict) or len(value) != 1:
         raise ValueError(f"{where} is no value of DynamoDB JSON")
+    tag: str
+    content: Any
     ((tag, content),) = value.items()
     if tag not in _TAGS or not isinstance(content, _TAGS[tag]):
         raise ValueError(f"{where} is no value of DynamoDB JSON")
-    inner: Mapping[str, Any] = content if tag == "M" else dict(enumerate(content)) if tag == "L" else {}
-    for name, entry in inner.items():
-        _check_value(f"{where}[{name}]" if tag == "L" else f"{where}.{name}", entry)
+    if isinstance(content, dict):
+        for name, entry in content.items():
+            _check_value(f"{where}.{name}", entry)
+    elif tag == "L" and isinstance(content, list):
+        for position, entry in enumerate(content):
+            _check_value(f"{where}[{position}]", entry)

@@ -1,0 +1,17 @@
+"""`gateleg tables ...`: what is declared against what is deployed, and looking into tables."""
+
+import typer
+
+from gateleg.cli.tables import changes, items, reports, transfer
+
+app = typer.Typer(help="Declared tables: plan, apply, explain, document, check, ask and move them.", no_args_is_help=True)
+app.command()(changes.plan)
+app.command()(changes.apply)
+app.command()(changes.drift)
+app.command()(reports.explain)
+app.command()(reports.docs)
+app.command()(reports.lint)
+app.command()(items.browse)
+app.command()(items.query)
+app.command()(transfer.export)
+app.command(name="import")(transfer.load)

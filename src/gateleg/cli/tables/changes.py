@@ -1,0 +1,217 @@
+"""`plan`, `apply` and `drift`."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.tables.declared import load_tables
+from gateleg.cli.tables.opening import opened
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.tables.printing import console, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gateleg.migrate import Outcome, Plan, Settings, Step
+
+BillingOption = Annotated[str, typer.Option(help="on-demand, READ/WRITE units such as 10/5, or keep what is there.")]
+ProtectOption = Annotated[bool | None, typer.Option("--protect/--no-protect", help="Refuse to delete the tables, or not.")]
+RecoverOption = Annotated[bool | None, typer.Option("--recovery/--no-recovery", help="Point-in-time recovery.")]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="key=value that every table is tagged with; may be repeated.")]
+
+_SIGNS = {"in sync": "=", "missing": "+", "differs": "~", "needs a new table": "!"}
+
+
+def plan(
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    only: OnlyOption = None,
+    billing: BillingOption = "on-demand",
+    protect: ProtectOption = None,
+    recovery: RecoverOption = None,
+    tag: TagOption = None,
+    delete_existing: Annotated[bool, typer.Option("--delete-existing", help="Plan new tables where the old cannot be changed.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compare the declared tables with the deployed ones: what would change, and what needs a new table. Changes nothing."""
+    plans = _plans(store, tables, prefix, only, _settings(billing, protect, recovery, tag), FAILED, replace=delete_existing)
+    if json:
+        print_json([plan.data() for plan in plans])
+        return
+    _show(plans)
+
+
+def drift(
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    only: OnlyOption = None,
+    billing: BillingOption = "on-demand",
+    protect: ProtectOption = None,
+    recovery: RecoverOption = None,
+    tag: TagOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be found out."""
+    plans = _plans(store, tables, prefix, only, _settings(billing, protect, recovery, tag), MISUSED)
+    different = [plan for plan in plans if not plan.done]
+    if json:
+        print_json([plan.data() for plan in different])
+    elif different:
+        _show(different)
+    else:
+        typer.echo(f"No drift in {_count(len(plans), 'table')}.")
+    if different:
+        raise typer.Exit(FAILED)
+
+
+def apply(
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    only: OnlyOption = None,
+    billing: BillingOption = "on-demand",
+    protect: ProtectOption = None,
+    recovery: RecoverOption = None,
+    tag: TagOption = None,
+    delete_existing: Annotated[
+        bool, typer.Option("--delete-existing", help="Back up and delete tables that cannot be changed, and make them anew, empty.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also before what loses something.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Carry out the plan, step by step. Asks before a step that loses something; may be stopped at any time and run again."""
+    from gateleg.migrate import Unsettled
+    from gateleg.migrate import apply as carry_out
+
+    settings = _settings(billing, protect, recovery, tag)
+    declared = load_tables(tables, only)
+    watcher = _Watcher(console(), yes, quiet=json)
+    outcomes: dict[str, Outcome] = {}
+    with opened(store, prefix) as target:
+        for table in declared:
+            try:
+                outcomes[table.physical(prefix)] = carry_out(target, table, settings, watcher, replace=delete_existing)
+            except Unsettled as error:
+                fail(str(error))
+    if json:
+        print_json([_told(name, outcome) for name, outcome in outcomes.items()])
+    _conclude(outcomes, quiet=json)
+
+
+def _plans(
+    store: str, modules: list[str] | None, prefix: str, only: list[str] | None, settings: "Settings", status: int, *, replace: bool = False
+) -> "list[Plan]":
+    from gateleg.migrate import plan_of
+
+    declared = load_tables(modules, only, MISUSED)
+    with opened(store, prefix, status) as target:
+        return [plan_of(target, table, settings, replace=replace) for table in declared]
+
+
+def _settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Settings":
+    from gateleg.migrate import Capacity, Settings
+
+    pairs = [tag.partition("=") for tag in tags or ()]
+    if any(not key or not equals for key, equals, _ in pairs):
+        fail("--tag takes key=value", MISUSED)
+    given = {key: value for key, _, value in pairs}
+    if billing in ("on-demand", "keep"):
+        return Settings("keep" if billing == "keep" else "on-demand", protect, recovery, given)
+    read, _, write = billing.partition("/")
+    if not (read.isascii() and write.isascii() and read.isdigit() and write.isdigit() and int(read) and int(write)):
+        fail("--billing takes on-demand, keep, or units such as 10/5", MISUSED)
+    return Settings(Capacity(int(read), int(write)), protect, recovery, given)
+
+
+def _show(plans: "list[Plan]") -> None:
+    out = console()
+    for plan in plans:
+        out.print(f"{_SIGNS[plan.state]} {plan.table}: {plan.state}", style="bold" if not plan.done else None)
+        for reason in plan.rebuild:
+            out.print(f"    {reason}", style="red")
+        for step in plan.steps:
+            _show_step(out, step)
+        for note in plan.notes:
+            out.print(f"    note: {note}", style="dim")
+    out.print(_summary(plans))
+
+
+def _show_step(out: "Console", step: "Step") -> None:
+    out.print(f"    {step.title}", style="yellow" if step.loses else None)
+    for text in filter(None, (step.loses, step.note)):
+        out.print(f"        {text}", style="dim")
+
+
+def _summary(plans: "list[Plan]") -> str:
+    stuck = [plan for plan in plans if plan.rebuild and not plan.steps]
+    steps = sum(len(plan.steps) for plan in plans)
+    if not steps and not stuck:
+        return f"\nNothing to do: {_count(len(plans), 'table')} as declared."
+    parts = [f"{_count(steps, 'step')} to take: gateleg tables apply"] if steps else []
+    if stuck:
+        parts.append(
+            f"{_count(len(stuck), 'table')} to be made anew: gateleg tables apply --delete-existing, or move the data to a new name"
+        )
+    return "\n" + "\n".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _told(name: str, outcome: "Outcome") -> dict[str, Any]:
+    left = outcome.left
+    return {
+        "table": name,
+        "done": [step.data() for step in outcome.done],
+        "declined": [step.data() for step in outcome.declined],
+        "left": left.data() if left is not None and not left.done else None,
+    }
+
+
+def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
+    """Say how it ended; a status of 1 when something is left."""
+    done = sum(len(outcome.done) for outcome in outcomes.values())
+    stuck = [name for name, outcome in outcomes.items() if outcome.left and outcome.left.rebuild and not outcome.declined]
+    declined = sum(len(outcome.declined) for outcome in outcomes.values())
+    if not quiet:
+        typer.echo(f"{_count(done, 'step')} taken." if done else "Nothing was changed.")
+    if stuck:
+        fail(f"{', '.join(stuck)}: needs a new table; see `gateleg tables plan`, and --delete-existing")
+    if declined:
+        fail(f"{_count(declined, 'step')} not agreed to")
+
+
+class _Watcher:
+    """Prints what happens, and asks."""
+
+    def __init__(self, out: "Console", yes: bool, quiet: bool) -> None:
+        self.out = out
+        self.yes = yes
+        self.quiet = quiet
+        self.told = ""
+
+    def agree(self, step: "Step") -> bool:
+        """Ask, unless the answer was given with --yes."""
+        return self.yes or typer.confirm(f"{step.table}: {step.title}? {step.loses}", default=False, err=True)
+
+    def begin(self, step: "Step") -> None:
+        """One line for each step."""
+        if not self.quiet:
+            self.out.print(f"{step.table}: {step.title}")
+
+    def waiting(self, text: str) -> None:
+        """Say once what is waited for."""
+        if text != self.told and not self.quiet:
+            self.out.print(f"    {text} ...", style="dim")
+        self.told = text
+
+    def end(self, step: "Step") -> None:
+        """Nothing to say."""
+
+    def kept(self, name: str, backup: str | None) -> None:
+        """Where the data is now."""
+        typer.echo(f"{name}: backed up as {backup}" if backup else f"{name}: this service offers no backups", err=True)

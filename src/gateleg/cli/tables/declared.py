@@ -1,0 +1,108 @@
+"""Finding the declared tables, entities and patterns that a command line names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gateleg.cli.failures import MISUSED, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gateleg.model import Access, Spec, Table
+
+
+def load_tables(modules: Sequence[str] | None, only: Sequence[str] | None = None, status: int = MISUSED) -> list[Table]:
+    """The tables that modules declare, in their order; modules of the current directory can be imported."""
+    if not modules:
+        fail("name the module that declares the tables with --tables package.module (or GATELEG_TABLES)", status)
+    found = list(dict.fromkeys(table for name in modules for table in _tables_of(_imported(name, status), name, status)))
+    if not only:
+        return found
+    known = {table.name: table for table in found}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        fail(f"no table {', '.join(unknown)}; there is {', '.join(known)}", status)
+    return [known[name] for name in only]
+
+
+def _imported(name: str, status: int) -> Any:
+    from gateleg.model import DeclarationError
+
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except DeclarationError as error:
+        fail(f"{name} declares what cannot work: {error}", status)
+    except ModuleNotFoundError as error:
+        missing = "there is no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
+        fail(f"cannot import {name}: {missing}", status)
+    except Exception as error:  # whatever a module does while it is imported
+        fail(f"cannot import {name}: {type(error).__name__}: {error}", status)
+
+
+def _tables_of(module: Any, name: str, status: int) -> list[Table]:
+    from gateleg.model import DeclarationError, Entity, Table, spec_of
+
+    values = list(vars(module).values())
+    entities = [value for value in values if isinstance(value, type) and issubclass(value, Entity) and vars(value).get("__table__")]
+    tables = [value for value in values if isinstance(value, Table)]
+    try:
+        # Asking for a spec also builds it, where the types of an entity came after it.
+        found = list(dict.fromkeys((*tables, *(spec_of(entity).table for entity in entities))))
+    except DeclarationError as error:
+        fail(f"{name} declares what cannot work: {error}", status)
+    if not found:
+        fail(f"{name} declares no tables", status)
+    return found
+
+
+def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
+    """The pattern of a name: `Job.ready`, `DelphiJobQueue/ready`, or `ready` where only one is called so."""
+    patterns = [access for table in tables for spec in table.specs for access in spec.patterns.values()]
+    owner, _, short = name.replace("/", ".").rpartition(".")
+    found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]
+    if not found:
+        near = ", ".join(access.name for access in patterns) or "none"
+        fail(f"there is no pattern {name}; declared are: {near}", MISUSED)
+    if len(found) > 1:
+        fail(f"{name} may be {' or '.join(access.name for access in found)}", MISUSED)
+    return found[0]
+
+
+def _table_name(access: Access[Any]) -> str:
+    from gateleg.model import spec_of
+
+    return spec_of(access.entity).table.name
+
+
+def find_table(tables: Iterable[Table], name: str, prefix: str) -> Table | None:
+    """The declared table that a name means: its own, with or without the prefix, or that of one of its entities."""
+    for table in tables:
+        if name in (table.name, table.physical(prefix)) or any(spec.name == name for spec in table.specs):
+            return table
+    return None
+
+
+def find_entity(table: Table, name: str) -> Spec[Any]:
+    """An entity of a table."""
+    found = next((spec for spec in table.specs if spec.name == name), None)
+    if found is None:
+        fail(f"{table.name} has no entity {name}; declared are: {', '.join(spec.name for spec in table.specs) or 'none'}", MISUSED)
+    return found
+
+
+def read_arguments(pairs: Sequence[str] | None) -> dict[str, str]:
+    """Arguments from `name=value`."""
+    found = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            fail(f"--arg takes name=value, not {pair!r}", MISUSED)
+        found[name] = value
+    return found

@@ -1,0 +1,150 @@
+"""`explain`, `docs` and `lint`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
+from gateleg.cli.tables.options import ArgumentsOption, JsonOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.cli.tables.printing import console, print_json
+
+if TYPE_CHECKING:
+    from gateleg.model import Finding
+    from gateleg.ops import Explanation
+
+
+def explain(
+    pattern: Annotated[str, typer.Argument(help="Entity.pattern or Table/pattern.")],
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    arg: ArgumentsOption = None,
+    items: Annotated[int, typer.Option(min=1, help="Items that it finds.")] = 100,
+    size: Annotated[int, typer.Option(min=1, max=409_600, help="Bytes of an item.")] = 1024,
+    json: JsonOption = False,
+) -> None:
+    """Say what a pattern does: its index, key condition and order, the request as it would be sent, its cost, and what to know."""
+    from gateleg.model import ModelError
+    from gateleg.ops import explain as explained
+
+    access = find_pattern(load_tables(tables), pattern)
+    try:
+        told = explained(access, read_arguments(arg), items=items, item_bytes=size, prefix=prefix)
+    except ModelError as error:
+        fail(str(error), MISUSED)
+    if json:
+        print_json(told.data())
+    else:
+        _show(told)
+
+
+def _show(told: "Explanation") -> None:
+    import json
+
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+
+    out = console()
+    out.print(f"{told.pattern}: {told.title}", style="bold")
+    if told.description:
+        out.print(told.description)
+    facts = Grid.grid(padding=(0, 3, 0, 0))
+    facts.add_column(no_wrap=True, style="dim")
+    facts.add_column(overflow="fold")
+    for name, text in _facts(told):
+        facts.add_row(name, text)
+    out.print(Padding(facts, (1, 0), expand=False))
+    shown = " (with made-up arguments; give your own with --arg)" if told.sampled else ""
+    out.print(f"Request{'' if len(told.requests) == 1 else f' 1 of {len(told.requests)}'}{shown}", style="dim")
+    typer.echo(json.dumps(told.requests[0], indent=2, ensure_ascii=False))
+    out.print()
+    for remark in told.remarks:
+        out.print(f"• {remark}")
+
+
+def _facts(told: "Explanation") -> list[tuple[str, str]]:
+    cost = told.cost
+    requests = f"{cost.requests} {'request' if cost.requests == 1 else 'requests'}"
+    price = f"{cost.units:,g} read units in {requests} for {told.items:,} items of {told.item_bytes:,} bytes"
+    arguments = ", ".join([*told.required, *(f"[{name}]" for name in told.optional)])
+    return [
+        ("arguments", f"{arguments}   (in brackets: may be left out, from the right)" if told.optional else arguments),
+        ("asks", f"{told.table}, {told.kind} {told.index}".rstrip()),
+        ("keys", ", ".join(f"{attribute} = {form}" for attribute, form in told.keys.items())),
+        ("condition", told.condition),
+        ("order", told.order),
+        ("cost", price + (f", and {cost.hydrate:,g} to read whole items" if cost.hydrate else "")),
+        ("consistent", f"possible, for {cost.consistent:,g} read units" if cost.consistent is not None else "not possible"),
+    ]
+
+
+def docs(
+    tables: TablesOption = None,
+    only: OnlyOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write one file for each table to; printed when left out.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write the schema document of each table in Markdown: keys, indexes, attributes, states and access patterns, with diagrams."""
+    declared = load_tables(tables, only)
+    if json:
+        from gateleg.model import describe
+
+        print_json([describe(table) for table in declared])
+        return
+    from gateleg.ops import document
+
+    if out is None:
+        typer.echo("\n".join(document(table) for table in declared), nl=False)
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for table in declared:
+            file = out / f"{table.name}.md"
+            file.write_text(document(table), encoding="utf-8")
+            typer.echo(str(file))
+    except OSError as error:
+        fail(f"cannot write to {out}: {error.strerror}")
+
+
+def lint(
+    tables: TablesOption = None,
+    only: OnlyOption = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Leave out a rule by its code; may be repeated.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there is a remark.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Look for declarations that work but are probably not meant: each remark has a code, a reason and a way out."""
+    from gateleg.model import lint as remarks
+    from gateleg.model.findings import WHY
+
+    unknown = [code for code in ignore or () if code not in WHY]
+    if unknown:
+        fail(f"no rule {', '.join(unknown)}; there is {', '.join(WHY)}", MISUSED)
+    declared = load_tables(tables, only)
+    found = list(dict.fromkeys(finding for table in declared for finding in remarks(table) if finding.code not in (ignore or ())))
+    if json:
+        print_json([{**finding.__dict__, "why": finding.why} for finding in found])
+    else:
+        _show_findings(found, len(declared))
+    if strict and found:
+        raise typer.Exit(FAILED)
+
+
+def _show_findings(found: "list[Finding]", tables: int) -> None:
+    """By rule: why it matters once, then each place."""
+    from rich.padding import Padding
+
+    out = console()
+    by_code: dict[str, list[Finding]] = {}
+    for finding in found:
+        by_code.setdefault(finding.code, []).append(finding)
+    for code, findings in by_code.items():
+        out.print(code, style="bold")
+        out.print(Padding(findings[0].why, (0, 0, 0, 2), expand=False), style="dim")
+        for finding in findings:
+            out.print(Padding(f"{finding.where}: {finding.message}", (0, 0, 0, 4), expand=False))
+        for fix in dict.fromkeys(finding.fix for finding in findings):
+            out.print(Padding(f"→ {fix}", (0, 0, 1, 4), expand=False))
+    number = len(found)
+    out.print(f"{number or 'No'} {'remark' if number == 1 else 'remarks'} on {tables} {'table' if tables == 1 else 'tables'}.")

@@ -1,0 +1,133 @@
+"""`export` and `import`."""
+
+import shutil
+import sys
+import tempfile
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.failures import FAILED, fail
+from gateleg.cli.tables.items import named_table
+from gateleg.cli.tables.opening import opened
+from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, PrefixOption, StoreOption, TablesOption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.model import Item, Table
+    from gateleg.ops.transfer import LineReader
+    from gateleg.store import Store
+
+PlainOption = Annotated[bool, typer.Option("--plain", help="Plain JSON instead of DynamoDB JSON.")]
+#: how many faults are told
+_TOLD = 20
+#: items between two lines of progress
+_STEP = 10_000
+
+
+def export(
+    table: Annotated[str, typer.Argument(help="A table, declared or not.")],
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    plain: PlainOption = False,
+    cursor: CursorOption = None,
+) -> None:
+    """Write all items to standard output, one line of JSON each. When it is cut short it says how to go on."""
+    from gateleg.ops.browsing import position_of
+    from gateleg.ops.transfer import stored_items
+
+    with opened(store, prefix) as source:
+        found = named_table(source, table, tables, prefix)
+        start = position_of(source, found, cursor) if cursor else None
+        items = source.iterate(stored_items(source.setup.name_of(found), start))
+        _write(source, found, items, plain)
+
+
+def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool) -> None:
+    from gateleg.ops.browsing import position_after
+    from gateleg.ops.transfer import line_of
+    from gateleg.store import StoreError
+
+    count, last = 0, None
+    try:
+        for item in items:
+            sys.stdout.write(line_of(item, plain) + "\n")
+            count, last = count + 1, item
+            if count % _STEP == 0:
+                typer.echo(f"{count:,} items", err=True)
+        sys.stdout.flush()
+    except (StoreError, KeyboardInterrupt) as error:
+        sys.stdout.flush()
+        why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
+        onward = f"; the rest follows with --cursor {position_after(store, table, last)}" if last else ""
+        fail(f"{why}: {count:,} items are written{onward}")
+    typer.echo(f"{count:,} items", err=True)
+
+
+def load(
+    table: Annotated[str, typer.Argument(help="A table, declared or not.")],
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    plain: PlainOption = False,
+    from_line: Annotated[int, typer.Option(min=1, help="Leave out the lines before; an earlier run has loaded them.")] = 1,
+    check: Annotated[bool, typer.Option("--check", help="Only look for faults; write nothing.")] = False,
+) -> None:
+    """Read items from standard input, one line of JSON each, and put them. All lines are checked first, by the model where it is declared.
+
+    With a fault in any line nothing is written. Items with the same key are replaced.
+    """
+    from gateleg.ops.transfer import LineReader
+
+    with opened(store, prefix) as target, _rewindable(typer.get_binary_stream("stdin")) as lines:
+        reader = LineReader(named_table(target, table, tables, prefix), plain)
+        total = _check(reader, lines)
+        if check:
+            typer.echo(f"{total:,} items, no faults", err=True)
+            return
+        lines.seek(0)
+        _load(target, reader, lines, total, from_line)
+
+
+def _rewindable(stream: IO[bytes]) -> Any:
+    """The stream, if it can be read twice, or else a copy of it on disk."""
+    if stream.seekable():
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
+
+
+def _check(reader: "LineReader", lines: IO[bytes]) -> int:
+    """The number of items; faults end the command before anything is written."""
+    total, faults = 0, []
+    for fault in reader.faults(lines):
+        total += 1
+        if fault is not None:
+            faults.append(fault)
+    for fault in faults[:_TOLD]:
+        typer.echo(f"line {fault.line}: {fault.why}", err=True)
+    if len(faults) > _TOLD:
+        typer.echo(f"... and {len(faults) - _TOLD:,} more", err=True)
+    if faults:
+        fail(f"{len(faults):,} of {total:,} lines are no items of {reader.table.name}; nothing was written", FAILED)
+    return total
+
+
+def _load(store: "Store", reader: "LineReader", lines: IO[bytes], total: int, first: int) -> None:
+    from gateleg.ops.transfer import load as write
+    from gateleg.store import StoreError
+
+    done = told = first - 1
+    try:
+        for done in write(store, reader, lines, first):
+            if done - told >= _STEP:
+                typer.echo(f"line {done:,}", err=True)
+                told = done
+    except (StoreError, KeyboardInterrupt) as error:
+        why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
+        fail(f"{why}: lines up to {done:,} are loaded, later ones perhaps in part; go on with --from-line {done + 1}")
+    typer.echo(f"{total:,} items" + (f", from line {first:,} on" if first > 1 else ""), err=True)
