@@ -9,7 +9,8 @@ import apsw
 import pytest
 
 from gateleg.engine import Engine, EngineError, check
-from gateleg.engine.database import FORMAT, Database
+from gateleg.engine.database import Database
+from gateleg.engine.fileformat import FORMAT
 from tests.engine.operations.requests import table
 
 

@@ -17,53 +17,16 @@ import apsw
 
 from gateleg.engine import forks
 from gateleg.engine.errors import EngineError
+from gateleg.engine.failures import CLOSED, translate
+from gateleg.engine.fileformat import prepare
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
-
-#: Marks a file as ours ("Gleg"), and the layout of what is in it.
-APPLICATION_ID = 0x476C6567
-FORMAT = 1
-
-_CLOSED = "The engine is closed: open it again to use it"
 
 _BUSY_MS = 60_000
 #: Seconds between two attempts to open a file that another process is just setting up.
 _OPENING_SECONDS = 0.005
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
-
-_SCHEMA = """
-CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('catalog', 0), ('next_id', 1);
-CREATE TABLE catalog(
-    id INTEGER PRIMARY KEY, account TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, definition BLOB NOT NULL,
-    UNIQUE(account, region, name)
-);
-CREATE TABLE changes(
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, at REAL NOT NULL, k BLOB NOT NULL, old BLOB, new BLOB,
-    by_service INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX changes_by_table ON changes(table_id, seq);
-CREATE TABLE logs(table_id INTEGER PRIMARY KEY, first INTEGER NOT NULL);
-CREATE TABLE streams(
-    account TEXT NOT NULL, region TEXT NOT NULL, name TEXT NOT NULL, label TEXT NOT NULL, table_id INTEGER NOT NULL, view TEXT NOT NULL,
-    keys TEXT NOT NULL, created REAL NOT NULL, first INTEGER NOT NULL, ended REAL, last INTEGER, trimmed INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY(account, region, name, label)
-) WITHOUT ROWID;
-CREATE TABLE backfills(index_id INTEGER PRIMARY KEY, place BLOB NOT NULL);
-CREATE TABLE backups(
-    id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, region TEXT NOT NULL, table_name TEXT NOT NULL, arn TEXT NOT NULL UNIQUE,
-    name TEXT NOT NULL, type TEXT NOT NULL, created REAL NOT NULL, expires REAL, size INTEGER NOT NULL, items INTEGER NOT NULL,
-    definition BLOB NOT NULL
-);
-CREATE TABLE transfers(
-    arn TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, region TEXT NOT NULL, table_arn TEXT NOT NULL,
-    table_uuid TEXT NOT NULL, token TEXT, digest BLOB NOT NULL, started REAL NOT NULL, claimed REAL NOT NULL DEFAULT 0, pending INTEGER NOT NULL DEFAULT 1,
-    request BLOB NOT NULL, description BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
-CREATE INDEX tokens_by_time ON tokens(at);
-"""
 
 
 class Database:
@@ -97,7 +60,7 @@ class Database:
         else:
             self._local.connection = first
         try:
-            self._prepare(first)
+            prepare(first, path)
         except BaseException as error:
             self.close()
             raise translate(error) from None
@@ -131,25 +94,6 @@ class Database:
         except apsw.Error as error:
             raise translate(error) from error
         return connection
-
-    def _prepare(self, connection: apsw.Connection) -> None:
-        """Create our tables in an empty file; refuse a file of somebody else's or of a later version."""
-        if _pragma(connection, "application_id") == APPLICATION_ID:
-            if _pragma(connection, "user_version") > FORMAT:
-                raise EngineError("InternalServerError", f"{self.path} was written by a later version of Gateleg: upgrade to open it")
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if _pragma(connection, "application_id") != APPLICATION_ID:
-                if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
-                    raise EngineError("InternalServerError", f"{self.path} is a SQLite database of another program: choose another path")
-                connection.execute(_SCHEMA)
-                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version={FORMAT}")
-            connection.execute("COMMIT")
-        except BaseException:
-            _roll_back(connection)
-            raise
 
     @property
     def connection(self) -> apsw.Connection:
@@ -217,7 +161,7 @@ class Database:
         if self._group is not None and self._group.owner == threading.get_ident():
             self._group.roll_back()
         with self._writers, self._sharing:
-            self._refusal = _CLOSED
+            self._refusal = CLOSED
             self._local, self._grouping = threading.local(), None
             for connection in list(self._open):
                 # One that a thread is reading on closes when that thread is done with it and lets it go.
@@ -309,45 +253,28 @@ class Group:
 
     def commit(self) -> None:
         """Make all of the group durable, or none of it. May be called on another thread than the one that wrote."""
+        # From here on, writes of the owner do not join any more but wait.
+        self._database._group = None
         try:
             _require_transaction(self._connection)
             self._connection.execute("COMMIT")
         except (apsw.Error, EngineError) as error:
-            self.roll_back()
+            self._undo()
             raise translate(error) from error
-        self._leave()
+        finally:
+            self._database._writers.release()
 
     def roll_back(self) -> None:
         """Give all of the group up."""
-        try:
-            self._database.on_undo()
-            _roll_back(self._connection)
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
         self._database._group = None
-        self._database._writers.release()
+        try:
+            self._undo()
+        finally:
+            self._database._writers.release()
 
-
-def translate(error: BaseException) -> BaseException:
-    """What SQLite could not do, in words for the caller; anything else as it is."""
-    if isinstance(error, apsw.FullError):
-        return EngineError("InternalServerError", "The disk is full: nothing was written. Free some space and try again")
-    if isinstance(error, apsw.BusyError):
-        return EngineError("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
-    if isinstance(error, apsw.IOError):
-        return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
-    if isinstance(error, apsw.ReadOnlyError):
-        return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
-    if isinstance(error, apsw.CorruptError):
-        return EngineError(
-            "InternalServerError", f"The database's file is damaged: {error}. Run `gateleg engine check`, and restore a backup"
-        )
-    if isinstance(error, apsw.ConnectionClosedError | apsw.ThreadingViolationError):
-        # Connections are not shared between threads: only one that closes them all can be in the way.
-        return EngineError("InternalServerError", _CLOSED)
-    return error
+    def _undo(self) -> None:
+        self._database.on_undo()
+        _roll_back(self._connection)
 
 
 def _begin(database: Database, connection: apsw.Connection) -> apsw.Connection:
@@ -384,8 +311,3 @@ def _use_wal(connection: apsw.Connection) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(_OPENING_SECONDS)
-
-
-def _pragma(connection: apsw.Connection, name: str) -> int:
-    row = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(row[0]) if row else 0

@@ -14,8 +14,9 @@ import orjson
 from gateleg.engine import shapes
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
-from gateleg.engine.database import Database, Durability, Group, translate
+from gateleg.engine.database import Database, Durability, Group
 from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
+from gateleg.engine.failures import translate
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.operations import batch, items, query, transactions
 from gateleg.engine.schema import Realm

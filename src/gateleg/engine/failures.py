@@ -1,0 +1,27 @@
+"""What SQLite could not do, in words for the caller."""
+
+import apsw
+
+from gateleg.engine.errors import EngineError
+
+CLOSED = "The engine is closed: open it again to use it"
+
+
+def translate(error: BaseException) -> BaseException:
+    """What SQLite could not do, in words for the caller; anything else as it is."""
+    if isinstance(error, apsw.FullError):
+        return EngineError("InternalServerError", "The disk is full: nothing was written. Free some space and try again")
+    if isinstance(error, apsw.BusyError):
+        return EngineError("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
+    if isinstance(error, apsw.IOError):
+        return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
+    if isinstance(error, apsw.ReadOnlyError):
+        return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
+    if isinstance(error, apsw.CorruptError):
+        return EngineError(
+            "InternalServerError", f"The database's file is damaged: {error}. Run `gateleg engine check`, and restore a backup"
+        )
+    if isinstance(error, apsw.ConnectionClosedError | apsw.ThreadingViolationError):
+        # Connections are not shared between threads: only one that closes them all can be in the way.
+        return EngineError("InternalServerError", CLOSED)
+    return error
