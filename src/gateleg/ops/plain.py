@@ -52,9 +52,9 @@ def _number(text: str) -> str:
     return format(number, "f") if -40 < number.adjusted() < 40 else str(number.normalize())
 
 
-def plain_value(value: Value) -> Any:
-    """A value as Python has it in JSON."""
-    return json.loads(_text(value), parse_float=Decimal)
+def value_text(value: Value) -> str:
+    """A value on one line, for people: text as it is, anything else as plain JSON."""
+    return value["S"].replace("\n", "↵") if "S" in value else _text(value)
 
 
 def from_plain(text: str | bytes, types: Mapping[str, str]) -> Item:

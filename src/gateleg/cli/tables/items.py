@@ -1,5 +1,6 @@
 """`browse` and `query`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +18,9 @@ from gateleg.cli.tables.options import (
     StoreOption,
     TablesOption,
 )
-from gateleg.cli.tables.printing import console, print_json, print_rows
+from gateleg.cli.tables.printing import console, print_items, print_json, print_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gateleg.model import Access, Item, Spec, Table
     from gateleg.store import Store
 
@@ -44,7 +43,7 @@ def browse(
         spec = find_entity(found, entity or table) if entity or any(spec.name == table for spec in found.specs) else None
         glimpse = look(source, found, spec=spec, limit=limit, cursor=cursor)
     if json:
-        print_json({"items": _plain(glimpse.items), "cursor": glimpse.cursor})
+        print_items(glimpse.items, cursor=glimpse.cursor)
         return
     _show(found, glimpse.items, glimpse.cursor, spec)
     if glimpse.examined > len(glimpse.items):
@@ -73,26 +72,29 @@ def query(
     json: JsonOption = False,
 ) -> None:
     """Ask a declared pattern; its arguments are read as the attributes they name."""
+    from gateleg.model import ModelError, spec_of
+
     access = find_pattern(load_tables(tables), pattern)
     arguments = read_arguments(arg)
     missing = [name for name in access.required if name not in arguments and not _part_given(access, name, arguments)]
     if missing:
         fail(f"{access.name} needs {' '.join(f'--arg {name}=...' for name in missing)}", MISUSED)
-    with opened(store, prefix) as source:
+    try:
         asked = access(**arguments)
-        asked = asked.reversed() if reverse else asked
+    except ModelError as error:
+        fail(str(error), MISUSED)
+    asked = asked.reversed() if reverse else asked
+    with opened(store, prefix) as source:
         if count:
             number = source.count(asked, consistent=consistent)
             return print_json({"count": number}) if json else typer.echo(number)
         partial = access.plan.index.project != "all"
         page = source.page(asked, limit=limit, cursor=cursor, consistent=consistent, hydrate=partial)
-    from gateleg.model import spec_of
-
     spec = spec_of(access.entity)
     items = [spec.encode(entry) for entry in page.items]
     if json:
-        return print_json({"items": _plain(items), "cursor": page.next, "previous": page.previous})
-    return _show(spec.table, items, page.next, spec)
+        return print_items(items, cursor=page.next, previous=page.previous)
+    return _show(spec.table, items, page.next, spec, access.plan.names)
 
 
 def _part_given(access: "Access[Any]", name: str, arguments: dict[str, str]) -> bool:
@@ -105,26 +107,27 @@ def _part_given(access: "Access[Any]", name: str, arguments: dict[str, str]) -> 
     )
 
 
-def _plain(items: "Sequence[Item]") -> list[dict[str, Any]]:
-    import json
-
-    from gateleg.ops.plain import plain_text
-
-    return [json.loads(plain_text(item)) for item in items]
-
-
-def _show(table: "Table", items: "list[Item]", cursor: str | None, spec: "Spec[Any] | None") -> None:
-    """Items as rows; keys that are derived from other attributes are left to --json."""
+def _show(table: "Table", items: "Sequence[Item]", cursor: str | None, spec: "Spec[Any] | None", first: Sequence[str] = ()) -> None:
+    """Items as rows, each entity by itself; keys that are derived from other attributes are left to --json."""
+    groups: dict[Spec[Any] | None, list[Item]] = {}
+    for item in items:
+        groups.setdefault(spec or table.spec_for(item), []).append(item)
+    for owner, group in groups.items():
+        title = (owner.name if owner is not None else "Others") if len(groups) > 1 else None
+        _show_group(table, owner, group, first, title)
     if not items:
         typer.echo("No items." if cursor is None else "No items so far.")
-    else:
-        derived = spec.derived_names if spec is not None else frozenset[str]()
-        rows = [{name: value for name, value in row.items() if name not in derived} for row in _plain(items)]
-        first = [name for name in table.attributes if name not in derived]
-        if spec is not None:
-            first = list(
-                dict.fromkeys([*first, *(spec.sources[name].wire for name in spec.key.names if spec.sources[name].wire in rows[0])])
-            )
-        print_rows(rows, first)
     if cursor is not None:
         typer.echo(f"More with --cursor {cursor}")
+
+
+def _show_group(table: "Table", spec: "Spec[Any] | None", items: "Sequence[Item]", first: Sequence[str], title: str | None) -> None:
+    from gateleg.ops.plain import value_text
+
+    derived = spec.derived_names if spec is not None else frozenset[str]()
+    rows = [{name: value_text(value) for name, value in item.items() if name not in derived} for item in items]
+    names = [*table.attributes, *([spec.sources[name].wire for name in (*spec.key.names, *first)] if spec is not None else ())]
+    present = {name for row in rows for name in row}
+    print_rows(rows, [name for name in dict.fromkeys(names) if name in present], title)
+    if title:
+        typer.echo()

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
-    from rich.table import Table as Grid
+
+    from gateleg.model import Item
 
 #: the width of output that goes to no terminal
 _WIDTH = 120
 _CELL = 40
+#: between two columns
+_GAP = 3
 
 
 def console() -> Console:
@@ -29,52 +32,42 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=_WIDTH)
 
 
-def grid(*heads: str) -> Grid:
-    """A table without a frame."""
-    from rich import box
-    from rich.table import Table as Grid
-
-    table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    return table
-
-
 def print_json(value: Any) -> None:
     """One JSON document."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], first: Sequence[str] = ()) -> None:
+def print_items(items: Sequence[Item], **members: Any) -> None:
+    """One JSON document of items as plain JSON, with further members. Numbers keep all their digits."""
+    from gateleg.ops.plain import plain_text
+
+    lines = ",\n".join(f"    {plain_text(item)}" for item in items)
+    rest = "".join(f",\n  {json.dumps(name)}: {json.dumps(value)}" for name, value in members.items())
+    typer.echo('{\n  "items": [' + (f"\n{lines}\n  " if items else "") + f"]{rest}\n}}")
+
+
+def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), title: str | None = None) -> None:
     """Rows of values, one line each: as many columns as fit, the `first` before the others; what is left out is counted."""
     from rich import box
     from rich.table import Table as Grid
 
     out = console()
     names = [*first, *dict.fromkeys(name for row in rows for name in row if name not in first)]
-    widths = {name: min(_CELL, max(len(name), *(len(_cell(row.get(name))) for row in rows))) for name in names}
+    widths = {name: min(_CELL, max(len(name), *(len(row.get(name, "")) for row in rows))) for name in names}
     shown: list[str] = []
     room = out.width
     for name in names:
-        if shown and room < widths[name] + 2:
-            break
-        shown.append(name)
-        room -= widths[name] + 2
-    table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        if not shown or room >= widths[name] + _GAP:
+            shown.append(name)
+            room -= widths[name] + _GAP
+    table = Grid(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold"
+    )
     for name in shown:
         table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=_CELL)
     for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in shown))
+        table.add_row(*(row.get(name, "") for name in shown))
     out.print(table)
-    left = len(names) - len(shown)
+    left = [name for name in names if name not in shown]
     if left:
-        out.print(f"{left} more {'attribute' if left == 1 else 'attributes'}: {', '.join(names[len(shown) :])} (--json shows all)")
-
-
-def _cell(value: Any) -> str:
-    """A value on one line."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value.replace("\n", "↵")
-    return json.dumps(value, ensure_ascii=False, default=str)
+        out.print(f"Not shown: {', '.join(left)} (--json shows all)", style="dim")
