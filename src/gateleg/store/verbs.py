@@ -70,7 +70,7 @@ def reads(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R
                     raise translated(error, Request("GetItem", payload)) from error
                 if "Item" in reply:
                     return spec.decode(reply["Item"])
-                sought: Any = build(*args, **options)
+                sought = cast("Any", build)(*args, **options)
                 return self.drive(sought.missing(setup))
         return long_way(self, *args, **options)
 
