@@ -1,0 +1,191 @@
+"""The data layer beside the others of Python, in one run on one machine.
+
+    python bench/model.py [--quick]
+
+Codec: an object to its wire item and back. Stubbed: one whole `put` and one whole query of 100 objects through each library's public
+call, answered before anything is sent, so that all of the library's own work is counted and nothing else; processor time. pydynox has its
+sockets in Rust: it is answered by a server in another process, so its figures hold the kernel's share too. Live: the same calls to our
+endpoint in another process; elapsed time. All figures are microseconds, the best of several rounds; `x` is how many times gateleg's own.
+"""
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+CONSOLE = Console(width=140)
+HOME = Path(__file__).parents[1] / ".bench"
+PYTHON = HOME / "models/bin/python"
+LIBRARIES = ["boto3", "pynamodb", "dyntastic", "aiodynamo", "httpx", "pydynox"]
+COLUMNS = ("encode", "decode", "put, stubbed", "query of 100, stubbed", "put, live", "query of 100, live")
+
+Row = dict[str, float]
+Repeat = Callable[[int], object]
+
+
+def enter_environment() -> None:
+    """Go on in an environment that has the other libraries; it is made when it is not there."""
+    if Path(sys.prefix) == HOME / "models":
+        return
+    if not PYTHON.exists():
+        HOME.mkdir(exist_ok=True)
+        subprocess.run([sys.executable, "-m", "venv", str(HOME / "models")], check=True)
+        subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", "-e", str(HOME.parent), *LIBRARIES], check=True)
+    os.execv(PYTHON, [str(PYTHON), *sys.argv])
+
+
+def best(repeat: Repeat, clock: Callable[[], float], rounds: int, span: float) -> float:
+    """Microseconds for one repetition: the fastest of several rounds that take about `span` seconds each."""
+    repeat(1)
+    times, taken = 1, 0.0
+    while taken < span / 4:
+        times *= 2
+        taken = -clock()
+        repeat(times)
+        taken += clock()
+    times = max(1, int(times * span / taken))
+    figures = []
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            start = clock()
+            repeat(times)
+            figures.append((clock() - start) / times)
+    finally:
+        gc.enable()
+    return min(figures) * 1e6
+
+
+def looped(call: Callable[[], object]) -> Repeat:
+    """A function that calls another one so many times."""
+
+    def repeat(times: int) -> None:
+        for _ in range(times):
+            call()
+
+    return repeat
+
+
+def measure(rounds: int) -> dict[str, Row]:
+    """Every library's row."""
+    from canned import canned_server
+    from gateleg.store.transports.line import Options
+    from gateleg.store.transports.wire import WireTransport
+    from layers import LAYERS, Calls
+    from peers import ours, running
+    from scene import TABLE, scenes
+
+    rows: dict[str, Row] = {}
+
+    def whole(calls: Calls, row: Row, kind: str, clock: Callable[[], float]) -> None:
+        assert len(calls.repeat(calls.query, 1)) == 100
+        row[f"put, {kind}"] = best(lambda times: calls.repeat(calls.put, times), clock, rounds, 0.05)
+        row[f"query of 100, {kind}"] = best(lambda times: calls.repeat(calls.query, times), clock, rounds, 0.1)
+
+    with ExitStack() as stack:
+        live = stack.enter_context(running(ours("relaxed")))
+        transport = WireTransport(Options(endpoint=live, region="us-east-1"))
+        stack.callback(transport.close)
+        transport.call("CreateTable", scenes.definition(""))
+        for layer in LAYERS:
+            CONSOLE.print(f"measuring {layer.name}", style="dim")
+            row = rows[layer.name] = {}
+            codec = layer.codec()
+            items = scenes_of(codec.encode())
+            page = orjson.dumps({"Items": items, "Count": 100, "ScannedCount": 100})
+            for found in items:
+                transport.call("PutItem", {"TableName": TABLE, "Item": found})
+            row["encode"] = best(looped(codec.encode), time.process_time, rounds, 0.02)
+            row["decode"] = best(looped(codec.decode), time.process_time, rounds, 0.02)
+            with canned_server(page) as canned:
+                whole(layer.calls(None if layer.open else canned, page), row, "stubbed", time.process_time)
+            whole(layer.calls(live, page), row, "live", time.perf_counter)
+    return rows
+
+
+def scenes_of(scene: dict[str, Any]) -> list[dict[str, Any]]:
+    """A hundred scenes as a library writes one: times and numbers differ between them, and not every library reads the others'."""
+    return [scene | {"SK": {"S": f"SCENE#{number:03d}"}} for number in range(100)]
+
+
+def embedded(rounds: int) -> tuple[float, float]:
+    """A get of the engine itself, and a get of an entity through the embedded store."""
+    from gateleg.engine import Engine
+    from gateleg.model import spec_of
+    from gateleg.store import Store
+    from gateleg.store.transports.embedded import EmbeddedTransport
+    from scene import TABLE, VALUES, Scene, scenes
+
+    with Engine(":memory:") as engine:
+        store = Store(EmbeddedTransport(engine))
+        store.create_tables(scenes)
+        scene = store.put(Scene(**VALUES))
+        key = spec_of(Scene).ref(scene).key
+        request = {"TableName": TABLE, "Key": key}
+        own = best(looped(lambda: engine.call("GetItem", request)), time.process_time, rounds, 0.05)
+        typed = best(
+            looped(lambda: store.get(Scene, project_id=scene.project_id, sequence=scene.sequence)), time.process_time, rounds, 0.05
+        )
+    return own, typed
+
+
+def show(rows: dict[str, Row]) -> None:
+    """The table of all figures."""
+    table = Table("microseconds", *COLUMNS)
+    ours = rows["gateleg"]
+    for name, row in rows.items():
+        table.add_row(name, *(f"{row[column]:,.1f} [dim]{row[column] / ours[column]:5.1f}x" for column in COLUMNS))
+    CONSOLE.print(table)
+
+
+def show_goals(rows: dict[str, Row], gets: tuple[float, float]) -> None:
+    """What was wanted, and what came of it."""
+    ours = rows["gateleg"]
+    goals = [
+        (f"{column} at least {times}x as fast as {peer}", rows[peer][column] / ours[column], times)
+        for column, times, peers in (
+            ("encode", 5, ("PynamoDB", "dyntastic")),
+            ("decode", 5, ("PynamoDB", "dyntastic")),
+            ("put, stubbed", 20, ("PynamoDB",)),
+            ("query of 100, stubbed", 10, ("PynamoDB",)),
+        )
+        for peer in peers
+    ]
+    goals += [(f"{column} faster than pydynox", rows["pydynox"][column] / ours[column], 1) for column in COLUMNS]
+    table = Table("goal", "measured", "")
+    for text, ratio, wanted in goals:
+        table.add_row(text, f"{ratio:.1f}x", "met" if ratio >= wanted else "[bold]missed")
+    own, typed = gets
+    share = typed / own
+    text = f"embedded get of an entity ({typed:.1f}) under 2x of the engine's own get ({own:.1f})"
+    table.add_row(text, f"{share:.2f}x", "met" if share < 2 else "[bold]missed")
+    CONSOLE.print(table)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    arguments = parser.parse_args()
+    enter_environment()
+    # For dyntastic, which takes credentials from nowhere else.
+    os.environ |= {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
+    rounds = 5 if arguments.quick else 40
+    rows = measure(rounds)
+    show(rows)
+    show_goals(rows, embedded(rounds))
+
+
+if __name__ == "__main__":
+    main()
