@@ -34,6 +34,7 @@ def test_object_keys_are_accepted(key: str) -> None:
         "a\x85",
         "x" * 1025,
         "ü" * 513,
+        "a\ud800",
     ],
 )
 def test_what_is_no_object_key_is_refused(value: str) -> None:

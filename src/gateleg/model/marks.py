@@ -48,7 +48,9 @@ def check_s3_key(value: str) -> str:
         raise S3KeyRefused(f"{_shown(value)} walks with '.' or '..'.")
     if _CONTROL.search(value):
         raise S3KeyRefused(f"{_shown(value)} holds control characters.")
-    if len(value.encode("utf-8", "surrogatepass")) > 1024:
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise S3KeyRefused(f"{_shown(value)} holds half a character, which is no text in UTF-8.")
+    if len(value.encode()) > 1024:
         raise S3KeyRefused(f"{_shown(value)} is longer than 1,024 bytes.")
     return value
 

@@ -1,0 +1,77 @@
+"""Objects: content by key, in a folder or in a bucket, behind one protocol. Keys go into the database, URLs only into answers.
+
+`open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` give an `Objects`; `Offloaded` makes an `AsyncObjects` of either.
+"""
+
+from gateleg.objects.addresses import ObjectsAddress, open_objects, parse_objects_address
+from gateleg.objects.directory import DirectoryObjects
+from gateleg.objects.errors import (
+    AccessRefused,
+    BadCursor,
+    BadMetadata,
+    BadObjectsAddress,
+    BucketMissing,
+    Damaged,
+    DigestMismatch,
+    LinkExpired,
+    LinkRefused,
+    NothingReferenced,
+    NotModified,
+    ObjectChanged,
+    ObjectMissing,
+    ObjectsError,
+    OutsideRoot,
+    RangeOutside,
+    StorageFailed,
+    StorageFull,
+)
+from gateleg.objects.links import Grant, content_disposition
+from gateleg.objects.offloaded import Offloaded
+from gateleg.objects.orphans import Collected, References, collect_orphans, collect_orphans_async
+from gateleg.objects.protocol import AsyncBody, AsyncDownload, AsyncObjects, Body, Download, Objects, Upload
+from gateleg.objects.s3 import S3Objects
+from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+
+__all__ = [
+    "AccessRefused",
+    "AsyncBody",
+    "AsyncDownload",
+    "AsyncObjects",
+    "BadCursor",
+    "BadMetadata",
+    "BadObjectsAddress",
+    "Body",
+    "BucketMissing",
+    "ByteRange",
+    "Collected",
+    "Damaged",
+    "DigestMismatch",
+    "DirectoryObjects",
+    "Download",
+    "Entry",
+    "Grant",
+    "LinkExpired",
+    "LinkRefused",
+    "NotModified",
+    "NothingReferenced",
+    "ObjectChanged",
+    "ObjectInfo",
+    "ObjectMissing",
+    "Objects",
+    "ObjectsAddress",
+    "ObjectsError",
+    "Offloaded",
+    "OutsideRoot",
+    "Page",
+    "RangeOutside",
+    "References",
+    "S3Objects",
+    "StorageFailed",
+    "StorageFull",
+    "Upload",
+    "collect_orphans",
+    "collect_orphans_async",
+    "content_disposition",
+    "open_objects",
+    "parse_objects_address",
+]

@@ -1,0 +1,27 @@
+"""From the system's errors to ours."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gateleg.objects.errors import ObjectMissing, StorageFailed, StorageFull
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextmanager
+def failures(key: str, *, missing: bool = True) -> Iterator[None]:
+    """What the system refuses within, said in words of this room; `missing` if a file that is not there means that the object is not."""
+    try:
+        yield
+    except OSError as error:
+        if missing and isinstance(error, FileNotFoundError):
+            raise ObjectMissing(f"There is no object {key!r}.") from error
+        if error.errno in _NO_ROOM:
+            raise StorageFull(f"There is no room for {key!r}.") from error
+        raise StorageFailed(f"{key!r}: {error.strerror or error}.") from error

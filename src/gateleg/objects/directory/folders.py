@@ -1,0 +1,173 @@
+"""Folders, held open: a name is looked up in the folder itself, never along a path that someone could bend meanwhile.
+
+Symbolic links are not followed. Where the system cannot look up names in an open folder (Windows), paths are joined and links are looked
+for first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Self
+
+from gateleg.objects.errors import OutsideRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.scandir in os.supports_fd
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+#: A pipe that someone has put into the folder must not keep a reader waiting for ever.
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+#: No descriptor: the system refuses it, where None would mean to look along the path.
+_CLOSED = -1
+_ASTRAY = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
+
+
+def sync(descriptor: int) -> None:
+    """Return when what was written is on the disk itself."""
+    if sys.platform == "darwin":  # pragma: no cover
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
+
+
+class Folder:
+    """A folder of the store."""
+
+    __slots__ = ("_fd", "_path")
+
+    def __init__(self, path: str, *, by_descriptor: bool = _BY_DESCRIPTOR) -> None:
+        self._path = path
+        self._fd = os.open(path, os.O_RDONLY | _DIRECTORY) if by_descriptor else None
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """What tells it from a folder that has been put in its place."""
+        found = os.stat(self._path if self._fd is None else self._fd)
+        return found.st_dev, found.st_ino
+
+    def enter(self, name: str) -> Folder:
+        """A folder within this one. Raises `FileNotFoundError`."""
+        inner = object.__new__(Folder)
+        inner._path = os.path.join(self._path, name)
+        if self._fd is None:
+            found = os.lstat(inner._path)
+            if not stat.S_ISDIR(found.st_mode):
+                raise OutsideRoot(f"{inner._path} is not a folder.")
+            inner._fd = None
+            return inner
+        try:
+            inner._fd = os.open(name, os.O_RDONLY | _DIRECTORY | _NO_LINKS, dir_fd=self._fd)
+        except OSError as error:
+            raise self._astray(error, name) from None
+        return inner
+
+    def descend(self, names: Sequence[str]) -> Folder:
+        """A folder far below, which may be this one. The caller closes it."""
+        folder = self.again()
+        for name in names:
+            with folder:
+                folder = folder.enter(name)
+        return folder
+
+    def again(self) -> Folder:
+        """This folder, to be closed apart from this value."""
+        other = object.__new__(Folder)
+        other._path = self._path
+        other._fd = None if self._fd is None else os.dup(self._fd)
+        return other
+
+    def make(self, name: str) -> None:
+        """Create a folder, unless it is there."""
+        try:
+            os.mkdir(self._at(name), dir_fd=self._fd)
+        except FileExistsError:
+            return
+
+    def create(self, name: str, mode: int = 0o666) -> int:
+        """A new file, open for writing."""
+        return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, mode, dir_fd=self._fd)
+
+    def read(self, name: str) -> int:
+        """A file, open for reading. Raises `FileNotFoundError`; what is not a plain file is refused."""
+        try:
+            if not _NO_LINKS and os.path.islink(self._at(name)):
+                raise OutsideRoot(f"{os.path.join(self._path, name)} is not a file.")
+            descriptor = os.open(self._at(name), os.O_RDONLY | _NO_LINKS | _NO_WAITING | _BINARY, dir_fd=self._fd)
+        except OSError as error:
+            raise self._astray(error, name) from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OutsideRoot(f"{os.path.join(self._path, name)} is not a file.")
+        return descriptor
+
+    def receive(self, source: Folder, name: str, new: str) -> None:
+        """Move a file from another folder into this one, in place of one that has the name."""
+        os.replace(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
+
+    def adopt(self, source: Folder, name: str, new: str) -> None:
+        """Move a file from another folder into this one, unless there is one that has the name."""
+        try:
+            os.link(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
+        except FileExistsError:
+            pass
+        except OSError:
+            # A file system without links: the last one wins.
+            self.receive(source, name, new)
+            return
+        source.remove(name)
+
+    def names(self) -> list[str]:
+        """What is in it, in no order."""
+        with os.scandir(self._path if self._fd is None else self._fd) as entries:
+            return [entry.name for entry in entries]
+
+    def modified(self, name: str) -> float:
+        """When a file was last written to, in epoch seconds."""
+        return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False).st_mtime
+
+    def remove(self, name: str) -> None:
+        """Remove a file. Raises `FileNotFoundError`."""
+        os.unlink(self._at(name), dir_fd=self._fd)
+
+    def remove_folder(self, name: str) -> bool:
+        """Remove a folder if it is empty; whether it is gone."""
+        try:
+            os.rmdir(self._at(name), dir_fd=self._fd)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def sync(self) -> None:
+        """Return when the names in it are on the disk itself. Windows has no such thing for folders."""
+        if self._fd is not None:
+            sync(self._fd)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._fd is not None and self._fd >= 0:
+            os.close(self._fd)
+            self._fd = _CLOSED
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self._path, name) if self._fd is None else name
+
+    def _astray(self, error: OSError, name: str) -> Exception:
+        if error.errno in _ASTRAY:
+            return OutsideRoot(f"{os.path.join(self._path, name)} is a link, or not what this store has put there.")
+        return error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()

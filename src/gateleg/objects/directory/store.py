@@ -1,0 +1,155 @@
+"""`DirectoryObjects`: objects as files in a folder, for one machine and any number of processes on it."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gateleg.model import check_s3_key
+from gateleg.objects.directory.failures import failures
+from gateleg.objects.directory.names import path_of
+from gateleg.objects.directory.secrets import secret_of
+from gateleg.objects.directory.transfers import DirectoryDownload, DirectoryUpload
+from gateleg.objects.directory.tree import Tree
+from gateleg.objects.directory.walking import opened, page
+from gateleg.objects.errors import Damaged, ObjectMissing
+from gateleg.objects.links import WINDOW, Grant, LinkSigner, validity
+from gateleg.objects.verbs import Verbs, checked_limit
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gateleg.objects.protocol import Method
+    from gateleg.objects.values import ByteRange, ObjectInfo, Page
+
+_DAY = timedelta(days=1)
+
+
+class DirectoryObjects(Verbs):
+    """Objects in a folder: nothing outside it is ever read or written, and only whole objects are ever seen in it.
+
+    A write is on the disk when it returns; with `durability="relaxed"`, which is for tests, a power cut may cost the last ones. Links are
+    signed with `secret`, of 16 bytes or more, or with one that is made and kept in the folder; they begin with `url`, where the host serves
+    them. Any number of threads and processes may use one folder.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        secret: bytes | str | None = None,
+        url: str = "/objects",
+        window: int = WINDOW,
+        durability: Literal["full", "relaxed"] = "full",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.root = Path(root)
+        self._clock = clock
+        self._window = window
+        with failures(str(root), missing=False):
+            self._tree = Tree(self.root, durable=durability == "full")
+            self._signer = LinkSigner(secret_of(self._tree, secret), url)
+            self.sweep()
+
+    def upload(
+        self,
+        key: str,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+        size: int | None = None,
+    ) -> DirectoryUpload:
+        """Begin to write an object. See `Objects.upload`."""
+        return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256)
+
+    def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
+        """The content, or a part of it, in chunks. See `Objects.stream`."""
+        check_s3_key(key)
+        with failures(key):
+            return DirectoryDownload(self._tree, key, range, unless_etag)
+
+    def head(self, key: str) -> ObjectInfo:
+        """The object without its content."""
+        with self.stream(key) as download:
+            return download.info
+
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+        """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
+        with failures(prefix):
+            return page(self._tree.keys, prefix, delimiter, opened(cursor), checked_limit(limit))
+
+    def delete(self, key: str) -> None:
+        """Delete an object. It is no error if there is none."""
+        check_s3_key(key)
+        try:
+            with failures(key):
+                self._tree.remove(path_of(key))
+        except ObjectMissing:
+            return
+
+    def delete_many(self, keys: Iterable[str]) -> None:
+        """Delete any number of objects. See `Objects.delete_many`."""
+        for key in [check_s3_key(key) for key in keys]:
+            self.delete(key)
+
+    def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
+        """Store a copy under another key. See `Objects.copy`."""
+        check_s3_key(target)
+        with self.stream(source) as download:
+            info = download.info
+            kept = info.metadata if metadata is None else metadata
+            return self.put(target, download, content_type=content_type or info.content_type, metadata=kept, sha256=info.sha256)
+
+    def presign(
+        self,
+        key: str,
+        *,
+        method: Method = "GET",
+        expires: float = 3600,
+        content_type: str | None = None,
+        length: int | None = None,
+        download: str | None = None,
+    ) -> str:
+        """A URL that lets its holder read or write one object for a time. See `Objects.presign`."""
+        grant = Grant(key, method, content_type, length, download)
+        return self._signer.sign(grant, validity(self._clock(), expires, self._window).ends)
+
+    def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:
+        """What a request that came with a link may do; for the host that serves the links.
+
+        `key` is the path behind `url`, decoded; `query` the query string as it came; the rest are the headers of a PUT. Raises
+        `LinkRefused`, or `LinkExpired`.
+        """
+        return self._signer.verify(method, key, query, self._clock(), content_type=content_type, length=length)
+
+    def sweep(self, *, older_than: timedelta = _DAY) -> int:
+        """Remove the files of writers that died, if they were not written to for that time (a day); how many there were."""
+        horizon = self._clock() - older_than.total_seconds()
+        swept = 0
+        incoming = self._tree.incoming
+        for name in incoming.names():
+            try:
+                if incoming.modified(name) < horizon:
+                    incoming.remove(name)
+                    swept += 1
+            except FileNotFoundError:
+                continue
+        return swept
+
+    def check(self) -> Iterator[Damaged]:
+        """Read every object, and tell which are not what was written."""
+        for entry in self.walk():
+            try:
+                self.get(entry.key)
+            except Damaged as damage:
+                yield damage
+            except ObjectMissing:
+                continue
+
+    def close(self) -> None:
+        """Let go of the folder. Downloads that were begun can be read to their end."""
+        self._tree.close()

@@ -1,0 +1,182 @@
+"""The objects of a tree in the order of their keys, from any key on, without looking into folders that cannot hold what is asked for."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gateleg.objects.directory.names import FOLDER, OBJECT, PART, piece_of
+from gateleg.objects.directory.records import info_of
+from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
+from gateleg.objects.values import Entry, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.objects.directory.folders import Folder
+
+#: Greater than every byte of a text in UTF-8.
+_LAST = b"\xff"
+_ORDER = {OBJECT: 0, PART: 1, FOLDER: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which keys are asked for: those that begin with `prefix` and come after `after`."""
+
+    prefix: bytes
+    after: bytes
+
+    def holds(self, key: bytes) -> bool:
+        """Whether a key is one of them."""
+        return key > self.after and key.startswith(self.prefix)
+
+    def meets(self, beginning: bytes) -> bool:
+        """Whether a key with that beginning can be one of them."""
+        return (beginning > self.after or self.after.startswith(beginning)) and (
+            beginning.startswith(self.prefix) or self.prefix.startswith(beginning)
+        )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """An object's file, or a folder with the beginning that all keys in it have."""
+
+    key: bytes
+    rank: int
+    path: tuple[str, ...]
+
+
+def walk(keys: Folder, bounds: Bounds, top: Place | None = None) -> Iterator[Place]:
+    """The places of the objects within the bounds, in order. Objects that come or go meanwhile may be missed or not."""
+    waiting = [_within(keys, top or Place(b"", 2, ()), bounds)]
+    while waiting:
+        group = next(waiting[-1], None)
+        if group is None:
+            waiting.pop()
+        elif group[0].rank == 0:
+            yield group[0]
+        elif len(group) == 1:
+            waiting.append(_within(keys, group[0], bounds))
+        else:
+            yield from heapq.merge(*(walk(keys, bounds, place) for place in group))
+
+
+def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, ...]]:
+    """What is in a folder, in order: objects and folders alone; folders whose keys may alternate, together."""
+    try:
+        with keys.descend(top.path) as folder:
+            names = folder.names()
+    except (FileNotFoundError, OutsideRoot):
+        return
+    places = []
+    for name in names:
+        parsed = piece_of(name)
+        if parsed is not None:
+            kind, piece = parsed
+            key = top.key + piece + (b"/" if kind == FOLDER else b"")
+            if bounds.holds(key) if kind == OBJECT else bounds.meets(key):
+                places.append(Place(key, _ORDER[kind], (*top.path, name)))
+    places.sort()
+    previous: Place | None = None
+    for place in places:
+        # Below `~X` are keys such as X! and X0, below `+X` are those that begin with X/, which lies between the two.
+        if previous is not None and previous.rank == 1 and place.rank == 2 and place.key == previous.key + b"/":
+            yield previous, place
+            previous = None
+            continue
+        if previous is not None:
+            yield (previous,)
+        previous = place
+    if previous is not None:
+        yield (previous,)
+
+
+class Reader:
+    """Reads descriptions of objects one after the other; the folder of the last one stays open for the next."""
+
+    def __init__(self, keys: Folder) -> None:
+        self._keys = keys
+        self._path: tuple[str, ...] | None = None
+        self._folder: Folder | None = None
+
+    def entry(self, place: Place) -> Entry | None:
+        """The object at a place; None if it is gone, or if it is not an object but a link that someone has put there."""
+        try:
+            if self._folder is None or place.path[:-1] != self._path:
+                self.close()
+                self._folder = self._keys.descend(place.path[:-1])
+                self._path = place.path[:-1]
+            descriptor = self._folder.read(place.path[-1])
+        except (FileNotFoundError, OutsideRoot):
+            return None
+        key = place.key.decode()
+        try:
+            info = info_of(key, descriptor)
+            return Entry(info.key, info.size, info.etag, info.modified)
+        except Damaged:
+            # Shown, so that it can be found and deleted.
+            found = os.fstat(descriptor)
+            return Entry(key, found.st_size, "damaged", datetime.fromtimestamp(found.st_mtime, UTC))
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._folder is not None:
+            self._folder.close()
+            self._folder = None
+
+
+def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: int) -> Page:
+    """A page of the objects that come after a place."""
+    objects: list[Entry] = []
+    prefixes: list[str] = []
+    reader = Reader(keys)
+    found = walk(keys, Bounds(prefix.encode(), after))
+    try:
+        while (place := next(found, None)) is not None:
+            shared = _shared(place.key.decode(), prefix, delimiter)
+            entry = reader.entry(place) if shared is None else None
+            if shared is None and entry is None:
+                continue
+            if len(objects) + len(prefixes) == limit:
+                return Page(tuple(objects), tuple(prefixes), sealed(after))
+            if shared is None:
+                assert entry is not None
+                objects.append(entry)
+                after = place.key
+            else:
+                prefixes.append(shared)
+                after = shared.encode() + _LAST
+                found = walk(keys, Bounds(prefix.encode(), after))
+    finally:
+        reader.close()
+    return Page(tuple(objects), tuple(prefixes))
+
+
+def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:
+    """The part of a key up to its first delimiter behind the prefix."""
+    if not delimiter:
+        return None
+    head, found, _ = key[len(prefix) :].partition(delimiter)
+    return prefix + head + found if found else None
+
+
+def sealed(after: bytes) -> str:
+    """A place in a listing as a cursor."""
+    return urlsafe_b64encode(after).decode().rstrip("=")
+
+
+def opened(cursor: str | None) -> bytes:
+    """The place that a cursor stands for."""
+    if cursor is None:
+        return b""
+    try:
+        return urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+    except ValueError:
+        raise BadCursor("The cursor is not one of a listing.") from None

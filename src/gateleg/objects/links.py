@@ -1,0 +1,151 @@
+"""Signed links: who has one may read or write one object until it expires. Pure: the time is an argument."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from gateleg.model import check_s3_key
+from gateleg.model.errors import S3KeyRefused
+from gateleg.objects.descriptions import content_type_of
+from gateleg.objects.errors import LinkExpired, LinkRefused
+
+if TYPE_CHECKING:
+    from gateleg.objects.protocol import Method
+
+#: The longest that S3 signs for: seven days.
+LONGEST = 7 * 24 * 3600
+WINDOW = 900
+_MEMBERS = {"expires", "signature", "type", "length", "download"}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a link allows: one method on one object, and what the request must or the answer shall look like."""
+
+    key: str
+    method: Method = "GET"
+    #: the media type that a PUT must have
+    content_type: str | None = None
+    #: the exact number of bytes that a PUT must have
+    length: int | None = None
+    #: the name under which browsers save a GET
+    download: str | None = None
+
+    def __post_init__(self) -> None:
+        check_s3_key(self.key)
+        if self.method not in ("GET", "PUT"):
+            raise ValueError("A link is for GET or for PUT.")
+        if self.method == "GET" and (self.content_type is not None or self.length is not None):
+            raise ValueError("A content type and a length are for links that PUT.")
+        if self.method == "PUT" and self.download is not None:
+            raise ValueError("The name of a download is for links that GET.")
+        if self.length is not None and self.length < 0:
+            raise ValueError("A length is not negative.")
+        if self.content_type is not None:
+            content_type_of(self.key, self.content_type)
+        if self.download is not None:
+            content_disposition(self.download)
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """From when until when a link holds, in epoch seconds."""
+
+    begins: int
+    ends: int
+
+
+def validity(now: float, expires: float, window: int = WINDOW) -> Validity:
+    """The time for which a link is signed: the same for all calls within a window, and never less than `expires` seconds from now.
+
+    The window is at most as long as the time asked for, so that short-lived links stay short-lived.
+    """
+    if not 1 <= expires <= LONGEST:
+        raise ValueError("A link holds for a second to seven days.")
+    seconds = int(expires)
+    width = max(1, min(window, seconds, LONGEST - seconds))
+    begins = int(now) // width * width
+    return Validity(begins, begins + min(LONGEST, seconds + width))
+
+
+def content_disposition(name: str) -> str:
+    """The header that has browsers save an answer under a name, in any script."""
+    if not name or len(name) > 255 or any(not character.isprintable() or character in "/\\" for character in name):
+        raise ValueError("The name of a download has 1 to 255 printable characters and no slashes.")
+    plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("?", "_").replace("%", "_")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSigner:
+    """Makes links of the form `{base}/{key}?expires=..&signature=..`, and tells which it has made."""
+
+    secret: bytes = field(repr=False)
+    base: str = "/objects"
+
+    def sign(self, grant: Grant, ends: int) -> str:
+        """The link for a grant that ends at a moment, in epoch seconds."""
+        members: dict[str, Any] = {
+            "expires": ends,
+            "type": grant.content_type,
+            "length": grant.length,
+            "download": grant.download,
+            "signature": self._signature(grant, ends),
+        }
+        query = urlencode({name: value for name, value in members.items() if value is not None}, quote_via=quote, safe="")
+        return f"{self.base.rstrip('/')}/{quote(grant.key, safe='/-_.~')}?{query}"
+
+    def verify(self, method: str, key: str, query: str, now: float, *, content_type: str | None = None, length: int | None = None) -> Grant:
+        """What a request may do: its method, the decoded key, the raw query string, and the headers of a PUT.
+
+        Raises `LinkRefused` or `LinkExpired`. HEAD is allowed wherever GET is.
+        """
+        members = _parsed(query)
+        try:
+            grant = Grant(
+                key,
+                "PUT" if method == "PUT" else "GET",
+                members.get("type"),
+                _number(members["length"]) if "length" in members else None,
+                members.get("download"),
+            )
+            ends = _number(members["expires"])
+            given = members["signature"].encode()
+        except (KeyError, ValueError, S3KeyRefused):
+            raise LinkRefused("The link is not one of ours.") from None
+        if method not in ("GET", "HEAD", "PUT") or not hmac.compare_digest(given, self._signature(grant, ends).encode()):
+            raise LinkRefused("The link was not made for this request.")
+        if now >= ends:
+            raise LinkExpired("The link has expired.")
+        if grant.content_type is not None and grant.content_type != content_type:
+            raise LinkRefused(f"The link is for content of the type {grant.content_type}.")
+        if grant.length is not None and grant.length != length:
+            raise LinkRefused(f"The link is for content of {grant.length:,} bytes.")
+        return grant
+
+    def _signature(self, grant: Grant, ends: int) -> str:
+        # JSON keeps the members apart whatever they contain.
+        text = json.dumps([grant.method, grant.key, ends, grant.content_type, grant.length, grant.download])
+        return urlsafe_b64encode(hmac.digest(self.secret, text.encode(), "sha256")).decode().rstrip("=")
+
+
+def _parsed(query: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=len(_MEMBERS))
+    except ValueError:
+        raise LinkRefused("The link has no signature, or cannot be read.") from None
+    members = dict(pairs)
+    if len(members) != len(pairs) or not members.keys() <= _MEMBERS:
+        raise LinkRefused("The link has members that were not signed.")
+    return members
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise ValueError(text)
+    return int(text)

@@ -1,0 +1,113 @@
+"""Orphans: objects that nothing refers to any more, found and deleted page by page.
+
+The references are read first, then the objects. An object that is written before its reference is spared by its age; so `older_than` must
+be longer than any work between the two. Keys are remembered as digests of eight bytes: a million of them fit into some tens of megabytes,
+and should two keys share one, an orphan is spared, never an object lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.objects.errors import NothingReferenced
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+
+    from gateleg.objects.protocol import AsyncObjects, Objects
+    from gateleg.objects.values import Entry, Page
+
+_AGE = timedelta(days=1)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The keys that are in use, as of a moment."""
+
+    digests: frozenset[int]
+    read_at: datetime
+
+    @classmethod
+    def read(cls, keys: Iterable[str], *, allow_empty: bool = False, now: Callable[[], datetime] = _now) -> References:
+        """Take in the keys that are in use, from any number of tables. Their age counts from the beginning of this."""
+        moment = now()
+        digests = frozenset(_digest(key) for key in keys)
+        if not digests and not allow_empty:
+            raise NothingReferenced("No key is referenced.")
+        return cls(digests, moment)
+
+    def orphans(self, page: Page, older_than: timedelta) -> tuple[Entry, ...]:
+        """Those objects of a page that nothing refers to and that were there for long enough."""
+        horizon = self.read_at - older_than
+        return tuple(entry for entry in page.objects if entry.modified < horizon and _digest(entry.key) not in self.digests)
+
+
+def _digest(key: str) -> int:
+    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was found on one page. Keep `cursor` to go on from here after an interruption."""
+
+    seen: int
+    orphans: tuple[Entry, ...]
+    #: False in a dry run
+    deleted: bool
+    cursor: str | None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the orphans."""
+        return sum(entry.size for entry in self.orphans)
+
+
+def collect_orphans(
+    objects: Objects,
+    references: References,
+    *,
+    prefix: str = "",
+    older_than: timedelta = _AGE,
+    dry_run: bool = True,
+    cursor: str | None = None,
+    page_size: int = 1000,
+) -> Iterator[Collected]:
+    """Find the orphans below `prefix`, page by page, and delete them unless it is a dry run."""
+    while True:
+        page = objects.list(prefix, cursor=cursor, limit=page_size)
+        orphans = references.orphans(page, older_than)
+        if orphans and not dry_run:
+            objects.delete_many([entry.key for entry in orphans])
+        cursor = page.cursor
+        yield Collected(len(page.objects), orphans, not dry_run, cursor)
+        if cursor is None:
+            return
+
+
+async def collect_orphans_async(
+    objects: AsyncObjects,
+    references: References,
+    *,
+    prefix: str = "",
+    older_than: timedelta = _AGE,
+    dry_run: bool = True,
+    cursor: str | None = None,
+    page_size: int = 1000,
+) -> AsyncIterator[Collected]:
+    """`collect_orphans`, awaited."""
+    while True:
+        page = await objects.list(prefix, cursor=cursor, limit=page_size)
+        orphans = references.orphans(page, older_than)
+        if orphans and not dry_run:
+            await objects.delete_many([entry.key for entry in orphans])
+        cursor = page.cursor
+        yield Collected(len(page.objects), orphans, not dry_run, cursor)
+        if cursor is None:
+            return

@@ -1,0 +1,285 @@
+"""The two protocols: `Objects`, whose verbs are called, and `AsyncObjects`, whose verbs are awaited. They have the same verbs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+
+
+class Readable(Protocol):
+    """An open file, or whatever is read like one."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; nothing at the end."""
+        ...
+
+
+#: What can be put: bytes, the path of a file, an open file, or chunks.
+Body = bytes | bytearray | memoryview | os.PathLike[str] | Readable | Iterable[bytes]
+AsyncBody = Body | AsyncIterable[bytes]
+Method = Literal["GET", "PUT"]
+
+
+class Upload(Protocol):
+    """An object that is being written, piece by piece. It is there once `finish` returns, and not at all before.
+
+    Left as a context manager without `finish`, it is given up.
+    """
+
+    def write(self, chunk: bytes | memoryview) -> None:
+        """Add to the content."""
+        ...
+
+    def finish(self) -> ObjectInfo:
+        """Make the object, in place of one that has the same key. Durable when it returns."""
+        ...
+
+    def abort(self) -> None:
+        """Give up: what was written is removed. After `finish` this does nothing."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *details: object) -> None: ...
+
+
+class Download(Protocol):
+    """An object that is being read: iterate over it for chunks, and close it, or use it as a context manager.
+
+    It stays the object that it was, even if another is written in its place meanwhile. What is read whole is checked against its digest.
+    """
+
+    @property
+    def info(self) -> ObjectInfo:
+        """The object."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """The place of the first byte that is read."""
+        ...
+
+    @property
+    def stop(self) -> int:
+        """The place after the last byte that is read."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def close(self) -> None:
+        """Let go of the file or the connection."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *details: object) -> None: ...
+
+
+class AsyncDownload(Protocol):
+    """A `Download` that is awaited."""
+
+    @property
+    def info(self) -> ObjectInfo:
+        """The object."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """The place of the first byte that is read."""
+        ...
+
+    @property
+    def stop(self) -> int:
+        """The place after the last byte that is read."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    async def close(self) -> None:
+        """Let go of the file or the connection."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *details: object) -> None: ...
+
+
+class Objects(Protocol):
+    """Objects by their keys. Keys are those of `gateleg.model.check_s3_key`; anything else is refused with `S3KeyRefused`."""
+
+    def put(
+        self,
+        key: str,
+        body: Body,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+    ) -> ObjectInfo:
+        """Store an object, in place of one that has the same key; whole and durable when this returns, or not at all.
+
+        Without `content_type` it is that of the key's ending. With `sha256`, other content is refused with `DigestMismatch`.
+        """
+        ...
+
+    def upload(
+        self,
+        key: str,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+        size: int | None = None,
+    ) -> Upload:
+        """Begin to write an object. `size` is a hint for what is very large."""
+        ...
+
+    def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
+        """The content, or a part of it, in memory. Raises `NotModified` if the object has the etag."""
+        ...
+
+    def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
+        """The content, or a part of it, in chunks."""
+        ...
+
+    def head(self, key: str) -> ObjectInfo:
+        """The object without its content."""
+        ...
+
+    def exists(self, key: str) -> bool:
+        """Whether there is an object with the key."""
+        ...
+
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+        """A page of the objects whose keys begin with `prefix`.
+
+        With a delimiter, keys that go on behind it are shown as one prefix. `limit`, of at most 1,000, counts objects and prefixes.
+        """
+        ...
+
+    def walk(self, prefix: str = "") -> Iterator[Entry]:
+        """All objects whose keys begin with `prefix`, page by page."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Delete an object. It is no error if there is none."""
+        ...
+
+    def delete_many(self, keys: Iterable[str]) -> None:
+        """Delete any number of objects. A key that is none is refused before anything is deleted."""
+        ...
+
+    def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
+        """Store a copy under another key, with the same content type and metadata or with others."""
+        ...
+
+    def presign(
+        self,
+        key: str,
+        *,
+        method: Method = "GET",
+        expires: float = 3600,
+        content_type: str | None = None,
+        length: int | None = None,
+        download: str | None = None,
+    ) -> str:
+        """A URL that lets its holder read (GET) or write (PUT) one object for at least `expires` seconds.
+
+        Within a window of some minutes the same call gives the same URL, so that players and caches do not load twice; the URL is valid
+        for up to that much longer. A PUT may be bound to a `content_type` and to the exact `length` in bytes, which the request must then
+        have as its headers. `download` has browsers save a GET under that name.
+        """
+        ...
+
+    def sweep(self, *, older_than: timedelta = ...) -> int:
+        """Remove what writers left behind that died, if it was not touched for that time (a day); how much there was."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        ...
+
+
+class AsyncObjects(Protocol):
+    """`Objects`, awaited."""
+
+    async def put(
+        self,
+        key: str,
+        body: AsyncBody,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+    ) -> ObjectInfo:
+        """See `Objects.put`. Chunks may also come from an asynchronous iterator; a task that is cancelled stores nothing."""
+        ...
+
+    async def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
+        """See `Objects.get`."""
+        ...
+
+    async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> AsyncDownload:
+        """See `Objects.stream`."""
+        ...
+
+    async def head(self, key: str) -> ObjectInfo:
+        """See `Objects.head`."""
+        ...
+
+    async def exists(self, key: str) -> bool:
+        """See `Objects.exists`."""
+        ...
+
+    async def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+        """See `Objects.list`."""
+        ...
+
+    def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
+        """See `Objects.walk`."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """See `Objects.delete`."""
+        ...
+
+    async def delete_many(self, keys: Iterable[str]) -> None:
+        """See `Objects.delete_many`."""
+        ...
+
+    async def copy(
+        self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None
+    ) -> ObjectInfo:
+        """See `Objects.copy`."""
+        ...
+
+    async def presign(
+        self,
+        key: str,
+        *,
+        method: Method = "GET",
+        expires: float = 3600,
+        content_type: str | None = None,
+        length: int | None = None,
+        download: str | None = None,
+    ) -> str:
+        """See `Objects.presign`."""
+        ...
+
+    async def sweep(self, *, older_than: timedelta = ...) -> int:
+        """See `Objects.sweep`."""
+        ...
+
+    async def close(self) -> None:
+        """See `Objects.close`."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *details: Any) -> None: ...

@@ -1,0 +1,117 @@
+"""Who asks, and where: the botocore client and the credentials, made at their first use.
+
+botocore and its S3 client take about half a second and 40 MB to load, which a command that touches no bucket need not pay; against that, it
+knows the regions, the redirects, the retries and the credentials of AWS, and is kept up to date.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.objects.errors import AccessRefused, StorageFailed
+from gateleg.store.transports.addresses import Address, amazon
+from gateleg.store.transports.credentials import LOCAL, Credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket, and where it is."""
+
+    name: str
+    endpoint: str | None = None
+    region: str | None = None
+
+    def address(self, region: str) -> Address:
+        """The URL of the bucket: a host of its own at Amazon, a path at other endpoints and for names that certificates do not cover."""
+        if self.endpoint is None and "." not in self.name:
+            whole = amazon(region, "s3")
+            return Address(f"{self.name}.{whole.host}", whole.port, whole.secure, "/")
+        whole = amazon(region, "s3") if self.endpoint is None else Address.parse(self.endpoint)
+        return Address(whole.host, whole.port, whole.secure, f"{whole.path.rstrip('/')}/{self.name}/")
+
+
+class Account:
+    """A botocore client for a bucket. Any number of threads may use it."""
+
+    def __init__(
+        self, bucket: Bucket, credentials: Credentials | None, profile: str | None, parallel: int, settings: Mapping[str, Any]
+    ) -> None:
+        self.bucket = bucket
+        self._given = credentials
+        self._profile = profile
+        self._parallel = parallel
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._session: Any = None
+
+    @property
+    def client(self) -> Any:
+        """The client, made at the first use."""
+        if self._client is None:
+            with self._lock:
+                if self._client is None:
+                    self._client = self._make()
+        return self._client
+
+    @property
+    def region(self) -> str:
+        """The region that requests are signed for."""
+        region: str = self.client.meta.region_name or "us-east-1"
+        return region if region != "aws-global" else "us-east-1"
+
+    def credentials(self) -> Credentials:
+        """The credentials of this moment."""
+        _ = self.client
+        if self._given is not None:
+            return self._given
+        frozen = self._session.get_credentials().get_frozen_credentials()
+        return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._client.close()
+
+    def _make(self) -> Any:
+        try:
+            import botocore.session
+            from botocore.config import Config
+        except ImportError as error:
+            raise StorageFailed("botocore is not installed.", fix="Install gateleg[aws].") from error
+        self._session = botocore.session.Session(profile=self._profile)
+        if self._given is None and self._session.get_credentials() is None:
+            if self.bucket.endpoint is None:
+                raise AccessRefused("No credentials were given, and botocore's chain finds none.")
+            # An endpoint of one's own for which there are none is taken for one that does not look at them.
+            self._given = LOCAL
+        own = self.bucket.endpoint is not None
+        # Only Amazon is sure to know the checksums that botocore adds by itself.
+        checksums = "when_required" if own else "when_supported"
+        settings: dict[str, Any] = {
+            "retries": {"mode": "standard", "total_max_attempts": 6},
+            "s3": {"addressing_style": "path" if own else "auto"},
+            "request_checksum_calculation": checksums,
+            "response_checksum_validation": checksums,
+            "max_pool_connections": self._parallel + 16,
+            "connect_timeout": 5,
+            "read_timeout": 30,
+        }
+        given = self._given
+        keys = {
+            "aws_access_key_id": given and given.key_id,
+            "aws_secret_access_key": given and given.secret,
+            "aws_session_token": given and given.token,
+        }
+        return self._session.create_client(
+            "s3",
+            region_name=self.bucket.region or (None if not own else self._session.get_config_variable("region") or "us-east-1"),
+            endpoint_url=self.bucket.endpoint,
+            config=Config(**{**settings, **self._settings}),
+            **keys,
+        )

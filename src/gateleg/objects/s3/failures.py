@@ -1,0 +1,81 @@
+"""From botocore's errors to ours."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateleg.objects.errors import (
+    AccessRefused,
+    BucketMissing,
+    NotModified,
+    ObjectChanged,
+    ObjectMissing,
+    ObjectsError,
+    RangeOutside,
+    StorageFailed,
+    StorageFull,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KINDS: dict[str, type[ObjectsError]] = {
+    "NoSuchBucket": BucketMissing,
+    "NoSuchKey": ObjectMissing,
+    "NotFound": ObjectMissing,
+    "NotModified": NotModified,
+    "PreconditionFailed": ObjectChanged,
+    "QuotaExceeded": StorageFull,
+    "InsufficientStorage": StorageFull,
+    "XMinioStorageFull": StorageFull,
+}
+_STATUSES: dict[int, type[ObjectsError]] = {
+    304: NotModified,
+    401: AccessRefused,
+    403: AccessRefused,
+    404: ObjectMissing,
+    412: ObjectChanged,
+    507: StorageFull,
+}
+
+
+@contextmanager
+def failures(key: str) -> Iterator[None]:
+    """What the service refuses within, or does not answer, said in words of this room."""
+    try:
+        yield
+    except ObjectsError:
+        raise
+    except Exception as error:
+        known = explained(error, key)
+        if known is None:
+            raise
+        raise known from error
+
+
+def explained(error: Exception, key: str) -> ObjectsError | None:
+    """Our error for one of botocore's; None for what is none of them."""
+    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
+
+    if isinstance(error, ClientError):
+        return _refused(error.response, key)
+    if isinstance(error, NoCredentialsError):
+        return AccessRefused(f"{error}.")
+    if isinstance(error, BotoCoreError | HTTPClientError):
+        return StorageFailed(f"{key!r}: {error}.")
+    return None
+
+
+def _refused(response: dict[str, Any], key: str) -> ObjectsError:
+    details = response.get("Error", {})
+    code = str(details.get("Code", ""))
+    status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if code == "InvalidRange" or status == 416:
+        return RangeOutside(f"The range lies outside the object {key!r}.")
+    kind = _KINDS.get(code) or _STATUSES.get(status, StorageFailed)
+    if kind is ObjectMissing:
+        return kind(f"There is no object {key!r}.")
+    if kind is NotModified:
+        return kind(f"{key!r} is still the same.")
+    return kind(f"{key!r}: {details.get('Message') or code or status}.")

@@ -1,0 +1,220 @@
+"""`S3Objects`: objects in a bucket."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import check_s3_key
+from gateleg.objects.bodies import digest_of, size_of
+from gateleg.objects.descriptions import checked_metadata, content_type_of
+from gateleg.objects.errors import StorageFailed
+from gateleg.objects.links import WINDOW, Grant, validity
+from gateleg.objects.s3.account import Account, Bucket
+from gateleg.objects.s3.answers import etag_of, info_of
+from gateleg.objects.s3.copies import copy_object
+from gateleg.objects.s3.downloads import S3Download
+from gateleg.objects.s3.failures import failures
+from gateleg.objects.s3.presigning import presigned
+from gateleg.objects.s3.uploads import MIB, S3Upload
+from gateleg.objects.values import Entry, Page
+from gateleg.objects.verbs import Verbs, checked_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gateleg.objects.protocol import Body, Method
+    from gateleg.objects.values import ByteRange, ObjectInfo
+    from gateleg.store.transports.credentials import Credentials
+
+_DAY = timedelta(days=1)
+#: What one request deletes.
+_AT_ONCE = 1000
+
+
+class S3Objects(Verbs):
+    """Objects in a bucket of Amazon S3, or of any `endpoint` that speaks its protocol.
+
+    Without `credentials` they are found where botocore looks for them, and without `region` it is that of its configuration. All keys get
+    `prefix` put before them, which callers never see. What is larger than `part_size` bytes is sent in parts, up to `parallel` at once, so
+    that an upload holds about that many parts in memory. `settings` are further ones of `botocore.config.Config`.
+
+    The digest of an object is kept in its metadata. It is not known later if a stream of more than one part was put without `sha256`.
+    """
+
+    def __init__(
+        self,
+        bucket: str,
+        *,
+        prefix: str = "",
+        endpoint: str | None = None,
+        region: str | None = None,
+        credentials: Credentials | None = None,
+        profile: str | None = None,
+        part_size: int = 8 * MIB,
+        parallel: int = 4,
+        window: int = WINDOW,
+        clock: Callable[[], float] = time.time,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        if part_size < 5 * MIB:
+            raise ValueError("S3 takes parts of 5 MiB or more.")
+        self.bucket = Bucket(bucket, endpoint, region)
+        self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
+        self._account = Account(self.bucket, credentials, profile, parallel, settings or {})
+        self._part_size = part_size
+        self._parallel = parallel
+        self._window = window
+        self._clock = clock
+        self._threads: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+
+    def put(
+        self,
+        key: str,
+        body: Body,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+    ) -> ObjectInfo:
+        """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
+        check_s3_key(key)
+        if sha256 is None and (size_of(body) or 0) > self._part_size:
+            # The metadata of parts is sent before them, so the digest must be known by then.
+            sha256 = digest_of(body)
+        return super().put(key, body, content_type=content_type, metadata=metadata, sha256=sha256)
+
+    def upload(
+        self,
+        key: str,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+        size: int | None = None,
+    ) -> S3Upload:
+        """Begin to write an object. See `Objects.upload`."""
+        place = self._place(key)
+        content_type = content_type_of(key, content_type)
+        metadata = checked_metadata(metadata)
+        with failures(key):
+            client = self._account.client
+        return S3Upload(client, place, self._executor(), self._parallel, self._part_size, key, content_type, metadata, sha256, size)
+
+    def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
+        """The content, or a part of it, in chunks. See `Objects.stream`."""
+        return S3Download(self._account.client, self._place(key), key, range, unless_etag)
+
+    def head(self, key: str) -> ObjectInfo:
+        """The object without its content."""
+        place = self._place(key)
+        with failures(key):
+            answer = self._account.client.head_object(**place)
+        return info_of(key, answer, int(answer["ContentLength"]))
+
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+        """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
+        asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": checked_limit(limit)}
+        if delimiter:
+            asked["Delimiter"] = delimiter
+        if cursor is not None:
+            asked["ContinuationToken"] = cursor
+        with failures(prefix):
+            answer = self._account.client.list_objects_v2(**asked)
+        return Page(
+            tuple(self._entry(content) for content in answer.get("Contents", ())),
+            tuple(shared["Prefix"].removeprefix(self.prefix) for shared in answer.get("CommonPrefixes", ())),
+            answer.get("NextContinuationToken") if answer.get("IsTruncated") else None,
+        )
+
+    def delete(self, key: str) -> None:
+        """Delete an object. It is no error if there is none."""
+        place = self._place(key)
+        with failures(key):
+            self._account.client.delete_object(**place)
+
+    def delete_many(self, keys: Iterable[str]) -> None:
+        """Delete any number of objects. See `Objects.delete_many`."""
+        places = [{"Key": self._place(key)["Key"]} for key in keys]
+        for start in range(0, len(places), _AT_ONCE):
+            with failures(self.bucket.name):
+                batch = {"Objects": places[start : start + _AT_ONCE], "Quiet": True}
+                answer = self._account.client.delete_objects(Bucket=self.bucket.name, Delete=batch)
+            failed = [error for error in answer.get("Errors", ()) if error.get("Code") != "NoSuchKey"]
+            if failed:
+                first = failed[0]
+                raise StorageFailed(f"{len(failed)} of the objects were not deleted, such as {first.get('Key')!r}: {first.get('Message')}.")
+
+    def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
+        """Store a copy under another key. See `Objects.copy`."""
+        places = self._place(source), self._place(target)
+        info = self.head(source)
+        described = replace(
+            info,
+            key=target,
+            content_type=info.content_type if content_type is None else content_type_of(target, content_type),
+            metadata=info.metadata if metadata is None else checked_metadata(metadata),
+        )
+        return copy_object(self._account.client, *places, described, self._executor())
+
+    def presign(
+        self,
+        key: str,
+        *,
+        method: Method = "GET",
+        expires: float = 3600,
+        content_type: str | None = None,
+        length: int | None = None,
+        download: str | None = None,
+    ) -> str:
+        """A URL that lets its holder read or write one object for a time. See `Objects.presign`.
+
+        Temporary credentials end earlier than long-lived URLs, and end those with them.
+        """
+        grant = Grant(key, method, content_type, length, download)
+        valid = validity(self._clock(), expires, self._window)
+        place = self._place(key)
+        with failures(key):
+            region = self._account.region
+            credentials = self._account.credentials()
+        return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
+
+    def sweep(self, *, older_than: timedelta = _DAY) -> int:
+        """Remove the parts of uploads that were begun longer ago than that (a day) and never ended; how many there were."""
+        horizon = datetime.fromtimestamp(self._clock(), UTC) - older_than
+        swept = 0
+        client = self._account.client
+        with failures(self.bucket.name):
+            pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=self.bucket.name, Prefix=self.prefix)
+            for page in pages:
+                for upload in page.get("Uploads", ()):
+                    if upload["Initiated"] < horizon:
+                        client.abort_multipart_upload(Bucket=self.bucket.name, Key=upload["Key"], UploadId=upload["UploadId"])
+                        swept += 1
+        return swept
+
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        with self._lock:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()
+        self._account.close()
+
+    def _place(self, key: str) -> dict[str, str]:
+        return {"Bucket": self.bucket.name, "Key": check_s3_key(self.prefix + check_s3_key(key))}
+
+    def _entry(self, content: Mapping[str, Any]) -> Entry:
+        key = content["Key"].removeprefix(self.prefix)
+        return Entry(key, int(content["Size"]), etag_of(content), content["LastModified"].astimezone(UTC))
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self._parallel, thread_name_prefix="gateleg-s3")
+            return self._threads

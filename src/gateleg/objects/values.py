@@ -1,0 +1,92 @@
+"""What the verbs take and give: entries, pages and ranges of bytes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateleg.objects.errors import RangeOutside
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+_RANGE = re.compile(r"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.ASCII | re.IGNORECASE)
+#: No object is larger than this, so longer numbers in a header are read as it.
+_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object as a listing shows it."""
+
+    key: str
+    size: int
+    #: changes whenever the content does; opaque, without quotes
+    etag: str
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo(Entry):
+    """An object without its content."""
+
+    content_type: str = "application/octet-stream"
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    #: the digest of the content in hexadecimal, where the store knows it
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a listing, in the order of the keys' bytes."""
+
+    objects: tuple[Entry, ...]
+    #: with a delimiter: what the keys have in common that are not shown one by one
+    prefixes: tuple[str, ...] = ()
+    #: give it to the next `list` to go on; None at the end
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """A part of an object, as HTTP counts: from `first` to `last`, both included; without `first`, the last `last` bytes."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.first is None and self.last is None:
+            raise ValueError("A range has a first byte, a last byte, or both.")
+        if min(self.first or 0, self.last or 0) < 0:
+            raise ValueError("A range is not counted with negative numbers.")
+        if self.first is not None and self.last is not None and self.last < self.first:
+            raise ValueError("A range does not end before it begins.")
+
+    @classmethod
+    def parse(cls, header: str) -> ByteRange | None:
+        """The range of a `Range` header. None for several ranges and for what is none, which HTTP has a server ignore."""
+        match = _RANGE.fullmatch(header)
+        if match is None:
+            return None
+        first, last = (int(number[:_DIGITS]) if number else None for number in match.groups())
+        try:
+            return cls(first, last)
+        except ValueError:
+            return None
+
+    @property
+    def header(self) -> str:
+        """The range as a `Range` header has it."""
+        return f"bytes={'' if self.first is None else self.first}-{'' if self.last is None else self.last}"
+
+    def within(self, size: int) -> tuple[int, int]:
+        """The place of the first byte and the place after the last one, in an object of that size."""
+        if self.first is None:
+            start, stop = max(0, size - (self.last or 0)), size
+        else:
+            start, stop = self.first, size if self.last is None else min(size, self.last + 1)
+        if start >= stop:
+            raise RangeOutside(f"{self.header} lies outside the {size:,} bytes of the object.", size=size)
+        return start, stop

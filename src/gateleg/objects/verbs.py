@@ -1,0 +1,168 @@
+"""What the stores have in common: the verbs that are made of other verbs, and the life of an upload."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import threading
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Self
+
+from gateleg.model import check_s3_key
+from gateleg.objects.bodies import chunks_of, size_of
+from gateleg.objects.descriptions import checked_metadata, content_type_of
+from gateleg.objects.errors import DigestMismatch, ObjectMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gateleg.objects.protocol import Body, Download, Upload
+    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+PAGE = 1000
+
+
+class Verbs(ABC):
+    """The verbs that are the same in every store."""
+
+    @abstractmethod
+    def upload(
+        self,
+        key: str,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+        size: int | None = None,
+    ) -> Upload:
+        """Begin to write an object."""
+
+    @abstractmethod
+    def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
+        """The content in chunks."""
+
+    @abstractmethod
+    def head(self, key: str) -> ObjectInfo:
+        """The object without its content."""
+
+    @abstractmethod
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> Page:
+        """A page of a listing."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held."""
+
+    def put(
+        self,
+        key: str,
+        body: Body,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+    ) -> ObjectInfo:
+        """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
+        with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size_of(body)) as upload:
+            for chunk in chunks_of(body):
+                upload.write(chunk)
+            return upload.finish()
+
+    def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
+        """The content, or a part of it, in memory. See `Objects.get`."""
+        with self.stream(key, range=range, unless_etag=unless_etag) as download:
+            return b"".join(download)
+
+    def exists(self, key: str) -> bool:
+        """Whether there is an object with the key."""
+        try:
+            self.head(key)
+        except ObjectMissing:
+            return False
+        return True
+
+    def walk(self, prefix: str = "") -> Iterator[Entry]:
+        """All objects whose keys begin with `prefix`, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.list(prefix, cursor=cursor)
+            yield from page.objects
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+
+class Writing(ABC):
+    """An upload: counts and digests what is written, and sees to it that it ends once. Any thread may give it up."""
+
+    def __init__(self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None) -> None:
+        self.key = check_s3_key(key)
+        self.content_type = content_type_of(key, content_type)
+        self.metadata = checked_metadata(metadata)
+        if sha256 is not None and not _SHA256.fullmatch(sha256):
+            raise ValueError("A SHA-256 digest is written as 64 lower-case hexadecimal digits.")
+        self.expected = sha256
+        self.size = 0
+        self._digest = hashlib.sha256()
+        self._lock = threading.Lock()
+        self._open = True
+
+    def write(self, chunk: bytes | memoryview) -> None:
+        """Add to the content."""
+        with self._lock:
+            self._require_open()
+            self._write(chunk)
+            self._digest.update(chunk)
+            self.size += len(chunk)
+
+    def finish(self) -> ObjectInfo:
+        """Make the object, in place of one that has the same key. Durable when it returns."""
+        with self._lock:
+            self._require_open()
+            digest = self._digest.hexdigest()
+            if self.expected is not None and not hmac.compare_digest(digest, self.expected):
+                raise DigestMismatch(f"The content for {self.key!r} does not have the digest that was announced.")
+            info = self._finish(digest)
+            self._open = False
+            return info
+
+    def abort(self) -> None:
+        """Give up: what was written is removed. After `finish` this does nothing."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                self._abort()
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise ValueError(f"The upload of {self.key!r} is over.")
+
+    @abstractmethod
+    def _write(self, chunk: bytes | memoryview) -> None: ...
+
+    @abstractmethod
+    def _finish(self, digest: str) -> ObjectInfo: ...
+
+    @abstractmethod
+    def _abort(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.abort()
+
+
+def checked_limit(limit: int) -> int:
+    """The size of a page."""
+    if not 1 <= limit <= PAGE:
+        raise ValueError(f"A page has 1 to {PAGE:,} entries.")
+    return limit
