@@ -44,6 +44,8 @@ class FakeEngine:
     error: Exception | None = None
     commit_error: Exception | None = None
     begin_error: Exception | None = None
+    #: somebody else is writing
+    busy: bool = False
     calls: list[tuple[str, bytes, Realm | None]] = field(default_factory=list)
     #: how many writes each commit made durable
     commits: list[int] = field(default_factory=list)
@@ -65,6 +67,9 @@ class FakeEngine:
         if body == b'{"refuse":true}':
             raise EngineError("ConditionalCheckFailedException", "The conditional request failed")
         return self.answer
+
+    def try_begin_group(self) -> FakeGroup | None:
+        return None if self.busy else self.begin_group()
 
     def begin_group(self) -> FakeGroup:
         if self.begin_error is not None:

@@ -3,15 +3,22 @@
 import json
 import select
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from gateleg.endpoint import serve_in_thread
-from gateleg.engine.errors import EngineError
+from gateleg.engine import Engine, EngineError
 from tests.endpoint.fakes import FakeEngine, Wire, message
 
 PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem"}
 CREATE = {"X-Amz-Target": "DynamoDB_20120810.CreateTable"}
+TABLE = {
+    "TableName": "Shared",
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+}
 
 
 def waits(wire: Wire) -> bool:
@@ -91,3 +98,23 @@ def test_more_writes_than_fit_in_a_group_are_all_done() -> None:
             wire.send(message(headers=PUT))
         assert all(wire.receive().status == 200 for wire in wires)
     assert sum(fake.commits) == 300
+
+
+def test_reads_go_on_while_another_process_writes(tmp_path: Path) -> None:
+    path = str(tmp_path / "shared.db")
+    with Engine(path) as engine, Engine(path) as other, serve_in_thread(engine) as url, Wire(url) as writer, Wire(url) as reader:
+        engine.call("CreateTable", TABLE)
+        held = other.begin_group()
+        writer.send(message(b'{"TableName":"Shared","Item":{"id":{"S":"a"}}}', PUT))
+        assert reader.ask(b'{"TableName":"Shared","Key":{"id":{"S":"a"}}}').body == b"{}"
+        assert waits(writer)
+        held.commit()
+        assert writer.receive().status == 200
+        assert reader.ask(b'{"TableName":"Shared","Key":{"id":{"S":"a"}}}').body == b'{"Item":{"id":{"S":"a"}}}'
+
+
+def test_writes_wait_for_another_writer_and_are_then_made() -> None:
+    fake = FakeEngine(durability="full", busy=True)
+    with serve_in_thread(fake) as url, Wire(url) as wire:
+        assert wire.ask(headers=PUT).status == 200
+    assert fake.commits == [1]

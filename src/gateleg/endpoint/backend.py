@@ -44,8 +44,12 @@ class Backend(Protocol):
         """Whether the operation changes anything."""
         ...
 
-    def begin_group(self) -> Group | None:
-        """Start a transaction that the following writes join."""
+    def begin_group(self) -> Group:
+        """Start a transaction that the following writes of this thread join."""
+        ...
+
+    def try_begin_group(self) -> Group | None:
+        """The same, or nothing if that would have to wait for somebody else who is writing."""
         ...
 
 

@@ -75,15 +75,27 @@ class Commits:
 
     def _run_group(self, batch: list[tuple[Call, Reply]]) -> None:
         try:
-            group = self._backend.begin_group()
+            group = self._backend.try_begin_group()
         except Exception as error:
             self._finish([(call, reply, _failure(call, error)) for call, reply in batch])
+            return
+        if group is None:
+            # Another process is writing. Reads go on while the thread waits for it.
+            self._jobs.put(lambda: self._wait_and_run(batch))
             return
         outcomes = [(call, reply, execute(self._backend, call)) for call, reply in batch]
         if self._threaded:
             self._jobs.put(lambda: _commit(group, outcomes))
         else:
             self._finish(_commit(group, outcomes))
+
+    def _wait_and_run(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
+        """A whole group, on the thread."""
+        try:
+            group = self._backend.begin_group()
+        except Exception as error:
+            return [(call, reply, _failure(call, error)) for call, reply in batch]
+        return _commit(group, [(call, reply, execute(self._backend, call)) for call, reply in batch])
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -100,11 +112,10 @@ class Commits:
             self._idle.set()
 
 
-def _commit(group: Group | None, outcomes: list[_Outcome]) -> list[_Outcome]:
+def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
     """The outcomes, or the failure of the commit for all of them: also a refused condition may have been judged by writes that are lost."""
     try:
-        if group is not None:
-            group.commit()
+        group.commit()
     except Exception as error:
         return [(call, reply, _failure(call, error)) for call, reply, _ in outcomes]
     return outcomes

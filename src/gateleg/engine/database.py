@@ -17,7 +17,7 @@ import apsw
 
 from gateleg.engine import forks
 from gateleg.engine.errors import EngineError
-from gateleg.engine.failures import CLOSED, translate
+from gateleg.engine.failures import CLOSED, Busy, translate
 from gateleg.engine.fileformat import prepare
 
 Durability = Literal["full", "relaxed"]
@@ -146,7 +146,21 @@ class Database:
 
     def begin_group(self) -> "Group":
         """Start a transaction that all writes of this thread join until its `commit`."""
+        self._writers.acquire()
         return Group(self)
+
+    def try_begin_group(self) -> "Group | None":
+        """`begin_group`, unless that would have to wait for another thread or process that is writing."""
+        connection = self.group_connection()
+        if not self._writers.acquire(blocking=False):
+            return None
+        connection.set_busy_timeout(0)
+        try:
+            return Group(self)
+        except Busy:
+            return None
+        finally:
+            connection.set_busy_timeout(_BUSY_MS)
 
     def group_connection(self) -> apsw.Connection:
         """The connection that groups write on, apart from the ones that read."""
@@ -238,12 +252,14 @@ class Writing:
 
 
 class Group:
-    """Several writes of one thread that share one commit. Reads on that thread go on seeing what is committed."""
+    """Several writes of one thread that share one commit. Reads on that thread go on seeing what is committed.
+
+    Whoever makes one has shut out the other writers of this process.
+    """
 
     def __init__(self, database: Database) -> None:
         self.owner = threading.get_ident()
         self._database = database
-        database._writers.acquire()
         try:
             self._connection = _begin(database, database.group_connection())
         except BaseException as error:

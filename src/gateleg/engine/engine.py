@@ -133,6 +133,10 @@ class Engine:
         """Start one transaction for several writes of this thread: none is durable, or acknowledged, before its `commit`."""
         return self.database.begin_group()
 
+    def try_begin_group(self) -> Group | None:
+        """`begin_group`, unless that would have to wait for another thread or process that is writing."""
+        return self.database.try_begin_group()
+
     def maintain(self) -> None:
         """Do now what the thread in the background would do: fill indexes, delete expired items, forget old changes, run transfers."""
         self._maintenance.round()

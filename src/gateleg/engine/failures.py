@@ -7,12 +7,19 @@ from gateleg.engine.errors import EngineError
 CLOSED = "The engine is closed: open it again to use it"
 
 
+class Busy(EngineError):
+    """Another process is writing, and did not stop in time."""
+
+    def __init__(self) -> None:
+        super().__init__("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
+
+
 def translate(error: BaseException) -> BaseException:
     """What SQLite could not do, in words for the caller; anything else as it is."""
     if isinstance(error, apsw.FullError):
         return EngineError("InternalServerError", "The disk is full: nothing was written. Free some space and try again")
     if isinstance(error, apsw.BusyError):
-        return EngineError("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
+        return Busy()
     if isinstance(error, apsw.IOError):
         return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
     if isinstance(error, apsw.ReadOnlyError):
