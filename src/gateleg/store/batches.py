@@ -11,8 +11,8 @@ from gateleg.model import Ref, spec_of
 from gateleg.store.backoff import THROTTLES
 from gateleg.store.combining import Identity, identity
 from gateleg.store.errors import NotBatchable, Throttled
+from gateleg.store.legacy import read_older
 from gateleg.store.operation import Operation
-from gateleg.store.reading import is_meant
 from gateleg.store.requests import Pause, Request, Together
 from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError
@@ -151,8 +151,7 @@ class BatchGet(Operation[list[Any]]):
             )
             for (number, _), item in zip(older, found, strict=True):
                 if item is not None and results[number] is None:
-                    result = spec_of(self.refs[number].entity).decode(item)
-                    results[number] = result if is_meant(result, self.refs[number]) else None
+                    results[number] = read_older(item, self.refs[number])
         return results
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.model import Placeholders, Ref, spec_of
 from gateleg.store.errors import NotFound
+from gateleg.store.legacy import read_older
 from gateleg.store.operation import Operation, locate, shown
 from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
@@ -59,8 +60,8 @@ class Find(Operation[Any], Generic[E]):
         for key in ref.legacy():
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
             if "Item" in reply:
-                found = spec.decode(reply["Item"])
-                if is_meant(found, ref):
+                found = read_older(reply["Item"], ref)
+                if found is not None:
                     return found
         return None
 
@@ -98,12 +99,6 @@ def get_payload(table: str, key: Item, consistent: bool) -> Payload:
     if consistent:
         payload["ConsistentRead"] = True
     return payload
-
-
-def is_meant(found: BaseModel, ref: Ref[Any]) -> bool:
-    """Whether an item that was found under an older key is the one that was asked for: older keys say less."""
-    values = spec_of(type(found)).values(found)
-    return all(values.get(name) == ref.values.get(name) for name in spec_of(ref.entity).key.names)
 
 
 def _sought(target: type[E] | Ref[E] | E, components: dict[str, Any], consistent: bool, required: bool) -> Find[E]:

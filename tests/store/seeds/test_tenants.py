@@ -73,6 +73,20 @@ def test_missing_part_falls_back_to_the_endpoint(store: Store) -> None:
     assert store.get(Agent, endpoint_id="aws-prod", agent_version_uuid="v1") == stored
 
 
+def test_agent_from_before_parts_belongs_to_the_endpoint_itself_and_to_no_tenant(store: Store) -> None:
+    item = {
+        "partition_key": {"S": "aws-prod"},
+        "endpoint_id": {"S": "aws-prod"},
+        "agent_version_uuid": {"S": "v1"},
+        "agent_uuid": {"S": "a1"},
+        "agent_name": {"S": "Ada"},
+        "updated_at": {"S": "2025-01-01T00:00:00.000000Z"},
+    }
+    store.transport.call("PutItem", {"TableName": store.setup.name_of(spec_of(Agent).table), "Item": item})
+    assert store.get(Agent, endpoint_id="aws-prod", agent_version_uuid="v1").partition == Partition(endpoint_id="aws-prod")
+    assert store.scope(ACME).find(Agent, agent_version_uuid="v1") is None
+
+
 def test_delimiter_in_an_endpoint_is_refused() -> None:
     with pytest.raises(DelimiterInValue):
         Partition(endpoint_id="aws#prod", part_id="acme")
