@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow
 
 #: what services answer that do not know an operation, or know it for other kinds of tables only
-_NOT_OFFERED = {"UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented", "SerializationException"}
+_NOT_OFFERED = {"UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented"}
 
 
 def inspect_table(name: str, settings: Settings) -> Flow[Deployed | None]:

@@ -1,0 +1,187 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateleg.migrate import Settings, Step, apply, plan_of
+from gateleg.migrate.applying import until_settled
+from gateleg.migrate.inspecting import inspect_table
+from gateleg.model import GSI, LSI, Table
+from gateleg.store import Store
+from gateleg.store.requests import Pause, Request
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.embedded import open_embedded
+from tests.migrate.watchers import Recorder
+from tests.model.seeds import agents, delphi, jobs, mv, rag
+
+OLD = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a")])
+NEW = Table("things", hash="pk", range="sk", indexes=[GSI("new", hash="b")])
+OTHER_KEY = Table("things", hash="id")
+SEEDS = [mv.projects, jobs.queue, rag.collections, rag.documents, rag.vector_stores, agents.agents, agents.threads, delphi.embeddings]
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store(open_embedded(), sleep=lambda seconds: None) as store:
+        yield store
+
+
+class Without:
+    """A transport whose service does not know some operations."""
+
+    def __init__(self, inner: Any, *operations: str) -> None:
+        self.inner = inner
+        self.operations = operations
+
+    def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        if operation in self.operations:
+            raise ServiceError("UnknownOperationException")
+        answer: dict[str, Any] = self.inner.call(operation, request, timeout=timeout)
+        return answer
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.mark.parametrize("table", SEEDS, ids=lambda table: table.name)
+def test_applying_leaves_nothing_to_do(store: Store, table: Table) -> None:
+    outcome = apply(store, table, Settings(), Recorder())
+    assert outcome.left is not None
+    assert outcome.left.done
+    assert plan_of(store, table, Settings()).done
+
+
+def test_applying_twice_does_nothing_the_second_time(store: Store) -> None:
+    apply(store, rag.collections, Settings(), Recorder())
+    assert not apply(store, rag.collections, Settings(), Recorder()).done
+
+
+def test_indexes_are_changed_one_after_another(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    watcher = Recorder()
+    apply(store, NEW, Settings(), watcher)
+    assert watcher.begun == ["create-index", "delete-index"]
+    assert watcher.asked == ["delete-index"]
+
+
+def test_items_stay_when_indexes_change(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    item = {"pk": {"S": "1"}, "sk": {"S": "2"}, "b": {"S": "3"}}
+    store.transport.call("PutItem", {"TableName": "things", "Item": item})
+    apply(store, NEW, Settings(), Recorder())
+    assert store.transport.call("Scan", {"TableName": "things", "IndexName": "new"})["Items"] == [item]
+
+
+def test_what_is_not_agreed_to_is_left_and_the_rest_is_done(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    outcome = apply(store, NEW, Settings(protected=True), Recorder(agrees=lambda step: False))
+    assert [step.action for step in outcome.done] == ["create-index", "change-protection"]
+    assert [step.action for step in outcome.declined] == ["delete-index"]
+    assert outcome.left is not None
+    assert outcome.left.state == "differs"
+
+
+def test_an_index_is_not_made_anew_when_its_deletion_was_declined(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    changed = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a", range="b")])
+    assert not apply(store, changed, Settings(), Recorder(agrees=lambda step: False)).done
+
+
+def test_a_table_that_needs_a_new_one_is_left_alone(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    watcher = Recorder()
+    outcome = apply(store, OTHER_KEY, Settings(), watcher)
+    assert (outcome.done, watcher.asked) == ([], [])
+    assert outcome.left is not None
+    assert outcome.left.rebuild
+
+
+def test_replacing_a_table_backs_it_up_first(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    item = {"pk": {"S": "1"}, "sk": {"S": "2"}}
+    store.transport.call("PutItem", {"TableName": "things", "Item": item})
+    watcher = Recorder()
+    outcome = apply(store, OTHER_KEY, Settings(), watcher, replace=True)
+    assert watcher.begun == ["delete-table", "create-table"]
+    assert outcome.left is not None
+    assert outcome.left.done
+    ((_, backup),) = watcher.backups
+    store.transport.call("RestoreTableFromBackup", {"TargetTableName": "restored", "BackupArn": backup})
+    assert store.transport.call("Scan", {"TableName": "restored"})["Items"] == [item]
+
+
+def test_a_service_without_backups_is_told_of(store: Store) -> None:
+    bare = store.using(Without(store.transport, "CreateBackup"))
+    apply(bare, OLD, Settings(), Recorder())
+    watcher = Recorder()
+    apply(bare, OTHER_KEY, Settings(), watcher, replace=True)
+    assert watcher.backups == [("things", None)]
+
+
+def test_a_replacement_that_is_declined_deletes_nothing(store: Store) -> None:
+    apply(store, OLD, Settings(protected=True), Recorder())
+    watcher = Recorder(agrees=lambda step: step.action == "change-protection")
+    outcome = apply(store, OTHER_KEY, Settings(), watcher, replace=True)
+    assert [step.action for step in outcome.done] == ["change-protection"]
+    assert plan_of(store, OLD, Settings()).done
+
+
+def test_an_interrupted_run_goes_on_where_it_was(store: Store) -> None:
+    def stop(step: Step) -> bool:
+        raise KeyboardInterrupt
+
+    apply(store, OLD, Settings(), Recorder())
+    with pytest.raises(KeyboardInterrupt):
+        apply(store, NEW, Settings(), Recorder(agrees=stop))
+    watcher = Recorder()
+    apply(store, NEW, Settings(), watcher)
+    assert watcher.begun == ["delete-index"]
+
+
+def test_a_service_without_expiry_tags_and_recovery_can_be_planned(store: Store) -> None:
+    bare = store.using(Without(store.transport, "DescribeTimeToLive", "ListTagsOfResource", "DescribeContinuousBackups"))
+    apply(store, OLD, Settings(), Recorder())
+    assert plan_of(bare, OLD, Settings(recoverable=True, tags={"a": "b"})).done
+
+
+def test_local_indexes_that_are_missing_need_a_new_table(store: Store) -> None:
+    apply(store, OLD, Settings(), Recorder())
+    late = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a"), LSI("late", range="a")])
+    assert plan_of(store, late, Settings()).state == "needs a new table"
+
+
+def _described(status: str, index: str) -> dict[str, Any]:
+    return {
+        "Table": {"TableName": "things", "TableStatus": status, "GlobalSecondaryIndexes": [{"IndexName": "by-a", "IndexStatus": index}]}
+    }
+
+
+def test_waiting_ends_when_the_table_and_its_indexes_are_at_rest() -> None:
+    waited: list[str] = []
+    flow = until_settled("things", waited.append)
+    assert isinstance(next(flow), Request)
+    assert isinstance(flow.send(_described("UPDATING", "CREATING")), Pause)
+    assert isinstance(flow.send(None), Request)
+    assert isinstance(flow.send(_described("UPDATING", "ACTIVE")), Pause)
+    assert isinstance(flow.send(None), Request)
+    with pytest.raises(StopIteration):
+        flow.send(_described("ACTIVE", "ACTIVE"))
+    assert waited == ["by-a is creating", "things is updating"]
+
+
+def _answers(flow: Any, *replies: dict[str, Any]) -> Any:
+    """What a flow ends with when it gets these replies."""
+    next(flow)
+    try:
+        for reply in replies:
+            flow.send(reply)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the flow wants more")
+
+
+@pytest.mark.parametrize(("status", "ttl"), [("ENABLED", "x"), ("ENABLING", "x"), ("DISABLING", None), ("DISABLED", None)])
+def test_expiry_that_is_being_stopped_counts_as_none(status: str, ttl: str | None) -> None:
+    table = {"Table": OLD.definition() | {"TableArn": "arn"}}
+    expiry = {"TimeToLiveDescription": {"TimeToLiveStatus": status, "AttributeName": "x"}}
+    assert _answers(inspect_table("things", Settings()), table, expiry).shape.ttl == ttl
