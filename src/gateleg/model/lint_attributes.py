@@ -80,7 +80,8 @@ def _lists(where: str, annotation: Any, bounded: bool, inside: frozenset[type]) 
 
 
 def _bounded(metadata: Any) -> bool:
-    return any(getattr(entry, "max_length", None) is not None for entry in metadata)
+    """Whether a length is given, also by a `Field` inside the annotation."""
+    return any(getattr(entry, "max_length", None) is not None or _bounded(getattr(entry, "metadata", ())) for entry in metadata)
 
 
 def _sort_texts(spec: Spec[Any]) -> Iterator[Finding]:

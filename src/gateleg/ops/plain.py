@@ -57,7 +57,7 @@ def value_text(value: Value) -> str:
     return value["S"].replace("\n", "↵") if "S" in value else _text(value)
 
 
-def from_plain(text: str | bytes, types: Mapping[str, str]) -> Item:
+def from_plain(text: str, types: Mapping[str, str]) -> Item:
     """The item of a line of plain JSON; `types` are the types of those attributes that are sets or binary."""
     content = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     if not isinstance(content, dict):

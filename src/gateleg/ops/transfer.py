@@ -79,7 +79,8 @@ class LineReader:
     def item(self, line: bytes) -> Item:
         """The item of a line; a `BadLine` says what is wrong with it."""
         try:
-            item = from_plain(line, self._types) if self.plain else _wire_item(line)
+            text = line.decode()
+            item = from_plain(text, self._types) if self.plain else _wire_item(text)
         except UnicodeDecodeError:
             raise BadLine("not UTF-8") from None
         except json.JSONDecodeError as error:
@@ -140,7 +141,7 @@ def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> 
         yield last
 
 
-def _wire_item(line: bytes) -> Item:
+def _wire_item(line: str) -> Item:
     content = json.loads(line)
     item = content.get("Item") if isinstance(content, dict) and len(content) == 1 else None
     if not isinstance(item, dict):

@@ -43,6 +43,7 @@ def constraints(metadata: Any) -> list[str]:
         pattern = getattr(entry, "pattern", None)
         if isinstance(pattern, str):
             found.append(f"matches {pattern}")
+        found += constraints(getattr(entry, "metadata", ()))
     return found
 
 

@@ -1,0 +1,137 @@
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateleg.model import Table
+from gateleg.ops.browsing import browse, found_table, position_after, position_of
+from gateleg.ops.transfer import BadLine, LineReader, line_of, load, stored_items
+from gateleg.store import CursorRejected, Store, TableMissing
+from tests.model.seeds import mv, rag
+
+RAW = Table("raw", hash="id", range="n", types={"n": "N"})
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.embedded(cursor_key=b"test") as store:
+        store.ensure_tables(mv.projects, rag.collections, RAW)
+        yield store
+
+
+def lines(*items: Any) -> io.BytesIO:
+    return io.BytesIO("".join(json.dumps(item) + "\n" for item in items).encode())
+
+
+def raw(number: int) -> dict[str, Any]:
+    return {"id": {"S": "x"}, "n": {"N": str(number)}}
+
+
+def everything(store: Store, table: Table) -> list[Any]:
+    return list(store.iterate(stored_items(store.setup.name_of(table))))
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_table_comes_back_as_it_was_with_the_markers_of_unique_names(store: Store, plain: bool) -> None:
+    store.create(rag.Collection(repository_id="r", name="Docs", embedding_model="m", created_by="ann"))
+    before = everything(store, rag.collections)
+    file = io.BytesIO("".join(line_of(item, plain) + "\n" for item in before).encode())
+    with Store.embedded() as other:
+        other.ensure_tables(rag.collections)
+        list(load(other, LineReader(rag.collections, plain), file))
+        after = everything(other, rag.collections)
+    assert len(after) == 2
+    assert sorted(map(str, after)) == sorted(map(str, before))
+
+
+def test_reading_goes_on_after_a_key(store: Store) -> None:
+    list(load(store, LineReader(RAW, False), lines(*({"Item": raw(number)} for number in range(5)))))
+    rest = list(store.iterate(stored_items("raw", raw(2))))
+    assert rest == [raw(3), raw(4)]
+
+
+def test_loading_tells_how_far_it_is_and_leaves_out_earlier_lines(store: Store) -> None:
+    file = lines(*({"Item": raw(number)} for number in range(450)))
+    assert list(load(store, LineReader(RAW, False), file, first=101)) == [300, 450]
+    assert len(everything(store, RAW)) == 350
+
+
+def test_of_two_lines_with_one_key_the_later_stays(store: Store) -> None:
+    list(load(store, LineReader(RAW, False), lines({"Item": raw(1) | {"v": {"S": "a"}}}, {"Item": raw(1) | {"v": {"S": "b"}}})))
+    assert everything(store, RAW) == [raw(1) | {"v": {"S": "b"}}]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"nonsense", "not JSON"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"id": {"S": "x"}}', "--plain"),
+        (b'{"Item": {"id": {"S": "x"}}}', "no key attribute n of type N"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"S": "1"}}}', "no key attribute n of type N"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": "text"}}', "v is no value"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"L": [{"Q": 1}]}}}', "v[0] is no value"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"M": {"w": {"N": 1}}}}}', "v.w is no value"),
+    ],
+)
+def test_a_line_that_is_no_item_is_refused_with_the_reason(line: bytes, words: str) -> None:
+    with pytest.raises(BadLine) as refused:
+        LineReader(RAW, False).item(line)
+    assert words in str(refused.value)
+
+
+def test_the_model_checks_what_is_declared() -> None:
+    key = {"PK": {"S": "PROJECT#00000000-0000-4000-8000-000000000000"}, "SK": {"S": "METADATA"}}
+    with pytest.raises(BadLine, match="conceptPrompt"):
+        LineReader(mv.projects, False).item(json.dumps({"Item": key}).encode())
+    with pytest.raises(BadLine, match="no entity of MVProjects"):
+        LineReader(mv.projects, False).item(json.dumps({"Item": key | {"SK": {"S": "ELSE"}}}).encode())
+
+
+def test_faults_have_the_numbers_of_their_lines() -> None:
+    file = io.BytesIO(b'\nnope\n{"Item":{"id":{"S":"x"},"n":{"N":"1"}}}\n{}\n')
+    assert [fault and fault.line for fault in LineReader(RAW, False).faults(file)] == [2, None, 4]
+
+
+def test_browsing_goes_on_with_its_cursor_until_the_end(store: Store) -> None:
+    list(load(store, LineReader(RAW, False), lines(*({"Item": raw(number)} for number in range(5)))))
+    seen, cursor = [], None
+    for _ in range(3):
+        glimpse = browse(store, RAW, limit=2, cursor=cursor)
+        seen += glimpse.items
+        cursor = glimpse.cursor
+    assert seen == [raw(number) for number in range(5)]
+    assert cursor is None
+
+
+def test_browsing_one_entity_looks_past_the_others(store: Store) -> None:
+    project = store.create(mv.Project(concept_prompt="p", character_description="c"))
+    for sequence in (1, 2):
+        store.create(mv.Scene(project_id=project.project_id, sequence=sequence, prompt="p", duration=1))
+    spec = next(spec for spec in mv.projects.specs if spec.name == "Scene")
+    glimpse = browse(store, mv.projects, spec=spec, limit=10)
+    assert [item["SK"]["S"] for item in glimpse.items] == ["SCENE#001", "SCENE#002"]
+    assert glimpse.examined == 3
+
+
+def test_browsing_stops_when_it_has_looked_at_enough(store: Store) -> None:
+    list(load(store, LineReader(RAW, False), lines(*({"Item": raw(number)} for number in range(5)))))
+    glimpse = browse(store, RAW, limit=10, examine=3)
+    assert len(glimpse.items) == 3
+    assert glimpse.cursor is not None
+
+
+def test_a_cursor_is_good_for_its_table_only(store: Store) -> None:
+    cursor = position_after(store, RAW, raw(1))
+    assert position_of(store, RAW, cursor) == raw(1)
+    with pytest.raises(CursorRejected):
+        position_of(store, mv.projects, cursor)
+
+
+def test_a_table_that_is_not_declared_is_known_by_its_keys(store: Store) -> None:
+    found = found_table(store, "raw")
+    assert (found.attributes, found.key_types()) == (("id", "n"), {"id": "S", "n": "N"})
+    with pytest.raises(TableMissing):
+        found_table(store, "nothing")
