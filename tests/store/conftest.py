@@ -9,6 +9,7 @@ import pytest
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import open_async_embedded, open_embedded
 from tests.store.doubles import Ticking
+from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
 
 Opener = Callable[[ExitStack, Path], Store]
 AsyncOpener = Callable[[ExitStack, Path], AsyncStore]
@@ -27,8 +28,8 @@ def _async_memory(stack: ExitStack, folder: Path) -> AsyncStore:
 
 
 #: How to open an empty store; what must be closed after it goes onto the stack.
-TRANSPORTS: dict[str, Opener] = {"memory": _memory, "file": _file}
-ASYNC_TRANSPORTS: dict[str, AsyncOpener] = {"memory": _async_memory}
+TRANSPORTS: dict[str, Opener] = {"memory": _memory, "file": _file, **NETWORK}
+ASYNC_TRANSPORTS: dict[str, AsyncOpener] = {"memory": _async_memory, **ASYNC_NETWORK}
 
 
 @pytest.fixture(params=list(TRANSPORTS))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Item, Value
 
 E = TypeVar("E", bound=BaseModel)
+E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 Form = str | Sequence[str]
 
 
@@ -208,10 +209,10 @@ def shard_of(primary: Item, shards: int) -> int:
 
 
 @dataclass(frozen=True)
-class Ref(Generic[E]):
+class Ref(Generic[E_co]):
     """Which item: an entity, the components of its key, and the key on the wire."""
 
-    entity: type[E]
+    entity: type[E_co]
     values: Mapping[str, Any]
     key: Item
 

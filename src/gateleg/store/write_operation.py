@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow, Reply
     from gateleg.store.setup import Setup
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
-class WriteOperation(Operation[R], Generic[R]):
+class WriteOperation(Operation[R_co], Generic[R_co]):
     """A write of one item, alone or in a transaction."""
 
     __slots__ = ()
@@ -54,11 +54,11 @@ class WriteOperation(Operation[R], Generic[R]):
         """Further members of the single request."""
         return {}
 
-    def result(self, write: Write[Any], reply: Reply) -> R:
+    def result(self, write: Write[Any], reply: Reply) -> R_co:
         """The result of the single request."""
         raise NotImplementedError
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[R]:
+    def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         """The result when the write was part of a transaction, whose answer has no items."""
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class WriteOperation(Operation[R], Generic[R]):
         """The label in metrics."""
         return f"{self.ref.entity.__name__}.{self.verb}"
 
-    def flow(self, setup: Setup) -> Flow[R]:
+    def flow(self, setup: Setup) -> Flow[R_co]:
         """One request; a transaction when markers or counters go along."""
         from gateleg.store.transactions import transaction_flow
 

@@ -1,0 +1,58 @@
+"""Waiting between tries."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.store.backoff import Backoff, passing, settled
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
+from tests.store.doubles import play, quiet_setup, refusal
+
+
+@given(seed=st.integers(), tries=st.integers(0, 30), first=st.floats(0.001, 1), longest=st.floats(0.001, 10), budget=st.floats(0, 60))
+def test_delays_stay_below_their_span_and_all_together_below_the_budget(
+    seed: int, tries: int, first: float, longest: float, budget: float
+) -> None:
+    setup = quiet_setup(random=random.Random(seed))
+    delays = list(Backoff(tries, first, longest, budget).delays(setup))
+    assert len(delays) <= tries
+    assert all(0 <= delay <= min(longest, first * 2**number) for number, delay in enumerate(delays))
+    assert sum(delays) <= budget * (1 + 1e-9)
+
+
+def test_conflict_is_asked_again_with_the_same_request() -> None:
+    request = Request("PutItem", {"TableName": "t"})
+    played = play(settled(request, quiet_setup()), [refusal("TransactionConflictException"), {"done": True}])
+    assert played.result == {"done": True}
+    assert [each.payload for each in played.requests] == [request.payload] * 2
+    assert len(played.pauses) == 1
+    assert request.retries == 1
+
+
+def test_refusal_for_good_is_not_asked_again() -> None:
+    with pytest.raises(ServiceError):
+        play(settled(Request("PutItem", {}), quiet_setup()), [refusal("ValidationException")])
+
+
+def test_conflicts_without_end_are_given_up() -> None:
+    asked: list[Request] = []
+
+    def conflict(request: Request) -> ServiceError:
+        asked.append(request)
+        return refusal("TransactionConflictException")
+
+    with pytest.raises(ServiceError):
+        play(settled(Request("PutItem", {}), quiet_setup(backoff=Backoff(tries=3))), conflict)
+    assert len(asked) == 4
+
+
+def test_cancelled_transaction_passes_only_when_no_reason_is_about_data() -> None:
+    def canceled(*codes: str) -> ServiceError:
+        return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
+
+    assert passing(canceled("None", "TransactionConflict", "ThrottlingError"))
+    assert not passing(canceled("TransactionConflict", "ConditionalCheckFailed"))
+    assert not passing(canceled("None"))

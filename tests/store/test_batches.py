@@ -1,0 +1,136 @@
+"""Batches: chunks, order, repeats and what is left undone."""
+
+from typing import Any
+
+import pytest
+
+from gateleg.store import Backoff, NotBatchable, Store, Throttled, batch_get, batch_write
+from gateleg.store.requests import Request, Together
+from tests.store.doubles import Answer, play, quiet_setup, refusal
+from tests.store.notes import Draft, Note, Title, notes, shelf, titles
+
+
+def stored(request: Request) -> dict[str, Any]:
+    """Everything that was asked for is there, in reverse order."""
+    keys = request.payload["RequestItems"]["Notes"]["Keys"]
+    items = [{**key, "book": {"S": "b"}, "number": {"N": str(int(key["sk"]["S"][5:]))}, "kind": {"S": "note"}} for key in keys]
+    return {"Responses": {"Notes": items[::-1]}, "UnprocessedKeys": {}}
+
+
+def numbers(found: list[Note | None]) -> list[int | None]:
+    return [None if note is None else note.number for note in found]
+
+
+def test_keys_are_asked_for_by_the_hundred_and_answered_in_order() -> None:
+    refs = [note.key for note in notes(250)]
+    played = play(batch_get(refs).flow(quiet_setup()), stored)
+    assert [len(request.payload["RequestItems"]["Notes"]["Keys"]) for request in played.requests] == [100, 100, 50]
+    assert numbers(played.result) == list(range(250))
+
+
+def test_requests_go_side_by_side_as_far_as_allowed() -> None:
+    played = play(batch_get([note.key for note in notes(500)]).flow(quiet_setup(concurrency=3)), stored)
+    assert [len(step.requests) for step in played.steps if isinstance(step, Together)] == [3, 2]
+
+
+def test_repeated_keys_are_asked_for_once() -> None:
+    refs = [notes(1)[0].key] * 3
+    played = play(batch_get(refs).flow(quiet_setup()), stored)
+    assert len(played.requests[0].payload["RequestItems"]["Notes"]["Keys"]) == 1
+    assert numbers(played.result) == [0, 0, 0]
+
+
+def test_unprocessed_keys_are_asked_for_again_after_a_pause() -> None:
+    def half(request: Request) -> dict[str, Any]:
+        keys = request.payload["RequestItems"]["Notes"]["Keys"]
+        answer = stored(request)
+        if len(keys) > 1:
+            answer["Responses"]["Notes"] = answer["Responses"]["Notes"][len(keys) // 2 :]
+            answer["UnprocessedKeys"] = {"Notes": {"Keys": keys[len(keys) - len(keys) // 2 :]}}
+        return answer
+
+    played = play(batch_get([note.key for note in notes(8)]).flow(quiet_setup()), half)
+    assert numbers(played.result) == list(range(8))
+    assert len(played.pauses) == len(played.requests) - 1 == 3
+
+
+def test_service_that_does_nothing_is_given_up() -> None:
+    def nothing(request: Request) -> dict[str, Any]:
+        return {"Responses": {}, "UnprocessedKeys": request.payload["RequestItems"]}
+
+    with pytest.raises(Throttled, match="3 of 3") as caught:
+        play(batch_get([note.key for note in notes(3)]).flow(quiet_setup(backoff=Backoff(tries=2))), nothing)
+    assert caught.value.unprocessed == 3
+
+
+def test_throttled_chunk_counts_as_undone() -> None:
+    answers: list[Answer] = [refusal("ProvisionedThroughputExceededException"), {"UnprocessedItems": {}}]
+    played = play(batch_write(notes(2)).flow(quiet_setup()), answers)
+    assert played.result == 2
+    assert len(played.pauses) == 1
+
+
+def test_writes_go_by_twenty_five() -> None:
+    played = play(batch_write(notes(60)).flow(quiet_setup()), lambda request: {"UnprocessedItems": {}})
+    assert [len(request.payload["RequestItems"]["Notes"]) for request in played.requests] == [25, 25, 10]
+
+
+def test_unprocessed_writes_are_sent_again() -> None:
+    def once(request: Request) -> dict[str, Any]:
+        entries = request.payload["RequestItems"]["Notes"]
+        return {"UnprocessedItems": {"Notes": entries[1:]} if len(entries) > 1 else {}}
+
+    played = play(batch_write(notes(3), deletes=[Note.key(book="b", number=9)]).flow(quiet_setup()), once)
+    assert [len(request.payload["RequestItems"]["Notes"]) for request in played.requests] == [4, 3, 2, 1]
+    assert played.requests[-1].payload["RequestItems"]["Notes"][0]["DeleteRequest"]["Key"]["sk"] == {"S": "NOTE#00009"}
+
+
+def test_last_write_of_an_item_counts(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.batch_write([Note(book="b", number=1, text="old"), Note(book="b", number=1, text="new")])
+    assert memory.get(Note, book="b", number=1).text == "new"
+
+
+def test_several_tables_go_into_one_batch(memory: Store) -> None:
+    memory.create_tables(shelf, titles)
+    memory.create(Title(id="t"))
+    memory.put(Note(book="b", number=1))
+    found = memory.batch_get([Title.key(id="t"), Note.key(book="b", number=1), Title.key(id="none")])
+    assert [type(each) for each in found] == [Title, Note, type(None)]
+
+
+def test_versioned_items_go_into_a_batch_only_unchecked(memory: Store) -> None:
+    memory.create_tables(shelf)
+    with pytest.raises(NotBatchable):
+        memory.batch_write([Draft(book="b", title="t")])
+    assert memory.batch_write([Draft(book="b", title="t")], check_version=False) == 1
+
+
+def test_nothing_of_a_batch_is_sent_when_the_block_raises(memory: Store) -> None:
+    memory.create_tables(shelf)
+    batch = memory.batch()
+
+    def fail_inside() -> None:
+        with batch:
+            batch.put(Note(book="b", number=1))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_inside()
+    assert memory.count(Note.in_book, book="b") == 0
+    assert batch.results is None
+
+
+def test_batch_block_sends_puts_and_deletes_at_its_end(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.put(Note(book="b", number=1))
+    with memory.batch() as batch:
+        batch.put(Note(book="b", number=2))
+        batch.delete(Note.key(book="b", number=1))
+    assert batch.results == 2
+    assert [note.number for note in memory.query(Note.in_book, book="b")] == [2]
+
+
+def test_empty_batches_ask_nothing() -> None:
+    assert play(batch_get([]).flow(quiet_setup()), []).result == []
+    assert play(batch_write([]).flow(quiet_setup()), []).result == 0
