@@ -166,3 +166,40 @@ def test_a_transaction_costs_twice(music: World) -> None:
     ]
     get = {"Get": {"TableName": "Music", "Key": KEY}}
     assert units(music, "TransactGetItems", TransactItems=[get]) == [{"TableName": "Music", "CapacityUnits": 2.0, "ReadCapacityUnits": 2.0}]
+
+
+def told(units: float, kind: str) -> dict[str, float]:
+    """Units of a transaction, which are told twice."""
+    return {"CapacityUnits": units, f"{kind}CapacityUnits": units}
+
+
+def test_a_transaction_costs_its_table_twice_and_its_indexes_once(music: World) -> None:
+    put = {"Put": {"TableName": "Music", "Item": sized(3, genre="jazz", year="1965")}}
+    assert units(music, "TransactWriteItems", mode="INDEXES", TransactItems=[put]) == [
+        {
+            "TableName": "Music",
+            **told(10.0, "Write"),
+            "Table": told(6.0, "Write"),
+            "LocalSecondaryIndexes": {"by-year": told(1.0, "Write")},
+            "GlobalSecondaryIndexes": {"by-genre": told(3.0, "Write")},
+        }
+    ]
+
+
+@pytest.mark.parametrize("kind", ["Delete", "ConditionCheck"])
+def test_an_action_with_only_a_key_is_charged_for_the_item_it_finds(music: World, kind: str) -> None:
+    music.put(sized(3))
+    action: dict[str, Any] = {"TableName": "Music", "Key": KEY}
+    if kind == "ConditionCheck":
+        action["ConditionExpression"] = "attribute_exists(artist)"
+    assert units(music, "TransactWriteItems", TransactItems=[{kind: action}]) == [{"TableName": "Music", **told(6.0, "Write")}]
+
+
+def test_a_repeated_transaction_costs_what_reading_its_items_does(music: World) -> None:
+    music.put(sized(9))
+    delete: dict[str, Any] = {"TransactItems": [{"Delete": {"TableName": "Music", "Key": KEY}}], "ClientRequestToken": "t"}
+    assert units(music, "TransactWriteItems", **delete) == [{"TableName": "Music", **told(18.0, "Write")}]
+    assert units(music, "TransactWriteItems", mode="INDEXES", **delete) == [
+        {"TableName": "Music", **told(6.0, "Read"), "Table": told(6.0, "Read")}
+    ]
+    assert "ConsumedCapacity" not in music.call("TransactWriteItems", **delete)

@@ -28,11 +28,11 @@ def write_units(size: int) -> float:
 def write_capacity(
     mode: str | None, table: Table, old_size: int | None, new_size: int | None, indexes: Iterable[IndexWrite], factor: int = 1
 ) -> dict[str, Any] | None:
-    """The ConsumedCapacity of a write; none if it was not asked for. Transactions have a `factor` of two."""
+    """The ConsumedCapacity of a write; none if it was not asked for. Transactions have a `factor` of two, which spares the indexes."""
     if mode not in {"TOTAL", "INDEXES"}:
         return None
     base = write_units(max(old_size or 0, new_size or 0)) * factor
-    entries = {w.index.name: (w.index, _index_write_units(w) * factor) for w in indexes}
+    entries = {w.index.name: (w.index, _index_write_units(w)) for w in indexes}
     return consumed(mode, table, base, entries)
 
 
@@ -69,4 +69,35 @@ def add(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str
             answer[member] = (have or 0) + value
         else:
             answer[member] = value
+    return answer
+
+
+def transaction_reads(mode: str | None, sizes: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
+    """The ConsumedCapacity of reading items of these tables and sizes in a transaction; nothing if it was not asked for."""
+    if mode not in {"TOTAL", "INDEXES"}:
+        return []
+    spent: dict[str, float] = {}
+    for name, size in sizes:
+        spent[name] = spent.get(name, 0.0) + 2 * read_units(size, True)
+    return [_mirrored({"TableName": name, **_table_units(mode, units)}, "Read") for name, units in spent.items()]
+
+
+def _table_units(mode: str | None, units: float) -> dict[str, Any]:
+    return {"CapacityUnits": units, "Table": {"CapacityUnits": units}} if mode == "INDEXES" else {"CapacityUnits": units}
+
+
+def transaction_writes(writes: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """The ConsumedCapacity of the writes of a transaction, by table."""
+    spent: dict[str, dict[str, Any] | None] = {}
+    for units in writes:
+        if units is not None:
+            spent[units["TableName"]] = add(spent.get(units["TableName"]), units)
+    return [_mirrored(units, "Write") for units in spent.values() if units is not None]
+
+
+def _mirrored(units: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Capacity with its units told once more as units of reading or of writing, at every level."""
+    answer = {name: _mirrored(value, kind) if isinstance(value, dict) else value for name, value in units.items()}
+    if isinstance(answer.get("CapacityUnits"), float):
+        answer[f"{kind}CapacityUnits"] = answer["CapacityUnits"]
     return answer

@@ -51,14 +51,12 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     keys = _each(lambda i: layouts[i].request_key(given[i]), len(gets))
     _check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     answers: list[dict[str, Any]] = []
-    units: dict[str, float] = {}
-    total = 0
+    sizes: list[tuple[str, int]] = []
     with context.database.snapshot() as connection:
         for layout, key, expressions in zip(layouts, keys, prepared, strict=True):
             row = connection.execute(layout.get, (key,)).fetchone()
             size = row[0] if row else 0
-            total += size
-            units[layout.table.name] = units.get(layout.table.name, 0.0) + 2 * capacity.read_units(size, True)
+            sizes.append((layout.table.name, size))
             if row is None:
                 answers.append({})
             elif expressions.projection is None:
@@ -66,13 +64,13 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
             else:
                 item = expressions.projection.apply(parsed(row[1]))
                 answers.append({"Item": item} if item else {})
-    if total > SIZE_LIMIT:
+    if sum(size for _, size in sizes) > SIZE_LIMIT:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
-    answer: dict[str, Any] = {"Responses": answers}
-    mode = request.get("ReturnConsumedCapacity")
-    if mode in {"TOTAL", "INDEXES"}:
-        answer["ConsumedCapacity"] = [_tagged(name, spent, mode, "Read") for name, spent in units.items()]
-    return answer
+    return _with_capacity({"Responses": answers}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+
+
+def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**answer, "ConsumedCapacity": consumed} if consumed else answer
 
 
 def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -85,13 +83,20 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
         fault = f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}"
         raise validation(f"Transaction payload size cannot exceed 4MB. Payload Size: : {fault}")
 
+    changes: list[Change] = []
+
     def run(connection: apsw.Connection) -> dict[str, Any]:
-        changes = _prepare_changes(context, actions)
+        changes.extend(_prepare_changes(context, actions))
         write_all(context, connection, list(zip(changes, actions, strict=True)))
-        return _write_answer(context, request, actions, changes)
+        return {"sizes": [change.charged for change in changes], "answer": _metrics(context, request, actions, changes)}
 
     with context.database.write() as connection:
-        return once(context, connection, request, run)
+        done = once(context, connection, request, run)
+    mode = request.get("ReturnConsumedCapacity")
+    if changes:
+        return _with_capacity(done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes))
+    # What a token has done before is not written but read.
+    return _with_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
@@ -231,27 +236,12 @@ def once(
     return answer
 
 
-def _write_answer(context: Context, request: dict[str, Any], actions: list[Action], changes: list[Change]) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
-    mode = request.get("ReturnConsumedCapacity")
-    if mode in {"TOTAL", "INDEXES"}:
-        spent: dict[str, dict[str, Any] | None] = {}
-        for change in changes:
-            name = change.layout.table.name
-            spent[name] = capacity.add(spent.get(name), change.capacity(mode, factor=2))
-        answer["ConsumedCapacity"] = [{**units, "WriteCapacityUnits": units["CapacityUnits"]} for units in spent.values() if units]
-    if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        metrics: dict[str, list[dict[str, Any]]] = {}
-        for change, action in zip(changes, actions, strict=True):
-            found = collection_metrics(context, change.layout, action.item)
-            if found is not None:
-                metrics.setdefault(change.layout.table.name, []).append(found)
-        answer["ItemCollectionMetrics"] = metrics
-    return answer
-
-
-def _tagged(name: str, units: float, mode: str, kind: str) -> dict[str, Any]:
-    answer: dict[str, Any] = {"TableName": name, "CapacityUnits": units, f"{kind}CapacityUnits": units}
-    if mode == "INDEXES":
-        answer["Table"] = {"CapacityUnits": units, f"{kind}CapacityUnits": units}
-    return answer
+def _metrics(context: Context, request: dict[str, Any], actions: list[Action], changes: list[Change]) -> dict[str, Any]:
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return {}
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    for change, action in zip(changes, actions, strict=True):
+        found = collection_metrics(context, change.layout, action.item)
+        if found is not None:
+            metrics.setdefault(change.layout.table.name, []).append(found)
+    return {"ItemCollectionMetrics": metrics}

@@ -97,6 +97,11 @@ class Change:
         """Whether the item stays as it is; the order of a set's members is no difference."""
         return self.old is not None and self.new is not None and equal({"M": self.old}, {"M": self.new})
 
+    @property
+    def charged(self) -> tuple[str, int]:
+        """The table, and the size of the larger of the items before and after: what a transaction is charged for."""
+        return self.layout.table.name, max(self.old_size or 0, self.new_size)
+
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
         return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)

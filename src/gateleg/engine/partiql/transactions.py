@@ -105,7 +105,11 @@ def _read_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> 
             size, item = points.fetch(context, connection, _table(one), key, one.command)
             responses.append({} if item is None else {"Item": item})
             sizes.append((_table(one).table.name, size))
-    return {"Responses": responses, **_read_capacity(sizes, request.get("ReturnConsumedCapacity"))}
+    return _answer(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+
+
+def _answer(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"Responses": responses, "ConsumedCapacity": consumed} if consumed else {"Responses": responses}
 
 
 def _write_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> dict[str, Any]:
@@ -128,12 +132,13 @@ def _write_all(context: Context, meant: list[Meant], request: dict[str, Any]) ->
     def run(connection: apsw.Connection) -> dict[str, Any]:
         _run(context, connection, steps)
         written.extend(steps)
-        return {"sizes": [(step.change.layout.table.name, max(step.change.old_size or 0, step.change.new_size)) for step in steps]}
+        return {"sizes": [step.change.charged for step in steps]}
 
     with context.database.write() as connection:
         done = once(context, connection, _scoped(request), run)
-    consumed = _write_capacity(written, mode) if written else _read_capacity(done["sizes"], mode)
-    return {"Responses": [], **consumed}
+    if written:
+        return _answer([], capacity.transaction_writes(step.change.capacity(mode, factor=2) for step in written))
+    return _answer([], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _scoped(request: dict[str, Any]) -> dict[str, Any]:
@@ -160,40 +165,3 @@ def _reason(error: EngineError) -> dict[str, Any]:
     """Why a statement names no item; transactions say it as GetItem would."""
     message = error.message or ""
     return reason(validation(KEY_MISMATCH) if message == NO_KEY or message.startswith(_WRONG_TYPE) else error)
-
-
-def _read_capacity(sizes: list[Any], mode: str | None) -> dict[str, Any]:
-    """What reading items in a transaction consumes: two units for each four kilobytes of each item."""
-    if mode not in ("TOTAL", "INDEXES"):
-        return {}
-    spent: dict[str, float] = {}
-    for table, size in sizes:
-        spent[table] = spent.get(table, 0.0) + 2 * capacity.read_units(size, True)
-    consumed: list[dict[str, Any]] = []
-    for table, units in spent.items():
-        entry: dict[str, Any] = {"TableName": table, "CapacityUnits": units, "ReadCapacityUnits": units}
-        if mode == "INDEXES":
-            entry["Table"] = {"CapacityUnits": units, "ReadCapacityUnits": units}
-        consumed.append(entry)
-    return {"ConsumedCapacity": consumed}
-
-
-def _write_capacity(steps: list[Step], mode: str | None) -> dict[str, Any]:
-    """What writing in a transaction consumes: twice as much for the table, once for its indexes."""
-    if mode not in ("TOTAL", "INDEXES"):
-        return {}
-    spent: dict[str, dict[str, Any] | None] = {}
-    for step in steps:
-        table = step.change.layout.table
-        base = capacity.write_units(max(step.change.old_size or 0, step.change.new_size))
-        single = capacity.add(step.change.capacity(mode), capacity.consumed(mode, table, base, {}))
-        spent[table.name] = capacity.add(spent.get(table.name), single)
-    return {"ConsumedCapacity": [_mirrored(units) for units in spent.values() if units is not None]}
-
-
-def _mirrored(units: dict[str, Any]) -> dict[str, Any]:
-    """Capacity with its units told once more as units of writing, at every level."""
-    answer = {name: _mirrored(value) if isinstance(value, dict) else value for name, value in units.items()}
-    if "CapacityUnits" in answer:
-        answer["WriteCapacityUnits"] = answer["CapacityUnits"]
-    return answer
