@@ -71,6 +71,14 @@ def create(call: Call) -> None:
     call("PutItem", {"TableName": "Counters", "Item": {"id": {"S": "all"}, "tally": {"N": "0"}}})
 
 
+def switch_index(call: Call) -> None:
+    """Add an index to the ledger, or remove it: tables change while they are in use."""
+    there = "GlobalSecondaryIndexes" in call("DescribeTable", {"TableName": "Ledger"})["Table"]
+    update = {"Delete": {"IndexName": "ByAmount"}} if there else {"Create": index("ByAmount", "amount")}
+    definitions = {} if there else {"AttributeDefinitions": attributes(("id", "amount:N"))}
+    call("UpdateTable", {"TableName": "Ledger", "GlobalSecondaryIndexUpdates": [update], **definitions})
+
+
 def plan(chance: random.Random, position: int) -> Step:
     """What a writer does as its step of that number."""
     kind = chance.choice(("put", "put", "count", "move", "delete"))

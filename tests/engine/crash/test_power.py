@@ -35,6 +35,8 @@ def _work(disk: Disk, path: Path, durability: Durability, chance: random.Random,
             group.commit()
         disk.mark(len(done))
         if chance.random() < 0.05:
+            ledger.switch_index(engine.call)
+        if chance.random() < 0.05:
             engine.close()
             engine = _open(disk, path, durability)
     engine.close()
