@@ -39,7 +39,13 @@ class Account:
     """A botocore client for a bucket. Any number of threads may use it."""
 
     def __init__(
-        self, bucket: Bucket, credentials: Credentials | None, profile: str | None, parallel: int, settings: Mapping[str, Any]
+        self,
+        bucket: Bucket,
+        credentials: Credentials | None,
+        profile: str | None,
+        parallel: int,
+        settings: Mapping[str, Any],
+        client: Any = None,
     ) -> None:
         self.bucket = bucket
         self._given = credentials
@@ -47,7 +53,7 @@ class Account:
         self._parallel = parallel
         self._settings = settings
         self._lock = threading.Lock()
-        self._client: Any = None
+        self._client = client
         self._session: Any = None
 
     @property
@@ -70,6 +76,8 @@ class Account:
         _ = self.client
         if self._given is not None:
             return self._given
+        if self._session is None:
+            raise AccessRefused("URLs cannot be signed.", why="The client was given without its credentials.", fix="Give both.")
         frozen = self._session.get_credentials().get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
 

@@ -61,9 +61,9 @@ def explained(error: Exception, key: str) -> ObjectsError | None:
     if isinstance(error, ClientError):
         return _refused(error.response, key)
     if isinstance(error, NoCredentialsError):
-        return AccessRefused(f"{error}.")
+        return AccessRefused(f"{str(error).rstrip('.')}.")
     if isinstance(error, BotoCoreError | HTTPClientError):
-        return StorageFailed(f"{key!r}: {error}.")
+        return StorageFailed(f"{key!r}: {str(error).rstrip('.')}.")
     return None
 
 
@@ -78,4 +78,4 @@ def _refused(response: dict[str, Any], key: str) -> ObjectsError:
         return kind(f"There is no object {key!r}.")
     if kind is NotModified:
         return kind(f"{key!r} is still the same.")
-    return kind(f"{key!r}: {details.get('Message') or code or status}.")
+    return kind(f"{key!r}: {str(details.get('Message') or code or status).rstrip('.')}.")

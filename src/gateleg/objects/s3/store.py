@@ -41,7 +41,8 @@ class S3Objects(Verbs):
 
     Without `credentials` they are found where botocore looks for them, and without `region` it is that of its configuration. All keys get
     `prefix` put before them, which callers never see. What is larger than `part_size` bytes is sent in parts, up to `parallel` at once, so
-    that an upload holds about that many parts in memory. `settings` are further ones of `botocore.config.Config`.
+    that an upload holds about that many parts in memory. `settings` are further ones of `botocore.config.Config`. `client` is a
+    botocore client to be used instead of one of its own; URLs are then signed with `credentials`.
 
     The digest of an object is kept in its metadata. It is not known later if a stream of more than one part was put without `sha256`.
     """
@@ -60,12 +61,13 @@ class S3Objects(Verbs):
         window: int = WINDOW,
         clock: Callable[[], float] = time.time,
         settings: Mapping[str, Any] | None = None,
+        client: Any = None,
     ) -> None:
         if part_size < 5 * MIB:
             raise ValueError("S3 takes parts of 5 MiB or more.")
         self.bucket = Bucket(bucket, endpoint, region)
         self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
-        self._account = Account(self.bucket, credentials, profile, parallel, settings or {})
+        self._account = Account(self.bucket, credentials, profile, parallel, settings or {}, client)
         self._part_size = part_size
         self._parallel = parallel
         self._window = window
@@ -160,7 +162,9 @@ class S3Objects(Verbs):
             content_type=info.content_type if content_type is None else content_type_of(target, content_type),
             metadata=info.metadata if metadata is None else checked_metadata(metadata),
         )
-        return copy_object(self._account.client, *places, described, self._executor())
+        copied = copy_object(self._account.client, *places, described, self._executor())
+        # Some endpoints do not tell the etag of a copy.
+        return copied if copied.etag else self.head(target)
 
     def presign(
         self,
