@@ -1,0 +1,330 @@
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gateleg.cli.commands import app
+from gateleg.endpoint import serve_in_thread
+from gateleg.engine import Engine
+from gateleg.model import GSI, Table
+from gateleg.store import Store
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.embedded import EmbeddedTransport
+from tests.model.seeds import jobs, mv, rag
+
+SEEDS = ["agents", "delphi", "jobs", "mv", "rag"]
+
+
+class Desk:
+    """Runs commands on one store."""
+
+    def __init__(self, store: str) -> None:
+        self.store = store
+
+    def run(self, command: str, *arguments: str, seeds: tuple[str, ...] = ("jobs", "mv", "rag"), input: str | None = None) -> Result:
+        given = [option for seed in seeds for option in ("--tables", f"tests.model.seeds.{seed}")]
+        placed = [] if command in ("explain", "docs", "lint") else ["--store", self.store]
+        return CliRunner().invoke(app, ["tables", command, *placed, *given, *arguments], input=input)
+
+    def json(self, command: str, *arguments: str, **options: Any) -> Any:
+        result = self.run(command, *arguments, "--json", **options)
+        assert result.exit_code in (0, 1), result.output
+        return json.loads(result.stdout)
+
+    def open(self) -> Store:
+        return Store.connect(self.store)
+
+
+@pytest.fixture(params=["embedded", "endpoint"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """Commands on an empty store, in this process and over HTTP."""
+    monkeypatch.setenv("COLUMNS", "120")
+    for name, value in (("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_REGION", "us-east-1")):
+        monkeypatch.setenv(name, value)
+    if request.param == "embedded":
+        yield Desk(f"embedded:{tmp_path / 'data'}")
+    else:
+        with Engine(":memory:") as engine, serve_in_thread(engine) as url:
+            yield Desk(url)
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    """Commands on a store with some jobs, a project with scenes and a collection."""
+    assert desk.run("apply").exit_code == 0
+    with desk.open() as store:
+        for priority in range(5):
+            store.create(jobs.Job(job_type="report", conversation_id="c", priority=priority))
+        project = store.create(mv.Project(concept_prompt="A storm", character_description="a sailor"))
+        for sequence in (1, 2):
+            store.create(mv.Scene(project_id=project.project_id, sequence=sequence, prompt="waves", duration=2.5))
+        store.create(rag.Collection(repository_id="r", name="Docs", embedding_model="m", created_by="ann"))
+    return desk
+
+
+def test_all_five_schemas_are_planned_applied_and_then_without_drift(desk: Desk) -> None:
+    seeds = tuple(SEEDS)
+    assert {plan["state"] for plan in desk.json("plan", seeds=seeds)} == {"missing"}
+    assert desk.run("drift", seeds=seeds).exit_code == 1
+    assert desk.run("apply", seeds=seeds).exit_code == 0
+    assert {plan["state"] for plan in desk.json("plan", seeds=seeds)} == {"in sync"}
+    drift = desk.run("drift", seeds=seeds)
+    assert (drift.exit_code, drift.stdout) == (0, "No drift in 20 tables.\n")
+
+
+def test_a_plan_reads_like_a_list_of_things_to_do(desk: Desk) -> None:
+    assert desk.run("plan", seeds=("rag",)).stdout.splitlines()[:3] == [
+        "+ LisaRagCollectionsTable: missing",
+        "    create the table (collectionId, repositoryId) with 3 global indexes",
+        "    let items expire by deletedAt",
+    ]
+
+
+def test_the_prefix_stands_before_every_table(desk: Desk) -> None:
+    desk.run("apply", "--prefix", "dev-")
+    assert desk.run("drift", "--prefix", "dev-").exit_code == 0
+    assert desk.run("drift").exit_code == 1
+
+
+def test_settings_are_applied_to_every_table(desk: Desk) -> None:
+    settings = ["--billing", "3/2", "--protect", "--recovery", "--tag", "team=film", "--only", "MVProjects"]
+    desk.run("apply", "--only", "MVProjects")
+    (done,) = desk.json("apply", *settings)
+    assert [step["action"] for step in done["done"]] == ["change-billing", "change-protection", "change-recovery", "change-tags"]
+    assert desk.run("drift", *settings).exit_code == 0
+
+
+def _deploy(desk: Desk, table: Table) -> None:
+    with desk.open() as store:
+        store.create_tables(table)
+
+
+def test_what_loses_something_is_asked_about(desk: Desk) -> None:
+    _deploy(desk, Table("DelphiJobQueue", hash="job_id", indexes=[GSI("Old", hash="a")]))
+    refused = desk.run("apply", seeds=("jobs",), input="n\n")
+    assert refused.exit_code == 1
+    assert "Queries on Old fail" in refused.output
+    assert desk.run("apply", seeds=("jobs",), input="y\n").exit_code == 0
+
+
+def test_yes_does_not_ask(desk: Desk) -> None:
+    _deploy(desk, Table("DelphiJobQueue", hash="job_id", indexes=[GSI("Old", hash="a")]))
+    assert desk.run("apply", "--yes", seeds=("jobs",)).exit_code == 0
+
+
+def test_a_table_that_cannot_be_changed_is_replaced_only_when_told_to(desk: Desk) -> None:
+    _deploy(desk, Table("DelphiJobQueue", hash="status", range="created_at"))
+    kept = desk.run("apply", seeds=("jobs",))
+    assert kept.exit_code == 1
+    assert "needs a new table" in kept.output
+    replaced = desk.run("apply", "--delete-existing", seeds=("jobs",), input="y\n")
+    assert replaced.exit_code == 0
+    assert "backed up as arn:" in replaced.output
+    assert desk.run("drift", seeds=("jobs",)).exit_code == 0
+
+
+def test_a_pattern_is_explained(desk: Desk) -> None:
+    text = desk.run("explain", "Job.ready").stdout
+    assert "priority descending, created_at ascending, job_id ascending" in text
+    assert '"IndexName": "ReadyIndex"' in text
+    told = desk.json("explain", "DelphiJobQueue/in_status", "--arg", "status=PENDING", "--items", "1000", "--size", "4096")
+    assert told["condition"] == 'status = "PENDING"'
+    assert told["cost"]["units"] == 500.0
+
+
+def test_documents_are_written_to_a_folder(desk: Desk, tmp_path: Path) -> None:
+    result = desk.run("docs", "--out", str(tmp_path / "schema"))
+    assert result.exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "schema").iterdir()) == sorted(
+        f"{table.name}.md" for table in (jobs.queue, mv.projects, rag.collections, rag.documents, rag.vector_stores)
+    )
+
+
+def test_strict_lint_fails_on_remarks_that_are_not_ignored(desk: Desk) -> None:
+    assert desk.run("lint", seeds=("mv",)).exit_code == 0
+    assert desk.run("lint", "--strict", seeds=("mv",)).exit_code == 1
+    assert desk.run("lint", "--strict", "--ignore", "hot-partition", "--ignore", "unbounded-list", seeds=("mv",)).exit_code == 0
+    assert {remark["code"] for remark in desk.json("lint", seeds=("mv",))} == {"hot-partition", "unbounded-list"}
+
+
+def test_a_question_is_asked_with_typed_arguments_page_by_page(filled: Desk) -> None:
+    first = filled.json("query", "Job.ready", "--arg", "queue=default", "--limit", "3")
+    assert [item["priority"] for item in first["items"]] == [4, 3, 2]
+    rest = filled.json("query", "Job.ready", "--arg", "queue=default", "--limit", "3", "--cursor", first["cursor"])
+    assert [item["priority"] for item in rest["items"]] == [1, 0]
+    assert rest["cursor"] is None
+
+
+def test_a_question_can_be_turned_round_and_counted(filled: Desk) -> None:
+    turned = filled.json("query", "Job.ready", "--arg", "queue=default", "--reverse", "--limit", "1")
+    assert [item["priority"] for item in turned["items"]] == [0]
+    assert filled.run("query", "Job.ready", "--arg", "queue=default", "--count").stdout == "5\n"
+
+
+def test_a_cursor_of_another_question_is_refused(filled: Desk) -> None:
+    first = filled.json("query", "Job.ready", "--arg", "queue=default", "--limit", "1")
+    assert filled.run("query", "Job.ready", "--arg", "queue=else", "--cursor", first["cursor"]).exit_code == 1
+
+
+def test_browsing_shows_each_entity_by_itself(filled: Desk) -> None:
+    lines = [line.strip() for line in filled.run("browse", "MVProjects").stdout.splitlines()]
+    assert lines.index("Project") < next(at for at, line in enumerate(lines) if "A storm" in line) < lines.index("Scene")
+    assert [item["SK"] for item in filled.json("browse", "Scene")["items"]] == ["SCENE#001", "SCENE#002"]
+
+
+def test_no_line_is_wider_than_the_terminal(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    for arguments in (["browse", "MVProjects"], ["plan"], ["lint"]):
+        assert max(len(line) for line in filled.run(*arguments).stdout.splitlines()) <= 60
+
+
+def test_a_table_that_is_not_declared_can_be_browsed(filled: Desk) -> None:
+    assert len(filled.json("browse", "DelphiJobQueue", seeds=())["items"]) == 5
+
+
+@pytest.mark.parametrize("options", [[], ["--plain"]], ids=["dynamodb", "plain"])
+def test_what_is_exported_can_be_imported(filled: Desk, options: list[str]) -> None:
+    filled.run("apply", "--prefix", "copy-")
+    for table in ("DelphiJobQueue", "MVProjects", "LisaRagCollectionsTable"):
+        lines = filled.run("export", table, *options).stdout
+        assert filled.run("import", table, "--prefix", "copy-", *options, input=lines).exit_code == 0
+        again = filled.run("export", table, "--prefix", "copy-", *options).stdout
+        assert sorted(again.splitlines()) == sorted(lines.splitlines())
+
+
+def test_one_bad_line_and_nothing_is_imported(filled: Desk) -> None:
+    good = filled.run("export", "DelphiJobQueue").stdout
+    filled.run("apply", "--prefix", "copy-")
+    refused = filled.run("import", "DelphiJobQueue", "--prefix", "copy-", input=good + '{"Item": {"job_id": {"S": "x"}}}\n')
+    assert refused.exit_code == 1
+    assert "line 6: " in refused.stderr
+    assert "nothing was written" in refused.stderr
+    assert filled.run("export", "DelphiJobQueue", "--prefix", "copy-").stdout == ""
+
+
+def test_checking_an_import_writes_nothing(filled: Desk) -> None:
+    good = filled.run("export", "DelphiJobQueue").stdout
+    filled.run("apply", "--prefix", "copy-")
+    assert filled.run("import", "DelphiJobQueue", "--prefix", "copy-", "--check", input=good).stderr == "5 items, no faults\n"
+    assert filled.run("export", "DelphiJobQueue", "--prefix", "copy-").stdout == ""
+
+
+def test_an_import_goes_on_from_a_line(filled: Desk) -> None:
+    good = filled.run("export", "DelphiJobQueue").stdout
+    filled.run("apply", "--prefix", "copy-")
+    filled.run("import", "DelphiJobQueue", "--prefix", "copy-", "--from-line", "4", input=good)
+    assert len(filled.run("export", "DelphiJobQueue", "--prefix", "copy-").stdout.splitlines()) == 2
+
+
+class Failing:
+    """The embedded transport, until an operation has been called a number of times."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, operation: str, times: int) -> None:
+        original = EmbeddedTransport.call
+        left = [times]
+
+        def call(transport: EmbeddedTransport, name: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+            if name == operation:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise ServiceError("InternalServerError", "out of order", status=500)
+            return original(transport, name, request, timeout=timeout)
+
+        monkeypatch.setattr(EmbeddedTransport, "call", call)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Desk:
+    """A desk on a folder with five jobs."""
+    desk = Desk(f"embedded:{tmp_path / 'data'}")
+    desk.run("apply", seeds=("jobs",))
+    with desk.open() as store:
+        for priority in range(5):
+            store.create(jobs.Job(job_type="report", conversation_id="c", priority=priority))
+    return desk
+
+
+def test_an_import_that_fails_says_what_is_loaded_and_how_to_go_on(home: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = home.run("export", "DelphiJobQueue").stdout
+    monkeypatch.setattr("gateleg.ops.transfer.CHUNK", 2)
+    with monkeypatch.context() as broken:
+        Failing(broken, "BatchWriteItem", 2)
+        failed = home.run("import", "DelphiJobQueue", input=lines)
+    assert failed.exit_code == 1
+    assert "lines up to 4 are loaded" in failed.stderr
+    assert "--from-line 5" in failed.stderr
+    assert home.run("import", "DelphiJobQueue", "--from-line", "5", input=lines).exit_code == 0
+
+
+def test_an_export_that_fails_goes_on_with_its_cursor(home: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = home.run("export", "DelphiJobQueue").stdout.splitlines()
+    # The service decides how long a page is: here, two items.
+    original = EmbeddedTransport.call
+
+    def short(transport: EmbeddedTransport, name: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        return original(transport, name, request | ({"Limit": 2} if name == "Scan" else {}), timeout=timeout)
+
+    monkeypatch.setattr(EmbeddedTransport, "call", short)
+    with monkeypatch.context() as broken:
+        Failing(broken, "Scan", 1)
+        failed = home.run("export", "DelphiJobQueue")
+    assert failed.exit_code == 1
+    assert failed.stdout.splitlines() == whole[:2]
+    cursor = failed.stderr.split("--cursor ")[1].strip()
+    assert home.run("export", "DelphiJobQueue", "--cursor", cursor).stdout.splitlines() == whole[2:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["query", "Job.nothing"], "there is no pattern Job.nothing"),
+        (["query", "Job.ready"], "--arg queue=..."),
+        (["query", "Job.ready", "--arg", "queue"], "name=value"),
+        (["query", "Job.of_type", "--arg", "job_type=x", "--arg", "priority=high"], "Job.priority cannot be 'high'"),
+        (["plan", "--only", "Nothing"], "no table Nothing"),
+        (["plan", "--billing", "cheap"], "--billing"),
+        (["plan", "--tag", "x"], "--tag takes key=value"),
+        (["browse", "MVProjects", "--entity", "Nothing"], "MVProjects has no entity Nothing"),
+        (["lint", "--ignore", "nothing"], "no rule nothing"),
+    ],
+)
+def test_a_wrong_argument_is_told_apart_from_a_failure(tmp_path: Path, arguments: list[str], words: str) -> None:
+    desk = Desk(f"embedded:{tmp_path}")
+    desk.run("apply")
+    result = desk.run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_modules_are_found_in_the_current_directory(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text('from gateleg.model import Table\n\norders = Table("orders", hash="id")\n')
+    (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
+    (tmp_path / "wrong.py").write_text(
+        'from gateleg.model import *\n\n\nclass A(Entity, table=Table("a-1", hash="id")):\n    b: Attr[str]\n'
+    )
+
+    def run(module: str) -> subprocess.CompletedProcess[str]:
+        program = "from gateleg.cli import main; main()"
+        command = [sys.executable, "-c", program, "tables", "plan", "--store", "embedded::memory:", "--tables", module]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert "+ orders: missing" in run("shop").stdout
+    assert "cannot import broken: it needs nothing_of_this_name" in run("broken").stderr
+    assert "cannot import missing: there is no such module" in run("missing").stderr
+    assert "A has no key" in run("wrong").stderr
+
+
+def test_without_tables_the_option_is_named() -> None:
+    result = CliRunner().invoke(app, ["tables", "lint"])
+    assert result.exit_code == 2
+    assert "--tables" in result.stderr
+
+
+def test_drift_that_cannot_be_found_out_has_a_status_of_its_own() -> None:
+    result = CliRunner().invoke(app, ["tables", "drift", "--store", "nowhere:", "--tables", "tests.model.seeds.mv"])
+    assert result.exit_code == 2
