@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gateleg.engine.expressions.compare import equal
 from gateleg.engine.layout import IndexWrite
 from gateleg.engine.schema import Index, Table
+from gateleg.engine.values import item_size
 
 READ_UNIT = 4096
 WRITE_UNIT = 1024
@@ -32,14 +34,16 @@ def write_capacity(
     if mode not in {"TOTAL", "INDEXES"}:
         return None
     base = write_units(max(old_size or 0, new_size or 0)) * factor
-    entries = {w.index.name: (w.index, _index_write_units(w)) for w in indexes}
-    return consumed(mode, table, base, entries)
+    entries = {w.layout.index.name: (w.layout.index, _index_write_units(w)) for w in indexes}
+    return consumed(mode, table, base, {name: entry for name, entry in entries.items() if entry[1]})
 
 
 def _index_write_units(write: IndexWrite) -> float:
-    if write.removed is not None and write.added is not None:
-        return write_units(max(write.removed, write.added)) if write.in_place else write_units(write.removed) + write_units(write.added)
-    return write_units(write.removed if write.removed is not None else write.added or 0)
+    """Units for the entry taken out and the one put in; one write if both have the same key, none if they are the same."""
+    removed, added = (None if item is None else write.layout.project(item) for item in (write.removed, write.added))
+    if removed is None or added is None or not write.in_place:
+        return sum(write_units(item_size(entry)) for entry in (removed, added) if entry is not None)
+    return 0.0 if equal({"M": removed}, {"M": added}) else write_units(max(item_size(removed), item_size(added)))
 
 
 def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, tuple[Index, float]]) -> dict[str, Any] | None:

@@ -58,8 +58,10 @@ class Context:
         """How many items a table has, and their bytes."""
         return self.catalog.statistics.of(f"items_{table.id}")
 
-    def index_statistics(self, index: Index) -> tuple[int, int]:
-        """How many entries an index has, and their bytes."""
+    def index_statistics(self, table: Table, index: Index) -> tuple[int, int]:
+        """How many entries an index has, and their bytes; those that hold whole items have the items' sizes."""
+        if index.projection == "ALL":
+            return self.catalog.statistics.of(f"index_{index.id} i JOIN items_{table.id} t ON t.k = i.b", "t.size")
         return self.catalog.statistics.of(f"index_{index.id}")
 
 

@@ -15,7 +15,6 @@ import orjson
 
 from gateleg.engine import keys
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
-from gateleg.engine.expressions.compare import equal
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size, text_size
 
@@ -27,11 +26,11 @@ _SHORT = RANGE_KEY_LIMIT // 4
 
 @dataclass(frozen=True, slots=True)
 class IndexWrite:
-    """What a write did to one index: the size of the entry it took out and of the one it put in, and whether both have the same key."""
+    """What a write did to one index: the item whose entry it took out, the one whose entry it put in, and whether the key is the same."""
 
-    index: Index
-    removed: int | None
-    added: int | None
+    layout: "IndexLayout"
+    removed: Item | None
+    added: Item | None
     in_place: bool
 
 
@@ -189,18 +188,11 @@ class Layout:
             now = layout.key(new) if new is not None else None
             if was is None and now is None:
                 continue
-            removed = added = None
-            if old is not None and was is not None:
-                if new is not None and was == now and equal({"M": layout.project(old)}, {"M": layout.project(new)}):
-                    continue
-                removed = item_size(layout.project(old))
-                if was != now:
-                    connection.execute(layout.delete, (was, key))
-            if new is not None and now is not None:
-                added, content = layout.entry(new, new_size)
-                if was != now or content is not None:
-                    connection.execute(layout.insert, (now, key, added, content))
-            done.append(IndexWrite(layout.index, removed, added, was == now))
+            if was is not None and was != now:
+                connection.execute(layout.delete, (was, key))
+            if new is not None and now is not None and (was != now or layout.projected is not None):
+                connection.execute(layout.insert, (now, key, *layout.entry(new, new_size)))
+            done.append(IndexWrite(layout, old if was is not None else None, new if now is not None else None, was == now))
         return done
 
     def create(self, connection: apsw.Connection) -> None:

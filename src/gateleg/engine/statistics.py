@@ -16,13 +16,13 @@ class Statistics:
         self._database = database
         self._remembered: dict[str, tuple[float, tuple[int, int]]] = {}
 
-    def of(self, rows: str) -> tuple[int, int]:
-        """The number of rows of a SQLite table of items or of index entries, and the sum of their sizes."""
+    def of(self, rows: str, size: str = "size") -> tuple[int, int]:
+        """The number of rows of a SQLite table, or of a join of tables, and the sum of their sizes."""
         began = time.monotonic()
         until, counted = self._remembered.get(rows, (0.0, (0, 0)))
         if began < until:
             return counted
-        row = self._database.row(f"SELECT count(*), coalesce(sum(size), 0) FROM {rows}")
+        row = self._database.row(f"SELECT count(*), coalesce(sum({size}), 0) FROM {rows}")
         counted = (row[0], row[1]) if row else (0, 0)
         taken = time.monotonic() - began
         if taken > _QUICK:

@@ -17,4 +17,4 @@ def existing(context: Context, name: str) -> Table:
 
 def census(context: Context, table: Table) -> Census:
     """Counts a table's items as it stands."""
-    return lambda index: context.statistics(table) if index is None else context.index_statistics(index)
+    return lambda index: context.statistics(table) if index is None else context.index_statistics(table, index)
