@@ -4,10 +4,11 @@ All right-hand sides read the old item. The new item shares with the old one wha
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.expressions.charges import Charge, charge
 from gateleg.engine.expressions.conditions import NO_NAMES, compile_operand
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Values
 from gateleg.engine.expressions.paths import Keys, nested_heads, resolve
@@ -54,6 +55,8 @@ class Update:
     creates: bool
     steps: tuple[Step, ...]
     _touched: Projection = field(repr=False)
+    #: What DynamoDB counts for the expression; AttributeUpdates and PartiQL have none.
+    charge: Charge | None = None
 
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
         """The new item. `exists` tells whether `item` is stored or only a new item's key: then REMOVE may name paths that lead nowhere."""
@@ -88,7 +91,8 @@ def update(actions: Iterable[Action], names: Names = NO_NAMES) -> Update:
     actions = tuple(actions)
     steps = tuple(_step(action, names) for action in actions)
     read = [keys for action in actions if isinstance(action, Set) for keys in _read(action.value, names)]
-    return build_update(steps, read, creates=any(isinstance(action, Set | Add) for action in actions))
+    built = build_update(steps, read, creates=any(isinstance(action, Set | Add) for action in actions))
+    return replace(built, charge=charge(actions, names))
 
 
 def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates: bool) -> Update:

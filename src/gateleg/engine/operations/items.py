@@ -6,7 +6,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, check_parameters, prepare
-from gateleg.engine.operations.writing import Change, check_item, check_paths, check_update_size, collection_metrics
+from gateleg.engine.operations.writing import Change, check_charge, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 from gateleg.engine.wording import request_refusal
 
@@ -74,9 +74,9 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     with context.database.write() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.request_key(key)).read(connection)
+        check_charge(prepared)
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.update(key, prepared.update, prepared.values)
-        check_update_size(change, prepared.update)
         change.store(context, connection)
     returned: Item | None = None
     returns = request.get("ReturnValues") or "NONE"

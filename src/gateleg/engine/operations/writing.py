@@ -12,7 +12,6 @@ from gateleg.engine.errors import condition_failed, invalid_parameter, validatio
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
 from gateleg.engine.expressions.compare import equal
-from gateleg.engine.expressions.updates import delete
 from gateleg.engine.layout import IndexWrite, Layout
 from gateleg.engine.operations.index_keys import check_given, check_written
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
@@ -128,13 +127,10 @@ def check_item_size(bytes_: int) -> None:
         raise validation("Item size has exceeded the maximum allowed size")
 
 
-def check_update_size(change: Change, update: Update | None) -> None:
-    """Refuse what only UpdateItem refuses: DynamoDB adds bytes for each action to what it writes, and holds that to the limit as well."""
-    if update is None or change.new is None or change.new_size + 3 + 20 * len(update.steps) <= MAX_ITEM_SIZE:
-        return
-    total = 3 + sum(2 if step.operand is None or step.write is delete else 19 + isinstance(step.keys[-1], int) for step in update.steps)
-    total += sum(text_size(name) + size(change.new[name]) for name in update.attributes if name in change.new)
-    if total > MAX_ITEM_SIZE:
+def check_charge(prepared: Prepared) -> None:
+    """Refuse what only UpdateItem refuses: DynamoDB holds what an expression itself counts to the limit as well."""
+    update = prepared.update
+    if update is not None and update.charge is not None and update.charge.exceeds(prepared.values):
         raise validation(UPDATE_TOO_LARGE)
 
 
