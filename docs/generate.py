@@ -60,7 +60,7 @@ def _spelled(option: click.Parameter) -> str:
 
 
 def _default(option: click.Parameter) -> str:
-    return "" if option.default in (None, False) or callable(option.default) else f"`{option.default}`"
+    return "" if option.default in (None, False, "") or callable(option.default) else f"`{option.default}`"
 
 
 GENERATED = {"operations.md": operations, "command-line.md": command_line}
