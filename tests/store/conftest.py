@@ -10,6 +10,7 @@ from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import open_async_embedded, open_embedded
 from tests.store.doubles import Ticking
 from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
+from tests.store.transports.servers import ASYNC_PEERS, PEERS
 
 Opener = Callable[[ExitStack, Path], Store]
 AsyncOpener = Callable[[ExitStack, Path], AsyncStore]
@@ -32,18 +33,18 @@ TRANSPORTS: dict[str, Opener] = {"memory": _memory, "file": _file, **NETWORK}
 ASYNC_TRANSPORTS: dict[str, AsyncOpener] = {"memory": _async_memory, **ASYNC_NETWORK}
 
 
-@pytest.fixture(params=list(TRANSPORTS))
+@pytest.fixture(params=[*TRANSPORTS, *(pytest.param(name, marks=pytest.mark.peer) for name in PEERS)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store, on every transport in turn."""
-    with ExitStack() as stack, TRANSPORTS[request.param](stack, tmp_path) as opened:
+    with ExitStack() as stack, (TRANSPORTS | PEERS)[request.param](stack, tmp_path) as opened:
         yield opened
 
 
-@pytest.fixture(params=list(ASYNC_TRANSPORTS))
+@pytest.fixture(params=[*ASYNC_TRANSPORTS, *(pytest.param(name, marks=pytest.mark.peer) for name in ASYNC_PEERS)])
 async def async_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncStore]:
     """An empty store that is awaited, on every transport in turn."""
     with ExitStack() as stack:
-        async with ASYNC_TRANSPORTS[request.param](stack, tmp_path) as opened:
+        async with (ASYNC_TRANSPORTS | ASYNC_PEERS)[request.param](stack, tmp_path) as opened:
             yield opened
 
 

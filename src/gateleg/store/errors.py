@@ -35,6 +35,16 @@ class StoreError(Exception):
             self.request = {"operation": request.operation, "request": redacted(request.payload)}
         super().__init__(" ".join(filter(None, (what, self.why, self.fix, f"[{self.code}]"))))
 
+    def __reduce__(self) -> Any:
+        """Errors cross process boundaries whole, whatever their constructors take."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[StoreError], args: tuple[Any, ...], state: dict[str, Any]) -> StoreError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class NotFound(StoreError):
     """An item that must be there is not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 ITEM_LIMIT = 400 * 1024
 TRANSACTION_LIMIT = 4 * 1024 * 1024
+#: More digits than any number on the wire has.
+_EXACT = Context(prec=64)
 
 
 def item_size(item: Item) -> int:
@@ -40,9 +43,12 @@ def _value_size(value: Value) -> int:
 
 
 def _number_size(text: str) -> int:
-    """About one byte for two significant digits, one for the exponent, one for a sign."""
-    mantissa = text.lower().split("e")[0].lstrip("+-").replace(".", "").strip("0")
-    return (len(mantissa) + 1) // 2 + 1 + text.startswith("-")
+    """One byte, one for each pair of significant digits (pairs begin at the decimal point), and one for a minus."""
+    sign, digits, exponent = Decimal(text).normalize(_EXACT).as_tuple()
+    if digits == (0,):
+        return 1
+    odd = (len(digits) + int(exponent)) % 2
+    return 1 + (len(digits) + odd + 1) // 2 + sign
 
 
 def _binary_size(text: str) -> int:

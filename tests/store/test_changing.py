@@ -1,0 +1,107 @@
+"""Changes that depend on what is there, and saving what changed."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from gateleg.model import Action
+from gateleg.store import Backoff, LostRace, NotFound, Store
+from tests.store.doubles import Scripted
+from tests.store.notes import Draft, Note, shelf
+
+
+@pytest.fixture
+def store(memory: Store) -> Store:
+    memory.create_tables(shelf)
+    return memory
+
+
+def test_decision_is_made_again_on_the_item_that_won(store: Store) -> None:
+    stale = store.create(Draft(book="b", title="t", text="a"))
+    store.patch(stale, Draft.text.set("ab"))
+    seen: list[str] = []
+
+    def append(draft: Draft) -> Sequence[Action]:
+        seen.append(draft.text)
+        return [Draft.text.set(draft.text + "!")]
+
+    assert store.retrying(stale, append).text == "ab!"
+    assert seen == ["a", "ab"]
+
+
+def test_decision_by_reference_reads_first(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t", text="a"))
+    assert store.retrying(draft.key, lambda found: [Draft.text.set(found.text * 2)]).text == "aa"
+
+
+def test_no_actions_leave_the_item_as_it_is(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+    assert store.retrying(draft.key, lambda found: []) == draft
+
+
+def test_item_that_is_not_there_cannot_be_decided_on(store: Store) -> None:
+    with pytest.raises(NotFound):
+        store.retrying(Draft.key(book="b", title="t"), lambda found: [])
+
+
+def test_race_that_is_always_lost_is_given_up(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+    patient = Store(store.transport, backoff=Backoff(tries=3), sleep=lambda seconds: None)
+    tried: list[int] = []
+
+    def slow(found: Draft) -> Sequence[Action]:
+        tried.append(found.version)
+        store.patch(found, Draft.text.set("faster"))
+        return [Draft.text.set("slower")]
+
+    with pytest.raises(LostRace):
+        patient.retrying(draft, slow)
+    assert tried == [1, 2, 3, 4]
+
+
+def test_save_writes_only_what_changed() -> None:
+    transport = Scripted({"Attributes": {"pk": {"S": "BOOK#b"}, "sk": {"S": "NOTE#00001"}, "book": {"S": "b"}, "number": {"N": "1"}}})
+    note = Note(book="b", number=1, text="old")
+    Store(transport).save(note.model_copy(update={"text": "new"}), before=note)
+    (call,) = transport.calls
+    assert call[1]["UpdateExpression"] == "SET #text = :0"
+
+
+def test_save_of_nothing_asks_nothing() -> None:
+    note = Note(book="b", number=1)
+    assert Store(Scripted()).save(note.model_copy(), before=note) is note
+
+
+def test_edited_copy_is_saved_at_the_end_of_the_block(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+    edit = store.edit(draft)
+    with edit as copy:
+        copy.text = "edited"
+    assert draft.text == ""
+    assert edit.stored == store.get(draft)
+    assert (edit.stored.text, edit.stored.version) == ("edited", 2)
+
+
+def test_edit_that_raises_saves_nothing(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+
+    def fail_inside() -> None:
+        with store.edit(draft) as copy:
+            copy.text = "edited"
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_inside()
+    assert store.get(draft) == draft
+
+
+def test_edit_of_a_stale_instance_loses(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+    store.patch(draft, Draft.text.set("x"))
+
+    def edit() -> None:
+        with store.edit(draft) as copy:
+            copy.text = "y"
+
+    with pytest.raises(LostRace):
+        edit()

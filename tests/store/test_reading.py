@@ -1,0 +1,98 @@
+"""Reading one item."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.model import ModelError
+from gateleg.store import NotFound, Store, TableMissing, find, get
+from gateleg.store.quick_keys import quick_key
+from tests.model.seeds.jobs import Job
+from tests.model.seeds.mv import Scene
+from tests.store.doubles import Scripted
+from tests.store.notes import Draft, Note, shelf
+
+
+@given(number=st.integers(0, 99_999), book=st.text(st.characters(exclude_characters="#\U0010ffff", exclude_categories=["Cs"]), min_size=1))
+def test_short_way_to_a_key_is_the_long_way(number: int, book: str) -> None:
+    assert quick_key(Note)[1]({"book": book, "number": number}) == Note.key(book=book, number=number).key
+
+
+@given(project=st.uuids(), sequence=st.integers(0, 999))
+def test_short_way_knows_uuids(project: Any, sequence: int) -> None:
+    components = {"project_id": project, "sequence": sequence}
+    assert quick_key(Scene)[1](components) == Scene.key(**components).key
+    assert quick_key(Job)[1]({"job_id": project}) == Job.key(job_id=project).key
+
+
+@pytest.mark.parametrize(
+    "components", [{"book": "b"}, {"book": "b", "number": "1"}, {"book": "b", "number": 1, "x": 1}, {}, {"book": None}]
+)
+def test_short_way_leaves_all_else_to_the_long_way(components: dict[str, Any]) -> None:
+    assert quick_key(Note)[1](components) is None
+
+
+def test_text_is_converted_as_an_attribute_is(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.put(Note(book="b", number=1))
+    assert memory.get(Note, book="b", number="1").number == 1
+    with pytest.raises(ModelError, match="number"):
+        memory.get(Note, book="b", number="one")
+
+
+def test_value_that_the_key_cannot_hold_is_refused(memory: Store) -> None:
+    with pytest.raises(ModelError, match="delimiter"):
+        memory.get(Note, book="a#b", number=1)
+
+
+def test_missing_item_is_none_or_an_error_that_names_it(memory: Store) -> None:
+    memory.create_tables(shelf)
+    assert memory.find(Note, book="b", number=1) is None
+    with pytest.raises(NotFound, match=r"no Note\(book='b', number='1'\)"):
+        memory.get(Note, book="b", number=1)
+    with pytest.raises(NotFound):
+        memory.get(Note, book="b", number=1, project=[Note.text])
+
+
+def test_item_is_found_by_components_by_reference_and_by_instance(memory: Store) -> None:
+    memory.create_tables(shelf)
+    note = memory.put(Note(book="b", number=1))
+    assert memory.get(Note, book="b", number=1) == memory.get(note.key) == memory.get(note) == memory.find(note) == note
+
+
+def test_other_entity_under_the_same_partition_is_not_taken_for_one(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.create(Draft(book="b", title="x"))
+    assert [*memory.query(Note.in_book, book="b")] == []
+
+
+def test_consistent_reads_say_so() -> None:
+    assert get(Note, book="b", number=1, consistent=True).params()["ConsistentRead"] is True
+    assert "ConsistentRead" not in find(Note, book="b", number=1).params()
+
+
+def test_projection_of_one_item(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.put(Note(book="b", number=1, text="hello", stars=4))
+    assert memory.get(Note, book="b", number=1, project=[Note.text, Note.stars]) == {"text": "hello", "stars": 4}
+
+
+def test_missing_table_is_an_error_on_the_short_and_on_the_long_way(memory: Store) -> None:
+    with pytest.raises(TableMissing) as short:
+        memory.get(Note, book="b", number=1)
+    with pytest.raises(TableMissing):
+        memory.get(Note, book="b", number=1, consistent=True)
+    assert short.value.request == {
+        "operation": "GetItem",
+        "request": {"TableName": "Notes", "Key": {"pk": {"S": "6 characters"}, "sk": {"S": "10 characters"}}},
+    }
+
+
+def test_prefix_stands_before_the_table_name() -> None:
+    transport = Scripted({}, {})
+    store = Store(transport, "dev-")
+    store.find(Note, book="b", number=1)
+    store.find(Note, book="b", number=1, consistent=True)
+    assert [call[1]["TableName"] for call in transport.calls] == ["dev-Notes", "dev-Notes"]

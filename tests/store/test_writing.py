@@ -1,0 +1,163 @@
+"""Writing one item: what the verbs demand, return and refuse."""
+
+from typing import Any
+
+import pytest
+
+from gateleg.store import (
+    AlreadyExists,
+    ConditionFailed,
+    LostRace,
+    NotFound,
+    Store,
+    TooLarge,
+    create,
+    delete,
+    patch,
+    put,
+    upsert,
+)
+from tests.store.doubles import Scripted, play, quiet_setup, refusal
+from tests.store.notes import Draft, Note, shelf, titles
+
+
+@pytest.fixture
+def store(memory: Store) -> Store:
+    memory.create_tables(shelf, titles)
+    return memory
+
+
+def test_create_refuses_what_is_there_and_shows_it(store: Store) -> None:
+    first = store.create(Note(book="b", number=1, text="first"))
+    with pytest.raises(AlreadyExists) as caught:
+        store.create(Note(book="b", number=1, text="second"))
+    assert caught.value.current == first
+
+
+def test_put_writes_over_whatever_is_there(store: Store) -> None:
+    store.put(Note(book="b", number=1, text="old"))
+    assert store.put(Note(book="b", number=1, text="new"), returning="old") == Note(book="b", number=1, text="old")
+    assert store.put(Note(book="b", number=2), returning="old") is None
+    assert store.put(Note(book="b", number=2), returning="none") is None
+
+
+def test_writes_do_not_change_the_instance_they_are_given(store: Store) -> None:
+    draft = Draft(book="b", title="t")
+    stored = store.create(draft)
+    changed = store.patch(stored, Draft.text.set("x"))
+    assert [draft.version, stored.version, changed.version] == [0, 1, 2]
+
+
+def test_put_of_a_versioned_item_needs_what_is_stored(store: Store) -> None:
+    stored = store.put(Draft(book="b", title="t"))
+    newer = store.put(stored.model_copy(update={"text": "newer"}))
+    with pytest.raises(LostRace) as caught:
+        store.put(stored)
+    assert caught.value.current == newer
+    assert caught.value.failed == {"version"}
+    with pytest.raises(AlreadyExists):
+        store.put(Draft(book="b", title="t"))
+    assert store.put(stored, check_version=False).version == 2
+
+
+def test_versioned_item_that_is_gone_is_a_lost_race_without_a_winner(store: Store) -> None:
+    stored = store.create(Draft(book="b", title="t"))
+    store.delete(stored)
+    with pytest.raises(LostRace, match="deleted") as caught:
+        store.put(stored)
+    assert caught.value.current is None
+    with pytest.raises(LostRace):
+        store.delete(stored)
+
+
+def test_patch_demands_that_the_item_exists(store: Store) -> None:
+    with pytest.raises(NotFound, match=r"no Note\(book='b', number='1'\) to patch"):
+        store.patch(Note.key(book="b", number=1), Note.stars.add(1))
+
+
+def test_patch_returns_what_is_asked_for(store: Store) -> None:
+    note = store.put(Note(book="b", number=1, stars=1))
+    assert store.patch(note, Note.stars.add(1)).stars == 2
+    assert store.patch(note, Note.stars.add(1), returning="old").stars == 2
+    assert store.patch(note, Note.stars.add(1), returning="changed") == {"stars": 4}
+    assert store.patch(note, Note.stars.add(1), returning="none") is None
+
+
+def test_condition_of_the_caller_fails_with_the_item(store: Store) -> None:
+    note = store.put(Note(book="b", number=1, stars=1))
+    with pytest.raises(ConditionFailed) as caught:
+        store.patch(note, Note.text.set("x"), condition=Note.stars > 3)
+    assert type(caught.value) is ConditionFailed
+    assert caught.value.current == note
+    with pytest.raises(ConditionFailed):
+        store.put(note, condition=Note.stars > 3)
+    with pytest.raises(ConditionFailed):
+        store.delete(note, condition=Note.stars > 3)
+    with pytest.raises(ConditionFailed, match="There is no"):
+        store.put(Note(book="b", number=2), condition=Note.stars > 3)
+
+
+def test_upsert_creates_or_changes(store: Store) -> None:
+    ref = Note.key(book="b", number=1)
+    assert store.upsert(ref, Note.stars.add(2), Note.topic.set("t")).stars == 2
+    assert store.upsert(ref, Note.stars.add(2), Note.topic.set("t")).stars == 4
+
+
+def test_delete_of_nothing_is_fine_unless_it_must_exist(store: Store) -> None:
+    ref = Note.key(book="b", number=1)
+    assert store.delete(ref, returning="old") is None
+    with pytest.raises(NotFound):
+        store.delete(ref, must_exist=True)
+    note = store.put(Note(book="b", number=1))
+    assert store.delete(Note, book="b", number=1, returning="old") == note
+
+
+def test_stale_version_does_not_delete(store: Store) -> None:
+    stored = store.create(Draft(book="b", title="t"))
+    newer = store.patch(stored, Draft.text.set("x"))
+    with pytest.raises(LostRace) as caught:
+        store.delete(stored)
+    assert caught.value.current == newer
+    assert store.delete(stored, check_version=False, returning="old") == newer
+
+
+def test_patch_moves_the_item_in_its_sharded_index(store: Store) -> None:
+    note = store.put(Note(book="b", number=1, topic="a"))
+    store.patch(note, Note.topic.set("b"))
+    assert [found.number for found in store.query(Note.on_topic, topic="b")] == [1]
+    assert list(store.query(Note.on_topic, topic="a")) == []
+
+
+def test_item_over_the_limit_is_refused_before_the_wire() -> None:
+    with pytest.raises(TooLarge, match="Note has 450,0") as caught:
+        play(put(Note(book="b", number=1, text="x" * 450_000)).flow(quiet_setup()), [])
+    assert caught.value.limit == 409_600
+    assert caught.value.size > 450_000
+
+
+def test_conflict_with_a_transaction_is_tried_again() -> None:
+    transport = Scripted(refusal("TransactionConflictException"), {})
+    slept: list[float] = []
+    Store(transport, sleep=slept.append).put(Note(book="b", number=1))
+    assert len(transport.calls) == 2
+    assert len(slept) == 1
+
+
+@pytest.mark.parametrize(
+    ("operation", "member"),
+    [
+        (create(Note(book="b", number=1)), "Item"),
+        (put(Note(book="b", number=1)), "Item"),
+        (patch(Note.key(book="b", number=1), Note.stars.add(1)), "UpdateExpression"),
+        (upsert(Note.key(book="b", number=1), Note.stars.add(1), Note.topic.set("t")), "UpdateExpression"),
+        (delete(Note.key(book="b", number=1)), "Key"),
+    ],
+)
+def test_every_write_has_a_dry_run(operation: Any, member: str) -> None:
+    params = operation.params(prefix="dev-")
+    assert params["TableName"] == "dev-Notes"
+    assert member in params
+
+
+def test_refused_condition_asks_for_the_item_by_default() -> None:
+    assert create(Note(book="b", number=1)).params()["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
