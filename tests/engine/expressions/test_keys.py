@@ -72,8 +72,8 @@ def test_a_kept_condition_takes_each_request_s_values() -> None:
         ("b between c[1] and d", "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"),
         ("a between b and size(a)", "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"),
         ("begins_with(a, b)", "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"),
-        ("b.d > a AND c.d > e.f", "KeyConditionExpressions cannot have conditions on nested attributes"),
-        ("b[0] > a", "KeyConditionExpressions cannot have conditions on nested attributes"),
+        ("b.d > a AND c.d > e.f", "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes"),
+        ("b[0] > a", "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes"),
     ],
 )
 def test_not_every_condition_is_one_on_a_key(text: str, message: str) -> None:

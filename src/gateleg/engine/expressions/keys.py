@@ -93,7 +93,7 @@ def _part(node: Compare | Between | Call, names: Names) -> tuple[str, str, tuple
             if place is not None:
                 raise _Refusal("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")
             if len(operand.parts) > 1:
-                raise _Refusal("KeyConditionExpressions cannot have conditions on nested attributes")
+                raise _Refusal("Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes")
             place = index
     if place is None:
         raise _Refusal("Invalid condition in KeyConditionExpression: No key attribute specified")
