@@ -144,6 +144,15 @@ def test_a_service_without_expiry_tags_and_recovery_can_be_planned(store: Store)
     assert plan_of(bare, OLD, Settings(recoverable=True, tags={"a": "b"})).done
 
 
+def test_a_service_that_lets_nothing_expire_gets_its_tables_all_the_same(store: Store) -> None:
+    bare = store.using(Without(store.transport, "DescribeTimeToLive", "UpdateTimeToLive"))
+    outcome = apply(bare, rag.collections, Settings(), Recorder())
+    assert [step.action for step in outcome.done] == ["create-table"]
+    assert outcome.left is not None
+    assert outcome.left.done
+    assert "does not let items expire" in outcome.left.notes[0]
+
+
 def test_local_indexes_that_are_missing_need_a_new_table(store: Store) -> None:
     apply(store, OLD, Settings(), Recorder())
     late = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a"), LSI("late", range="a")])

@@ -23,7 +23,7 @@ def plan_table(wanted: TableShape, deployed: Deployed | None, settings: Settings
     if deployed is None:
         return Plan(wanted.name, exists=False, steps=tuple(_creation(wanted, settings)))
     rebuild = tuple(_rebuild(wanted, deployed.shape))
-    notes = tuple(_notes(deployed.shape, settings))
+    notes = tuple(_notes(wanted, deployed, settings))
     if not rebuild:
         return Plan(wanted.name, True, tuple(_changes(wanted, deployed, settings)), (), notes, deployed.items)
     if not replace:
@@ -78,10 +78,12 @@ def _described(index: IndexShape) -> str:
     return f"on {types}, projecting {', '.join(sorted(index.include)) or index.projection}"
 
 
-def _notes(deployed: TableShape, settings: Settings) -> Iterator[str]:
-    if settings.recoverable and deployed.recoverable is None:
+def _notes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iterator[str]:
+    if wanted.ttl is not None and not deployed.expires:
+        yield f"the service does not let items expire; {wanted.ttl} has no effect"
+    if settings.recoverable and deployed.shape.recoverable is None:
         yield "the service does not say whether it offers point-in-time recovery; it is left as it is"
-    if settings.tags and deployed.tags is None:
+    if settings.tags and deployed.shape.tags is None:
         yield "the service does not tell the table's tags; they are left as they are"
 
 
@@ -90,7 +92,8 @@ def _changes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iter
     yield from _billing(have, settings)
     yield from index_steps(wanted, have, settings)
     yield from _stream(wanted, have)
-    yield from _ttl(wanted, have)
+    if deployed.expires:
+        yield from _ttl(wanted, have)
     if settings.protected is not None and settings.protected != have.protected:
         yield _protection(have.name, settings.protected)
     if have.recoverable is not None and settings.recoverable not in (None, have.recoverable):

@@ -22,10 +22,10 @@ def inspect_table(name: str, settings: Settings) -> Flow[Deployed | None]:
     description = yield from describe(name)
     if description is None:
         return None
-    ttl = yield from _ttl(name)
+    expiry = yield from offered("DescribeTimeToLive", {"TableName": name})
     recoverable = (yield from _recoverable(name)) if settings.recoverable is not None else None
     tags = (yield from _tags(description["TableArn"])) if settings.tags else None
-    return deployed_shape(description, ttl, recoverable, tags)
+    return deployed_shape(description, _ttl(expiry or {}), recoverable, tags, expires=expiry is not None)
 
 
 def offered(operation: str, request: Wire) -> Flow[dict[str, Any] | None]:
@@ -39,9 +39,9 @@ def offered(operation: str, request: Wire) -> Flow[dict[str, Any] | None]:
     return reply
 
 
-def _ttl(name: str) -> Flow[str | None]:
-    reply = yield from offered("DescribeTimeToLive", {"TableName": name})
-    description = (reply or {}).get("TimeToLiveDescription", {})
+def _ttl(reply: Wire) -> str | None:
+    """The attribute by which items expire. While that is being stopped there is none."""
+    description = reply.get("TimeToLiveDescription", {})
     return description.get("AttributeName") if description.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else None
 
 

@@ -105,6 +105,8 @@ class Deployed:
     arn: str = ""
     #: the service's own count, which may be hours old
     items: int = 0
+    #: whether the service can let items expire
+    expires: bool = True
 
 
 def declared_shape(table: Table, prefix: str = "") -> TableShape:
@@ -113,11 +115,16 @@ def declared_shape(table: Table, prefix: str = "") -> TableShape:
 
 
 def deployed_shape(
-    description: Wire, ttl: str | None = None, recoverable: bool | None = None, tags: Mapping[str, str] | None = None
+    description: Wire,
+    ttl: str | None = None,
+    recoverable: bool | None = None,
+    tags: Mapping[str, str] | None = None,
+    *,
+    expires: bool = True,
 ) -> Deployed:
     """The shape of a table that DescribeTable has described."""
     shape = _shape(description, ttl, recoverable, tags)
-    return Deployed(shape, description.get("TableArn", ""), int(description.get("ItemCount", 0)))
+    return Deployed(shape, description.get("TableArn", ""), int(description.get("ItemCount", 0)), expires)
 
 
 def _shape(source: Wire, ttl: str | None = None, recoverable: bool | None = None, tags: Mapping[str, str] | None = None) -> TableShape:
