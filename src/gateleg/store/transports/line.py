@@ -25,7 +25,7 @@ class Timeouts:
     #: until a connection is made, with its TLS handshake
     connect: float = 5.0
     #: for the next bytes of an answer
-    read: float = 20.0
+    read: float = 10.0
     #: until a connection without work is given up; services close them too, and a request that meets that is lost
     idle: float = 20.0
 

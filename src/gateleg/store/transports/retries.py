@@ -70,7 +70,7 @@ class Retries:
     """
 
     #: how often a request is sent at most
-    attempts: int = 8
+    attempts: int = 6
     first: float = 0.05
     longest: float = 5.0
     burst: int = 100
