@@ -153,6 +153,13 @@ def test_a_service_that_lets_nothing_expire_gets_its_tables_all_the_same(store: 
     assert "does not let items expire" in outcome.left.notes[0]
 
 
+def test_a_step_that_the_service_does_not_offer_is_left_out(store: Store) -> None:
+    bare = store.using(Without(store.transport, "UpdateTimeToLive"))
+    outcome = apply(bare, rag.collections, Settings(recoverable=True), Recorder())
+    assert [step.action for step in outcome.done] == ["create-table", "change-recovery"]
+    assert [step.action for step in outcome.unknown] == ["change-ttl"]
+
+
 def test_local_indexes_that_are_missing_need_a_new_table(store: Store) -> None:
     apply(store, OLD, Settings(), Recorder())
     late = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a"), LSI("late", range="a")])

@@ -61,6 +61,8 @@ class Outcome:
     done: list[Step] = field(default_factory=list)
     #: steps that were not agreed to
     declined: list[Step] = field(default_factory=list)
+    #: steps that the service does not offer
+    unknown: list[Step] = field(default_factory=list)
     #: the plan that is left
     left: Plan | None = None
 
@@ -82,9 +84,11 @@ def apply(store: Store, table: Table, settings: Settings, watcher: Watcher, *, r
             outcome.left = plan
             return outcome
         watcher.begin(step)
-        store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher))
-        watcher.end(step)
-        outcome.done.append(step)
+        if store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher)):
+            watcher.end(step)
+            outcome.done.append(step)
+        else:
+            outcome.unknown.append(step)
 
 
 def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
@@ -94,7 +98,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
     for step in plan.steps:
         if step in outcome.done:
             raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again")
-        if step in outcome.declined:
+        if step in outcome.declined or step in outcome.unknown:
             continue
         if step.action == "create-index" and any(other.action == "delete-index" for other in outcome.declined):
             continue
@@ -105,17 +109,22 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
     return None
 
 
-def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[None]:
-    """Send a step's request and wait until it has taken effect. A table is backed up before it is deleted."""
+def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[bool]:
+    """Send a step's request and wait until it has taken effect; False when the service does not offer it.
+
+    A table is backed up before it is deleted.
+    """
     if step.action == "delete-table":
         watcher.kept(step.table, (yield from _back_up(step.table, moment)))
-    yield Request(step.operation, step.request, f"tables {step.action}")
+    if (yield from offered(step.operation, step.request)) is None:
+        return False
     if step.action == "delete-table":
         yield from _until_gone(step.table)
     elif step.action == "change-ttl":
         yield from _until_ttl(step.table, watcher.waiting)
     else:
         yield from until_settled(step.table, watcher.waiting)
+    return True
 
 
 def _back_up(name: str, moment: str) -> Flow[str | None]:

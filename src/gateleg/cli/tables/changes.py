@@ -168,6 +168,7 @@ def _told(name: str, outcome: "Outcome") -> dict[str, Any]:
         "table": name,
         "done": [step.data() for step in outcome.done],
         "declined": [step.data() for step in outcome.declined],
+        "not_offered": [step.data() for step in outcome.unknown],
         "left": left.data() if left is not None and not left.done else None,
     }
 
@@ -179,6 +180,8 @@ def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
     declined = sum(len(outcome.declined) for outcome in outcomes.values())
     if not quiet:
         typer.echo(f"{_count(done, 'step')} taken." if done else "Nothing was changed.")
+    for step in (step for outcome in outcomes.values() for step in outcome.unknown):
+        typer.echo(f"{step.table}: left out, this service does not offer {step.operation}", err=True)
     if stuck:
         fail(f"{', '.join(stuck)}: needs a new table; see `gateleg tables plan`, and --delete-existing")
     if declined:
