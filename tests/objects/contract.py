@@ -212,7 +212,9 @@ class ObjectsContract:
         objects.delete("a.png")
         assert objects.get("b/c.bin") == TEXT
         head = objects.head("b/c.bin")
-        assert (copied.content_type, head.content_type, dict(head.metadata)) == ("image/png", "image/png", {"n": "1"})
+        assert (copied.content_type, head.content_type) == ("image/png", "image/png")
+        # Servers may add something of their own.
+        assert (copied.metadata, head.metadata["n"]) == ({"n": "1"}, "1")
         assert head.sha256 == copied.sha256 == hashlib.sha256(TEXT).hexdigest()
 
     def test_a_copy_may_be_described_anew(self, objects: Objects) -> None:

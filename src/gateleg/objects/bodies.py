@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gateleg.objects.errors import Damaged
+from gateleg.objects.protocol import Readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ def chunks_of(body: Body) -> Iterator[bytes | memoryview]:
         with open(body, "rb") as file:
             while chunk := file.read(CHUNK):
                 yield chunk
-    elif hasattr(body, "read"):
+    elif isinstance(body, Readable):
         while chunk := body.read(CHUNK):
             yield chunk
     else:

@@ -52,7 +52,8 @@ _TYPES = _table()
 def content_type_of(key: str, given: str | None = None) -> str:
     """The content type that was given, checked, or the one that the key's ending stands for."""
     if given is None:
-        guessed, encoding = _TYPES.guess_type("name." + key.rpartition("/")[2].rpartition(".")[2].lower(), strict=False)
+        _, dot, ending = key.rpartition("/")[2].rpartition(".")
+        guessed, encoding = _TYPES.guess_type(f"name{dot}{ending.lower()}", strict=False)
         return guessed if guessed is not None and encoding is None else "application/octet-stream"
     if len(given) > 255 or not _TYPE.fullmatch(given):
         raise BadMetadata(f"{given[:60]!r} is not a content type.", fix="Write it as in image/png or text/html; charset=utf-8.")

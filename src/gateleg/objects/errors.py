@@ -106,7 +106,7 @@ class LinkExpired(LinkRefused):
 
 
 class StorageFull(ObjectsError):
-    """There is no room for the object. Nothing was stored."""
+    """There is no room for the object. What was stored under its key before is still there."""
 
     code = "storage-full"
     fix = "Free some space and try again."

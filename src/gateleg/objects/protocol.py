@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
 
 
+@runtime_checkable
 class Readable(Protocol):
     """An open file, or whatever is read like one."""
 

@@ -2,7 +2,9 @@
 
 import os
 import threading
+import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from gateleg.objects import ByteRange, Damaged, DirectoryObjects, StorageFailed,
 
 @pytest.fixture
 def objects(tmp_path: Path) -> DirectoryObjects:
-    return DirectoryObjects(tmp_path)
+    return DirectoryObjects(tmp_path, durability="relaxed")
 
 
 def test_the_content_is_at_the_beginning_of_the_file(objects: DirectoryObjects, tmp_path: Path) -> None:
@@ -157,6 +159,26 @@ def test_writers_and_deleters_side_by_side_see_whole_objects_only(tmp_path: Path
     objects = DirectoryObjects(tmp_path)
     assert list(objects.check()) == []
     assert list((tmp_path / "keys").iterdir()) == []
+
+
+def test_threads_that_list_at_once_miss_nothing(objects: DirectoryObjects) -> None:
+    for number in range(300):
+        objects.put(f"{number:03d}", b"")
+    with ThreadPoolExecutor(4) as threads:
+        pages = list(threads.map(lambda _: objects.list(), range(24)))
+    assert {len(page.objects) for page in pages} == {300}
+
+
+def test_content_of_any_size_takes_little_memory(objects: DirectoryObjects) -> None:
+    size = 64
+    tracemalloc.start()
+    try:
+        objects.put("a", (bytes(1_000_000) for _ in range(size)))
+        with objects.stream("a") as download:
+            assert sum(len(chunk) for chunk in download) == size * 1_000_000
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_processes_agree_on_the_secret_of_a_folder(tmp_path: Path) -> None:

@@ -129,7 +129,10 @@ def test_a_root_may_be_a_link(tmp_path: Path) -> None:
 
 def test_files_of_others_are_left_alone_and_not_listed(objects: DirectoryObjects, root: Path) -> None:
     (root / "keys" / "README").write_text("hello")
-    (root / "keys" / "=UPPER").write_text("hello")
+    for name in ("=UPPER", "=%ff", "=.%2e", "=%00", "="):
+        (root / "keys" / name).write_text("hello")
+    (root / "keys" / "+").mkdir()
+    (root / "keys" / "+" / "=etc").write_text("hello")
     assert objects.list().objects == ()
     with pytest.raises(ObjectMissing):
         objects.get("README")

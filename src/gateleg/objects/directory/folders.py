@@ -17,7 +17,7 @@ from gateleg.objects.errors import OutsideRoot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.scandir in os.supports_fd
+_BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.listdir in os.supports_fd
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 #: A pipe that someone has put into the folder must not keep a reader waiting for ever.
@@ -126,8 +126,14 @@ class Folder:
 
     def names(self) -> list[str]:
         """What is in it, in no order."""
-        with os.scandir(self._path if self._fd is None else self._fd) as entries:
-            return [entry.name for entry in entries]
+        if self._fd is None:
+            return os.listdir(self._path)
+        # Copies of a descriptor share their place in the folder, and threads that read it at once would each miss names.
+        own = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd)
+        try:
+            return os.listdir(own)
+        finally:
+            os.close(own)
 
     def modified(self, name: str) -> float:
         """When a file was last written to, in epoch seconds."""

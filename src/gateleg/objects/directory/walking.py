@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from gateleg.model import check_s3_key
+from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.directory.names import FOLDER, OBJECT, PART, piece_of
 from gateleg.objects.directory.records import info_of
 from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
@@ -59,11 +61,21 @@ def walk(keys: Folder, bounds: Bounds, top: Place | None = None) -> Iterator[Pla
         if group is None:
             waiting.pop()
         elif group[0].rank == 0:
-            yield group[0]
+            if _is_key(group[0].key):
+                yield group[0]
         elif len(group) == 1:
             waiting.append(_within(keys, group[0], bounds))
         else:
             yield from heapq.merge(*(walk(keys, bounds, place) for place in group))
+
+
+def _is_key(key: bytes) -> bool:
+    """Whether a place can be one of ours: a file that others put there may have a name that no key gives."""
+    try:
+        check_s3_key(key.decode())
+    except (UnicodeDecodeError, S3KeyRefused):
+        return False
+    return True
 
 
 def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, ...]]:

@@ -1,0 +1,99 @@
+"""Our presigned URLs beside those of botocore, for the same moment."""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import botocore.auth
+import botocore.session
+import pytest
+from botocore.config import Config
+
+from gateleg.objects import AccessRefused, S3Objects
+from gateleg.objects.links import Grant, Validity
+from gateleg.objects.s3.account import Bucket
+from gateleg.objects.s3.presigning import presigned
+from gateleg.store.transports.credentials import Credentials
+from tests.objects.s3.bucket import MemoryClient
+
+KEY = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+TEMPORARY = Credentials(KEY.key_id, KEY.secret, "token/+==")
+MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_the_example_of_the_documentation() -> None:
+    """The presigned GET of the chapter "Authenticating Requests: Using Query Parameters" of the S3 reference."""
+    begins = int(datetime(2013, 5, 24, tzinfo=UTC).timestamp())
+    address = Bucket("examplebucket", "https://examplebucket.s3.amazonaws.com").address("us-east-1")
+    host = type(address)(address.host, 443, secure=True, path="/")
+    url = presigned(host, "test.txt", Grant("test.txt"), Validity(begins, begins + 86400), KEY, "us-east-1")
+    assert url.endswith("X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
+
+
+@pytest.mark.parametrize("credentials", [KEY, TEMPORARY])
+@pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:9000", "https://minio.example.com"])
+@pytest.mark.parametrize("name", ["bucket", "dotted.bucket"])
+@pytest.mark.parametrize(
+    "grant",
+    [
+        Grant("a/b c/ü+%~.mp4"),
+        Grant("a", download='Ünïcode "name".mp4'),
+        Grant("a", "PUT"),
+        Grant("a", "PUT", "video/mp4"),
+    ],
+)
+def test_botocore_signs_alike(
+    monkeypatch: pytest.MonkeyPatch, credentials: Credentials, endpoint: str | None, name: str, grant: Grant
+) -> None:
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *args, **options: MOMENT.replace(tzinfo=None))
+    bucket = Bucket(name, endpoint, "eu-west-1")
+    begins = int(MOMENT.timestamp())
+    ours = presigned(bucket.address("eu-west-1"), grant.key, grant, Validity(begins, begins + 600), credentials, "eu-west-1")
+    assert comparable(ours) == comparable(theirs(bucket, credentials, grant, ours))
+
+
+def theirs(bucket: Bucket, credentials: Credentials, grant: Grant, ours: str) -> str:
+    client: Any = botocore.session.Session().create_client(
+        "s3",
+        region_name=bucket.region,
+        endpoint_url=bucket.endpoint,
+        aws_access_key_id=credentials.key_id,
+        aws_secret_access_key=credentials.secret,
+        aws_session_token=credentials.token,
+        config=Config(signature_version="s3v4", s3={"addressing_style": "path" if bucket.endpoint or "." in bucket.name else "virtual"}),
+    )
+    params = {"Bucket": bucket.name, "Key": grant.key}
+    if grant.content_type is not None:
+        params["ContentType"] = grant.content_type
+    if grant.download is not None:
+        params["ResponseContentDisposition"] = dict(parse_qsl(urlsplit(ours).query))["response-content-disposition"]
+    url: str = client.generate_presigned_url("get_object" if grant.method == "GET" else "put_object", Params=params, ExpiresIn=600)
+    client.close()
+    return url
+
+
+def comparable(url: str) -> tuple[str, str, set[tuple[str, str]]]:
+    """A URL without the order of its query; and without the signature, where that follows from it."""
+    split = urlsplit(url)
+    # The signature is over the sorted query, so its order in the URL does not matter.
+    return split.netloc, split.path, set(parse_qsl(split.query))
+
+
+def test_urls_are_the_same_within_a_window() -> None:
+    now = [900_000.0]
+    objects = S3Objects("bucket", region="eu-west-1", client=MemoryClient(), credentials=KEY, clock=lambda: now[0])
+    first = objects.presign("a")
+    now[0] += 899
+    assert objects.presign("a") == first
+    now[0] += 1
+    assert objects.presign("a") != first
+
+
+def test_a_prefix_is_part_of_the_path() -> None:
+    objects = S3Objects("bucket", prefix="tenant/1", client=MemoryClient(), credentials=KEY)
+    assert urlsplit(objects.presign("a")).path == "/tenant/1/a"
+
+
+def test_a_client_without_its_credentials_cannot_sign() -> None:
+    with pytest.raises(AccessRefused, match="Give both"):
+        S3Objects("bucket", client=MemoryClient()).presign("a")

@@ -1,0 +1,74 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gateleg.objects import DirectoryObjects, NothingReferenced, References, collect_orphans
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now.timestamp()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def objects(tmp_path: Path, clock: Clock) -> DirectoryObjects:
+    return DirectoryObjects(tmp_path, durability="relaxed", clock=clock)
+
+
+def found(objects: DirectoryObjects, references: References, **options: timedelta) -> list[str]:
+    return [entry.key for page in collect_orphans(objects, references, **options) for entry in page.orphans]  # type: ignore[arg-type]
+
+
+def test_what_is_young_is_spared(objects: DirectoryObjects, clock: Clock) -> None:
+    objects.put("old", b"")
+    clock.now += timedelta(days=2)
+    objects.put("young", b"")
+    references = References.read(["other"], now=lambda: clock.now)
+    assert found(objects, references) == ["old"]
+    assert found(objects, references, older_than=timedelta(days=3)) == []
+
+
+def test_age_counts_from_before_the_references_were_read(objects: DirectoryObjects, clock: Clock) -> None:
+    def slowly() -> "list[str]":
+        clock.now += timedelta(days=5)
+        objects.put("written-meanwhile", b"")
+        return ["other"]
+
+    references = References.read(slowly(), now=lambda: START)
+    clock.now += timedelta(days=5)
+    assert found(objects, references) == []
+
+
+def test_a_copy_is_young(objects: DirectoryObjects, clock: Clock) -> None:
+    objects.put("old", b"")
+    clock.now += timedelta(days=2)
+    objects.copy("old", "new")
+    assert found(objects, References.read(["old"], now=lambda: clock.now)) == []
+
+
+def test_a_collection_goes_on_where_it_was(objects: DirectoryObjects, clock: Clock) -> None:
+    for number in range(6):
+        objects.put(f"{number}", b"ab")
+    clock.now += timedelta(days=2)
+    references = References.read(["3"], now=lambda: clock.now)
+    first = next(collect_orphans(objects, references, dry_run=False, page_size=2))
+    assert (first.seen, first.size, [entry.key for entry in first.orphans]) == (2, 4, ["0", "1"])
+    rest = [entry.key for page in collect_orphans(objects, references, cursor=first.cursor, page_size=2) for entry in page.orphans]
+    assert rest == ["2", "4", "5"]
+
+
+def test_without_any_reference_nothing_is_collected() -> None:
+    with pytest.raises(NothingReferenced):
+        References.read([])
+    assert References.read([], allow_empty=True).digests == frozenset()
