@@ -1,0 +1,1 @@
+"""A job queue on DynamoDB: submit, claim, lease, retry, tree, schedule, log, archive; and the worker."""

@@ -1,0 +1,167 @@
+"""Claiming: one conditional update makes a waiting job this worker's own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.finishing import expire, slots_ref
+from gateleg.jobs.ledger import QueueState, RateWindow, Slots
+from gateleg.jobs.picking import Candidate
+from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, query, transact, upsert
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.picking import Picker
+    from gateleg.model import Action
+    from gateleg.store import WriteOperation
+    from gateleg.store.requests import Flow
+
+_CHOICE = (
+    Job.job_id,
+    Job.version,
+    Job.queue,
+    Job.priority,
+    Job.job_type,
+    Job.created_at,
+    Job.start_by,
+    Job.concurrency_key,
+    Job.concurrency_limit,
+)
+#: How many lists of candidates one claim reads before it gives up.
+_LOOKS = 3
+
+
+def claim(desk: Desk, picker: Picker, queue: str, worker_id: str, state: QueueState | None = None) -> Flow[Job | None]:
+    """The next job of a queue, now this worker's; None when there is none, or the queue may not start one now."""
+    claimed = yield from _recovered(desk, picker)
+    if claimed is not None:
+        return claimed
+    if state is not None and state.mode == "paused":
+        return None
+    if state is None or not state.rate:
+        return (yield from _claim_one(desk, picker, queue, worker_id))
+    window = yield from _permit(desk, state)
+    if window is None:
+        return None
+    claimed = yield from _claim_one(desk, picker, queue, worker_id)
+    if claimed is None:
+        yield from upsert(RateWindow.key(queue=queue, window=window), RateWindow.started.add(-1)).flow(desk.setup)
+    return claimed
+
+
+def _recovered(desk: Desk, picker: Picker) -> Flow[Job | None]:
+    """A job that was claimed without this worker knowing, because the answer was lost."""
+    while picker.unclear:
+        job_id, token = picker.unclear[-1]
+        job = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
+        picker.unclear.pop()
+        if job is not None and job.lease_token == token and job.status == JobStatus.PROCESSING:
+            return job
+    return None
+
+
+def _permit(desk: Desk, state: QueueState) -> Flow[int | None]:
+    """The window in which the queue may start one more job; None when its rate is used up."""
+    now = desk.now()
+    window = int(now.timestamp() // state.rate_seconds)
+    spent = now + timedelta(seconds=2 * state.rate_seconds)
+    free = RateWindow.started.missing() | (RateWindow.started < state.rate)
+    ref = RateWindow.key(queue=state.name, window=window)
+    try:
+        yield from upsert(ref, RateWindow.started.add(1), RateWindow.expires_at.set(spent), condition=free).flow(desk.setup)
+    except ConditionFailed:
+        return None
+    return window
+
+
+def _claim_one(desk: Desk, picker: Picker, queue: str, worker_id: str) -> Flow[Job | None]:
+    for _ in range(_LOOKS):
+        if not picker.known(queue):
+            found = yield from gathered(query(Job.ready(queue=queue), limit=desk.settings.window, project=_CHOICE), desk)
+            if not found:
+                return None
+            picker.learn(queue, [Candidate.read(values) for values in found])
+        while (candidate := picker.take(queue)) is not None:
+            if candidate.start_by is not None and candidate.start_by < desk.now():
+                yield from expire(desk, candidate.job_id)
+                continue
+            job = yield from _try(desk, picker, candidate, worker_id)
+            if job is not None:
+                return job
+        picker.forget(queue)
+    return None
+
+
+def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Flow[Job | None]:
+    """Claim one job; None when another worker was faster, or its concurrency key has no room."""
+    token = desk.setup.token()
+    operation = claim_write(desk, candidate, worker_id, token)
+    try:
+        if candidate.concurrency_key is None:
+            job: Job = yield from operation.flow(desk.setup)
+            return job
+        yield from transact([operation, _slot(candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)]).flow(desk.setup)
+        return (yield from get(Job, job_id=candidate.job_id, consistent=True).flow(desk.setup))
+    except (ConditionFailed, NotFound) as refused:
+        current = getattr(refused, "current", None)
+        if isinstance(current, Job) and current.lease_token == token and current.status == JobStatus.PROCESSING:
+            return current
+    except TransactionCanceled as refused:
+        if refused.reasons[0] is None and candidate.concurrency_key is not None:
+            picker.full(candidate.concurrency_key)
+            return None
+    except (ServiceError, Unreachable) as error:
+        if isinstance(error, Unreachable) or error.status >= 500:
+            picker.unclear.append((candidate.job_id, token))
+        raise
+    picker.lost(candidate)
+    return None
+
+
+def claim_write(desk: Desk, candidate: Candidate, worker_id: str, token: str) -> WriteOperation[Job]:
+    """The update that claims: the job must be pending and have the version that was seen."""
+    now = desk.now()
+    actions: list[Action] = [
+        Job.status.to(JobStatus.PROCESSING),
+        Job.worker_id.set(worker_id),
+        Job.started_at.set(now),
+        Job.lease_token.set(token),
+        Job.lease_until.set(now + timedelta(seconds=desk.settings.lease_seconds)),
+        Job.attempt.add(1),
+        Job.progress.remove(),
+    ]
+    known: dict[str, Any] = {"queue": candidate.queue}
+    return patch(Job.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)
+
+
+def _slot(job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
+    """Take one of the places of a concurrency key."""
+    room = Slots.holders.missing() | (Slots.holders.size() < limit)
+    return upsert(slots_ref(key), Slots.holders.add({str(job_id)}), condition=room)
+
+
+def promote(desk: Desk, queue: str, limit: int = 25) -> Flow[int]:
+    """Make delayed jobs whose time has come claimable; how many there were."""
+    wanted = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
+    due = Job.due(queue=queue).where(Job.run_at <= desk.now())
+    found = yield from gathered(query(due, limit=limit, project=wanted), desk)
+    promoted = 0
+    for values in found:
+        known = {"status": JobStatus.PENDING} | {name: values[name] for name in ("queue", "priority", "created_at", "run_at")}
+        ready = Job.readiness.set(Readiness.READY)
+        operation = patch(
+            Job.key(job_id=values["job_id"]), ready, known=known, condition=Job.version == values["version"], returning="none"
+        )
+        try:
+            yield from operation.flow(desk.setup)
+            promoted += 1
+        except (ConditionFailed, NotFound):
+            # Another worker was faster, or the job was cancelled.
+            continue
+    return promoted

@@ -1,0 +1,77 @@
+"""What every flow of the queue needs: the store's setup, the handlers, and the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from gateleg.jobs.rules import RETENTION
+from gateleg.store.requests import Found
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.jobs.handlers import Jobs
+    from gateleg.jobs.tables import JobStatus
+    from gateleg.store import Stream
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the queue works."""
+
+    #: seconds that a worker may be silent before its job goes to another
+    lease_seconds: float = 30.0
+    #: how many claimable jobs are looked at for one claim
+    window: int = 50
+    #: how long an idempotency key is remembered
+    remember: timedelta = timedelta(days=7)
+    #: how long finished jobs stay in the queue
+    retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
+    #: how long tallies are kept
+    tallies: timedelta = timedelta(days=7)
+    #: the most bytes of a config, and of a result
+    config_limit: int = 200_000
+    result_limit: int = 100_000
+    #: how many dependents are released in the transaction that completes a job; more are released by a job of their own
+    inline_dependents: int = 20
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where the flows of a queue work: no state, only what they are given."""
+
+    setup: Setup
+    jobs: Jobs
+    settings: Settings = field(default_factory=Settings)
+
+    def now(self) -> datetime:
+        """The present time, by the store's clock."""
+        return self.setup.now()
+
+
+def gathered(stream: Stream[R], desk: Desk) -> Flow[list[R]]:
+    """All results of a stream, inside a flow."""
+    flow = stream.flow(desk.setup)
+    found: list[R] = []
+    try:
+        step = next(flow)
+        while True:
+            if isinstance(step, Found):
+                found += step.items
+                step = flow.send(None)
+                continue
+            try:
+                reply = yield step
+            except (ServiceError, Unreachable) as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(reply)
+    except StopIteration:
+        return found

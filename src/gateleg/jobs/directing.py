@@ -1,0 +1,217 @@
+"""What people do with jobs: cancel, retry, change the priority; and keeping dependents in line with what became of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.errors import WrongState
+from gateleg.jobs.finishing import (
+    again,
+    ending_actions,
+    finish_actions,
+    moved,
+    present,
+    release,
+    waits_for,
+    winner,
+)
+from gateleg.jobs.rules import Verdict, readiness_at
+from gateleg.jobs.tables import FINISHED, Job, JobStatus, Readiness, Results
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, check, patch, query, retrying, transact
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.model import Action
+    from gateleg.store import WriteOperation
+    from gateleg.store.requests import Flow
+
+_REFUSED = (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable)
+
+
+def cancel(desk: Desk, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[Job]:
+    """Cancel a job. One that waits is cancelled at once; a running one is asked to stop, or with `force` taken from its worker.
+
+    A finished job stays as it is. The result is the job as it is then.
+    """
+
+    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
+        if job.finished:
+            return None
+        if job.status == JobStatus.PENDING:
+            return JobStatus.CANCELLED, cancelling(desk, reason, None, now)
+        if not force:
+            if job.cancel_requested is not None:
+                return None
+            return JobStatus.PROCESSING, [Job.cancel_requested.set(now), Job.cancel_reason.set(reason)]
+        verdict = Verdict(JobStatus.CANCELLED, "cancelled", None, Results(result_type="CANCELLED"), job.retry_count)
+        return JobStatus.CANCELLED, [
+            *ending_actions(desk, job, verdict, now),
+            Job.lease_token.remove(),
+            Job.cancel_requested.set(now),
+            Job.cancel_reason.set(reason),
+        ]
+
+    return (yield from _directed(desk, job_id, decide))
+
+
+def cancelling(desk: Desk, reason: str | None, because: UUID | None, now: datetime) -> list[Action]:
+    """What cancelling changes in a job that waits."""
+    return [
+        Job.status.to(JobStatus.CANCELLED),
+        Job.cancel_reason.set(reason),
+        Job.cancelled_by.set(because),
+        *finish_actions(desk, JobStatus.CANCELLED, Results(result_type="CANCELLED"), now),
+    ]
+
+
+def retry(desk: Desk, job_id: UUID) -> Flow[Job]:
+    """Let a failed or cancelled job begin again, with all its retries; those that it took down with it wait for it again."""
+    job = yield from present(desk, job_id)
+    if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
+        raise WrongState(f"The job {job_id} is {job.status}; only failed and cancelled jobs are tried again.")
+    unfinished = yield from _unfinished(desk, job)
+
+    def decide(current: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
+        if current.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
+            return None
+        return JobStatus.PENDING, renewing(current, unfinished, now)
+
+    return (yield from _directed(desk, job_id, decide, job))
+
+
+def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
+    """What beginning again changes in a job."""
+    return [
+        Job.status.to(JobStatus.PENDING),
+        Job.readiness.set(Readiness.BLOCKED if unfinished else readiness_at(job.run_at, now)),
+        Job.waiting_for.set({str(other) for other in unfinished} or None),
+        Job.retry_count.set(0),
+        Job.start_by.remove(),
+        *(
+            attribute.remove()
+            for attribute in (Job.completed_at, Job.job_results, Job.expires_at, Job.cancelled_by, Job.cancel_requested, Job.cancel_reason)
+        ),
+    ]
+
+
+def _unfinished(desk: Desk, job: Job) -> Flow[list[UUID]]:
+    """The dependencies of a job that are in the queue and not completed."""
+    found = yield from batch_get([Job.key(job_id=other) for other in job.dependencies], consistent=True).flow(desk.setup)
+    return [other.job_id for other in found if other is not None and other.status != JobStatus.COMPLETED]
+
+
+def _directed(
+    desk: Desk, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None], job: Job | None = None
+) -> Flow[Job]:
+    """Decide on a job and carry it out; when another writer was faster, decide again on what it has written."""
+    current = job or (yield from present(desk, job_id))
+    delays = desk.setup.backoff.delays(desk.setup)
+    while True:
+        decision = decide(current, desk.now())
+        if decision is None:
+            return current
+        status, actions = decision
+        try:
+            return (yield from moved(desk, current, status, actions))
+        except _REFUSED as error:
+            delay = next(delays, None)
+            if delay is None or not again(error):
+                raise
+            current = yield from winner(desk, current, error, delay)
+
+
+def set_priority(desk: Desk, job_id: UUID, priority: int) -> Flow[Job]:
+    """Move a waiting job forwards or backwards."""
+
+    def decide(job: Job) -> list[Action]:
+        if job.status != JobStatus.PENDING:
+            raise WrongState(f"The job {job_id} is {job.status}; only the priority of waiting jobs matters.")
+        return [] if job.priority == priority else [Job.priority.set(priority)]
+
+    return (yield from retrying(Job.key(job_id=job_id), decide).flow(desk.setup))
+
+
+def settle(desk: Desk, job_id: UUID) -> Flow[int]:
+    """Bring the dependents of a job in line with it, whatever has happened to either; how many were changed.
+
+    Those that wait for a completed job are released, for one that failed or was cancelled they are cancelled, and those that it took
+    down with it wait again once it does. Repeating it has no further effect.
+    """
+    job = yield from present(desk, job_id)
+    changed = 0
+    for start in range(0, len(job.dependent_jobs), 25):
+        refs = [Job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
+        for dependent in (yield from batch_get(refs, consistent=True).flow(desk.setup)):
+            if dependent is not None:
+                changed += yield from _aligned(desk, job, dependent)
+    return changed
+
+
+def _aligned(desk: Desk, job: Job, dependent: Job | None) -> Flow[int]:
+    """Bring one dependent in line; repeated while others write it. The job itself must stay as it was seen."""
+    unchanged = check(Job.key(job_id=job.job_id), Job.status == job.status)
+    delays = desk.setup.backoff.delays(desk.setup)
+    while dependent is not None:
+        try:
+            return (yield from _align(desk, job, dependent, unchanged))
+        except _REFUSED as error:
+            if isinstance(error, TransactionCanceled) and error.reasons[-1] is not None:
+                # The job has moved on, and whoever moved it has ordered another settlement.
+                return 0
+            delay = next(delays, None)
+            if delay is None or not again(error):
+                raise
+            dependent = yield from winner(desk, dependent, error, delay)
+    return 0
+
+
+def _align(desk: Desk, job: Job, dependent: Job, unchanged: WriteOperation[None]) -> Flow[int]:
+    now = desk.now()
+    if waits_for(dependent, job.job_id) and job.status == JobStatus.COMPLETED:
+        operation = release(dependent, job.job_id, now)
+        yield from _together(desk, operation, unchanged)
+        desk.jobs.bell.ring(dependent.queue)
+        return 1
+    if waits_for(dependent, job.job_id) and job.status in FINISHED:
+        reason = f"The job {job.job_id}, which it depends on, is {job.status}."
+        yield from moved(desk, dependent, JobStatus.CANCELLED, cancelling(desk, reason, job.job_id, now), [unchanged])
+        return 1
+    if dependent.cancelled_by == job.job_id and job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
+        unfinished = yield from _unfinished(desk, dependent)
+        yield from moved(desk, dependent, JobStatus.PENDING, renewing(dependent, unfinished, now), [unchanged])
+        return 1
+    return 0
+
+
+def _together(desk: Desk, operation: WriteOperation[Job], unchanged: WriteOperation[None]) -> Flow[None]:
+    yield from transact([operation, unchanged]).flow(desk.setup)
+
+
+def retry_failed(
+    desk: Desk, *, job_type: str | None = None, queue: str | None = None, subject: str | None = None, limit: int = 1000
+) -> Flow[list[Job]]:
+    """Let failed jobs begin again: all of them, or those of a type, a queue or a subject; oldest first."""
+    retried: list[Job] = []
+    question = Job.in_status(status=JobStatus.FAILED)
+    for attribute, wanted in ((Job.job_type, job_type), (Job.queue, queue), (Job.subject, subject)):
+        if wanted is not None:
+            question = question.filter(attribute == wanted)
+    found = yield from gathered(query(question, limit=limit, project=[Job.job_id]), desk)
+    for values in found:
+        try:
+            retried.append((yield from retry(desk, values["job_id"])))
+        except WrongState:
+            # Somebody else has done so already.
+            continue
+    return retried
+
+
+def edit(desk: Desk, job_id: UUID, *actions: Action) -> Flow[Job]:
+    """Change attributes of a job that are not about its state: tags, the stage, the subject."""
+    return (yield from patch(Job.key(job_id=job_id), *actions).flow(desk.setup))

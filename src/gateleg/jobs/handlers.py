@@ -1,0 +1,146 @@
+"""The job types of an application: which function does the work, with what config, and how it is run."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gateleg.jobs.bell import Bell
+from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.rules import Retry
+
+if TYPE_CHECKING:
+    from gateleg.jobs.context import JobContext
+
+C = TypeVar("C", bound=BaseModel)
+Runs = Literal["inline", "thread", "process"]
+Handle = Callable[["JobContext", Any], Awaitable[Any]]
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+_DEFAULT_RETRY = Retry()
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name a queue, a job type or a worker: such names are parts of keys."""
+    return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Handler:
+    """A job type: its function, and how it is to be run."""
+
+    job_type: str
+    handle: Handle
+    config: type[BaseModel] | None = None
+    result: type[BaseModel] | None = None
+    queue: str = "default"
+    priority: int = 50
+    retry: Retry = _DEFAULT_RETRY
+    #: seconds that an attempt may take
+    timeout: int = 3600
+    runs: Runs = "inline"
+
+    def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+        """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
+        if self.config is None:
+            return config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config or {})
+        try:
+            model = config if isinstance(config, self.config) else self.config.model_validate(_plain(config))
+        except ValidationError as error:
+            problems: list[dict[str, Any]] = [dict(problem) for problem in error.errors(include_url=False, include_input=False)]
+            told = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
+            raise BadConfig(f"The config of {self.job_type} is refused: {told}.", problems=problems) from None
+        return model.model_dump(mode="json")
+
+    def loaded_config(self, config: dict[str, Any]) -> Any:
+        """A stored config as the handler takes it."""
+        return config if self.config is None else self.config.model_validate(config)
+
+    def checked_result(self, result: Any) -> Any:
+        """What a handler returned in the form in which it is stored."""
+        if self.result is not None and not isinstance(result, self.result):
+            result = self.result.model_validate(result)
+        return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+
+
+def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+    return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
+
+
+class Jobs:
+    """The handlers of an application. Queues and workers are given one; there is no global registry.
+
+    `bell` rings when a queue of this process submits, so that workers of the same process need not wait for their next poll.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+        self.bell = Bell()
+
+    def handler(
+        self,
+        job_type: str,
+        *,
+        config: type[BaseModel] | None = None,
+        result: type[BaseModel] | None = None,
+        queue: str = "default",
+        priority: int = 50,
+        retry: Retry | None = None,
+        timeout: int = 3600,
+        runs: Runs = "inline",
+    ) -> Callable[[Callable[[JobContext, C], Awaitable[Any]]], Callable[[JobContext, C], Awaitable[Any]]]:
+        """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`."""
+
+        def register(handle: Callable[[JobContext, C], Awaitable[Any]]) -> Callable[[JobContext, C], Awaitable[Any]]:
+            self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, runs))
+            return handle
+
+        return register
+
+    def add(self, handler: Handler) -> None:
+        """Register a handler."""
+        _check(handler)
+        if handler.job_type in self._handlers:
+            raise HandlerTaken(f"{handler.job_type} has a handler already.")
+        self._handlers[handler.job_type] = handler
+
+    def include(self, other: Jobs) -> None:
+        """Take over all handlers of another registry."""
+        for handler in other:
+            self.add(handler)
+
+    def of(self, job_type: str) -> Handler:
+        """The handler of a job type."""
+        handler = self._handlers.get(job_type)
+        if handler is None:
+            known = ", ".join(sorted(self._handlers)) or "none"
+            raise UnknownJobType(f"There is no job type {job_type!r}; there are {known}.")
+        return handler
+
+    def find(self, job_type: str) -> Handler | None:
+        """The handler of a job type, if there is one."""
+        return self._handlers.get(job_type)
+
+    def __iter__(self) -> Iterator[Handler]:
+        return iter(self._handlers.values())
+
+    def __contains__(self, job_type: str) -> bool:
+        return job_type in self._handlers
+
+
+def _check(handler: Handler) -> None:
+    if not is_name(handler.job_type) or not is_name(handler.queue):
+        raise BadHandler(
+            f"{handler.job_type!r} in queue {handler.queue!r} cannot be a job type.",
+            fix="Names have 1 to 100 letters, digits and _ . : / -",
+        )
+    if not inspect.iscoroutinefunction(handler.handle):
+        raise BadHandler(f"The handler of {handler.job_type} is no async function.")
+    if handler.runs == "process" and ("<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__):
+        raise BadHandler(f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.")
+    if handler.timeout < 1 or not 0 <= handler.priority <= 100:
+        raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

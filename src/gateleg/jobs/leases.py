@@ -1,0 +1,66 @@
+"""While a job runs: renewing its lease, noting progress and lines of log, and taking jobs from workers that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.errors import LeaseLost
+from gateleg.jobs.finishing import reap_one
+from gateleg.jobs.tables import Job, JobStatus, Running
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, patch, put, query, transact
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.ledger import LogChunk
+    from gateleg.jobs.tables import Logs, Progress
+    from gateleg.model import Action
+    from gateleg.store.requests import Flow
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What a worker learns when it renews a lease."""
+
+    until: datetime
+    #: that somebody wants the job to stop
+    cancel: bool = False
+
+
+def renew(
+    desk: Desk, claimed: Job, *, progress: Progress | None = None, logs: Logs | None = None, chunk: LogChunk | None = None
+) -> Flow[Beat]:
+    """Renew a lease, and write what has happened since; `LeaseLost` when the job is no longer this worker's. The version stays."""
+    until = desk.now() + timedelta(seconds=desk.settings.lease_seconds)
+    actions: list[Action] = [Running.lease_until.set(until)]
+    if progress is not None:
+        actions.append(Running.progress.set(progress))
+    if logs is not None:
+        actions.append(Running.logs.set(logs))
+    held = (Running.lease_token == claimed.lease_token) & (Running.status == str(JobStatus.PROCESSING))
+    write = patch(Running.key(job_id=claimed.job_id), *actions, condition=held)
+    try:
+        if chunk is None:
+            running: Running | None = yield from write.flow(desk.setup)
+        else:
+            yield from transact([write, put(chunk)]).flow(desk.setup)
+            running = yield from find(Running, job_id=claimed.job_id, consistent=True).flow(desk.setup)
+    except (ConditionFailed, NotFound, TransactionCanceled) as refused:
+        raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.") from refused
+    return Beat(until, running is not None and running.cancel_requested is not None)
+
+
+def reap(desk: Desk, queue: str, limit: int = 25) -> Flow[list[Job]]:
+    """Give the jobs of workers that are gone to others, or fail them when they have no retries left; the jobs as they are then."""
+    expired = Job.leased(queue=queue).where(Job.lease_until < desk.now())
+    found = yield from gathered(query(expired, limit=limit, project=[Job.job_id]), desk)
+    reaped = []
+    for values in found:
+        job = yield from reap_one(desk, values["job_id"])
+        if job is not None:
+            reaped.append(job)
+    return reaped

@@ -1,0 +1,106 @@
+"""`Queue` and `AsyncQueue`: the queue's verbs, called or awaited. Each is written once, as a flow, in the module it belongs to."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from gateleg.jobs import claiming, directing, finishing, leases, submitting
+from gateleg.jobs.archive import archive_table
+from gateleg.jobs.desk import Desk, Settings
+from gateleg.jobs.ledger import ledger_table
+from gateleg.jobs.tables import queue_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from gateleg.jobs.handlers import Jobs
+    from gateleg.jobs.submissions import Submission
+    from gateleg.store import AsyncStore, Store, WriteOperation
+    from gateleg.store.requests import Flow
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: All tables of the queue.
+TABLES = (queue_table, ledger_table, archive_table)
+
+
+def called(flow: Callable[Concatenate[Desk, P], Flow[R]]) -> Callable[Concatenate[Queue, P], R]:
+    """A method that runs a flow."""
+
+    @functools.wraps(flow)
+    def verb(self: Queue, /, *args: P.args, **options: P.kwargs) -> R:
+        return self.store.drive(flow(self.desk, *args, **options))
+
+    return verb
+
+
+def awaited(flow: Callable[Concatenate[Desk, P], Flow[R]]) -> Callable[Concatenate[AsyncQueue, P], Coroutine[Any, Any, R]]:
+    """A method that runs a flow, awaited."""
+
+    @functools.wraps(flow)
+    def verb(self: AsyncQueue, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
+        return self.store.drive(flow(self.desk, *args, **options))
+
+    return verb
+
+
+class Queue:
+    """The job queue on a store: `Queue(store, jobs).submit(Submission("PCA", config))`."""
+
+    def __init__(self, store: Store, jobs: Jobs, settings: Settings | None = None) -> None:
+        self.store = store
+        self.desk = Desk(store.setup, jobs, settings or Settings())
+
+    def ensure_tables(self) -> list[str]:
+        """Create those of the queue's tables that are missing."""
+        return self.store.ensure_tables(*TABLES)
+
+    def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
+        """The writes of a plain submission, for a transaction of the caller: `store.transact([create(x), *queue.writes(submission)])`."""
+        return submitting.writes_of(self.desk, submission)
+
+    submit = called(submitting.submit)
+    submit_many = called(submitting.submit_many)
+    get = called(finishing.present)
+    claim = called(claiming.claim)
+    promote = called(claiming.promote)
+    renew = called(leases.renew)
+    finish = called(finishing.finish)
+    reap = called(leases.reap)
+    cancel = called(directing.cancel)
+    retry = called(directing.retry)
+    retry_failed = called(directing.retry_failed)
+    set_priority = called(directing.set_priority)
+    settle = called(directing.settle)
+
+
+class AsyncQueue:
+    """The same, awaited: `await AsyncQueue(store, jobs).submit(Submission("PCA", config))`."""
+
+    def __init__(self, store: AsyncStore, jobs: Jobs, settings: Settings | None = None) -> None:
+        self.store = store
+        self.desk = Desk(store.setup, jobs, settings or Settings())
+
+    async def ensure_tables(self) -> list[str]:
+        """Create those of the queue's tables that are missing."""
+        return await self.store.ensure_tables(*TABLES)
+
+    def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
+        """The writes of a plain submission, for a transaction of the caller."""
+        return submitting.writes_of(self.desk, submission)
+
+    submit = awaited(submitting.submit)
+    submit_many = awaited(submitting.submit_many)
+    get = awaited(finishing.present)
+    claim = awaited(claiming.claim)
+    promote = awaited(claiming.promote)
+    renew = awaited(leases.renew)
+    finish = awaited(finishing.finish)
+    reap = awaited(leases.reap)
+    cancel = awaited(directing.cancel)
+    retry = awaited(directing.retry)
+    retry_failed = awaited(directing.retry_failed)
+    set_priority = awaited(directing.set_priority)
+    settle = awaited(directing.settle)

@@ -1,0 +1,204 @@
+"""What follows from the end of an attempt: pure decisions about retries, delays and states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.tables import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping
+
+#: How long finished jobs stay in the queue before the sweeper moves them to the archive.
+RETENTION: Mapping[JobStatus, timedelta] = {
+    JobStatus.COMPLETED: timedelta(days=7),
+    JobStatus.CANCELLED: timedelta(days=7),
+    JobStatus.FAILED: timedelta(days=30),
+}
+#: How long after that DynamoDB deletes them, when no sweeper came by.
+EXPIRY_GRACE = timedelta(days=30)
+
+LEASE_EXPIRED = "lease-expired"
+TIMED_OUT = "timed-out"
+WAITED_TOO_LONG = "waited-too-long"
+DEPENDENCY = "dependency"
+
+
+def class_name(kind: type[BaseException]) -> str:
+    """An exception's name, as a `Failure` has it."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+@dataclass(frozen=True)
+class Retry:
+    """When and how often a failed job is tried again.
+
+    The delay grows by `factor` from `first` to `longest` seconds, and a random part of it, up to `jitter` of the whole, is taken away so
+    that jobs which failed together do not come back together. `never` lists exceptions after which there is no retry, `only` the only
+    ones after which there is, and `delays` seconds to wait after particular ones. A subclass counts as its base.
+    """
+
+    times: int = 3
+    first: float = 1.0
+    factor: float = 2.0
+    longest: float = 3600.0
+    jitter: float = 0.5
+    never: tuple[type[BaseException], ...] = ()
+    only: tuple[type[BaseException], ...] = ()
+    delays: Mapping[type[BaseException], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.times < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
+            raise ValueError("A retry needs times, first and longest of at least 0, a factor of at least 1 and a jitter from 0 to 1.")
+
+    def applies(self, kinds: tuple[str, ...]) -> bool:
+        """Whether a failure of these kinds (an exception's class and its bases, by name) may be tried again."""
+        if any(class_name(kind) in kinds for kind in self.never):
+            return False
+        return not self.only or kinds[:1] in _LOSSES or any(class_name(kind) in kinds for kind in self.only)
+
+    def delay(self, count: int, kinds: tuple[str, ...], chance: random.Random) -> float:
+        """The seconds before retry number `count`, counted from 1."""
+        for kind, seconds in self.delays.items():
+            if class_name(kind) in kinds:
+                return seconds
+        # The exponent is bounded so that a long series of retries does not overflow before it is capped.
+        span = min(self.longest, self.first * self.factor ** min(count - 1, 64))
+        return span * (1 - self.jitter * chance.random())
+
+
+#: Failures that are no exception of the handler: `only` says nothing about them.
+_LOSSES = ((LEASE_EXPIRED,), (TIMED_OUT,))
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The handler returned."""
+
+    results: Results
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The handler raised, took too long, or its worker was lost. `kinds` are the names of the exception's class and its bases."""
+
+    failure: Failure
+    kinds: tuple[str, ...] = ()
+    #: that another attempt cannot succeed
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Snoozed:
+    """The handler wants to be called again later. That is no failure."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Released:
+    """The worker stops and gives the job back. That is no failure."""
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The job was stopped because someone asked for it."""
+
+    reason: str | None = None
+
+
+Ending = Completed | Failed | Snoozed | Released | Cancelled
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a job after an attempt."""
+
+    status: JobStatus
+    outcome: Outcome
+    failure: Failure | None = None
+    results: Results | None = None
+    retry_count: int = 0
+    run_at: datetime | None = None
+    reason: str | None = None
+
+
+def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.Random) -> Verdict:
+    """What becomes of a running job whose attempt has ended."""
+    count = job.retry_count
+    if isinstance(ending, Completed):
+        return Verdict(JobStatus.COMPLETED, "completed", results=ending.results, retry_count=count)
+    if isinstance(ending, Cancelled) or job.cancel_requested is not None:
+        # Whoever asked for the end of the job does not want another attempt either.
+        reason = ending.reason if isinstance(ending, Cancelled) else job.cancel_reason
+        failure = ending.failure if isinstance(ending, Failed) else None
+        results = Results(result_type="CANCELLED")
+        return Verdict(JobStatus.CANCELLED, "cancelled", failure, results, count, reason=reason or job.cancel_reason)
+    if isinstance(ending, Snoozed):
+        return Verdict(JobStatus.PENDING, "snoozed", retry_count=count, run_at=now + timedelta(seconds=ending.seconds))
+    if isinstance(ending, Released):
+        return Verdict(JobStatus.PENDING, "released", retry_count=count)
+    kinds = ending.kinds or (ending.failure.kind,)
+    if ending.final or count >= job.max_retries or not retry.applies(kinds):
+        results = Results(result_type="FAILURE", summary_metrics={"error": ending.failure.kind})
+        return Verdict(JobStatus.FAILED, "failed", ending.failure, results, count)
+    delay = timedelta(seconds=retry.delay(count + 1, kinds, chance))
+    outcome: Outcome = "lost" if ending.failure.kind == LEASE_EXPIRED else "retried"
+    return Verdict(JobStatus.PENDING, outcome, ending.failure, None, count + 1, now + delay)
+
+
+def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
+    """The attempt that has ended, for the job's history."""
+    return Attempt(
+        number=job.attempt,
+        worker_id=job.worker_id or "",
+        started_at=job.started_at or now,
+        ended_at=now,
+        outcome=verdict.outcome,
+        error=verdict.failure,
+    )
+
+
+def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
+    """The job's attempts and one more; the oldest are dropped when there are too many."""
+    return [*job.attempts, attempt][-KEPT_ATTEMPTS:]
+
+
+def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
+    """Whether a job that waits for nothing else can be claimed now."""
+    return Readiness.DELAYED if run_at is not None and run_at > now else Readiness.READY
+
+
+def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, timedelta] = RETENTION) -> datetime | None:
+    """When DynamoDB may delete a job in this state."""
+    return ended + retention[status] + EXPIRY_GRACE if status in FINISHED else None
+
+
+def failure_of(error: BaseException, trace: str | None = None) -> Failed:
+    """A handler's exception as the end of an attempt."""
+    kinds = tuple(class_name(kind) for kind in type(error).__mro__ if kind is not object)
+    message = str(error) or type(error).__name__
+    return Failed(Failure(kind=kinds[0], message=_shortened(message, 2000), trace=_tail(trace, 8000)), kinds)
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _tail(text: str | None, length: int) -> str | None:
+    """The end of a trace, which says more than its beginning."""
+    return text if text is None or len(text) <= length else "..." + text[3 - length :]
+
+
+def lease_expired(worker: str | None, until: Any) -> Failed:
+    """The end of an attempt whose worker was not heard of."""
+    message = f"Worker {worker or 'unknown'} did not renew its lease, which ended at {until}."
+    return Failed(Failure(kind=LEASE_EXPIRED, message=message), (LEASE_EXPIRED,))
+
+
+def timed_out(seconds: float) -> Failed:
+    """The end of an attempt that took too long."""
+    return Failed(Failure(kind=TIMED_OUT, message=f"The job took longer than {seconds:g} seconds."), (TIMED_OUT,))

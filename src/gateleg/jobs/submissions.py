@@ -1,0 +1,194 @@
+"""What can be submitted, and the job it becomes once everything about it is checked. Pure: nothing is read or written."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, DependencyCycle, TooManyDependencies
+from gateleg.jobs.handlers import is_name
+from gateleg.jobs.rules import readiness_at
+from gateleg.jobs.tables import MAX_DEPENDENCIES, Job, Readiness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.handlers import Handler
+
+#: The bytes of a key that a caller may choose.
+_KEY_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job to be: its type and config, and how it is to be run. What is None comes from the handler."""
+
+    job_type: str
+    config: BaseModel | Mapping[str, Any] | None = None
+    queue: str | None = None
+    priority: int | None = None
+    #: what the job is about: a conversation, a project, a collection
+    subject: str | None = None
+    created_by: str | None = None
+    #: chosen by the caller, so that jobs submitted together can depend on each other
+    job_id: UUID | None = None
+    #: not to be started before
+    run_at: datetime | None = None
+    #: seconds to wait before it may start
+    delay: float | None = None
+    #: seconds after which it is not started any more
+    start_within: float | None = None
+    #: jobs that must be completed first
+    depends_on: Sequence[UUID] = ()
+    #: the job that this one is a part of
+    parent: UUID | None = None
+    stage: str | None = None
+    max_retries: int | None = None
+    timeout: int | None = None
+    #: at most `concurrency_limit` jobs with this key run at once
+    concurrency_key: str | None = None
+    concurrency_limit: int = 1
+    #: a second submission with this key answers with the first one's job
+    idempotency_key: str | None = None
+    #: a second submission with this key answers with the first one's job while that one waits
+    unique_key: str | None = None
+    tags: Sequence[str] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether its job can be written without looking at anything else."""
+        return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What came of a submission. `created` is False when its key was taken, and `job` is then the job that has it."""
+
+    job: Job
+    created: bool = True
+
+
+def prepared(desk: Desk, submission: Submission, now: datetime) -> Job:
+    """The job of a submission, with everything checked that can be checked without reading."""
+    handler = desk.jobs.of(submission.job_type)
+    config = _checked_config(desk, handler, submission)
+    queue = submission.queue or handler.queue
+    if not is_name(queue):
+        raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+    for name in ("concurrency_key", "idempotency_key", "unique_key"):
+        text = getattr(submission, name)
+        if text is not None and not 0 < len(text.encode()) <= _KEY_LIMIT:
+            raise BadSubmission(f"The {name.replace('_', ' ')} has {len(text.encode())} bytes; it may have 1 to {_KEY_LIMIT}.")
+    if len(set(submission.depends_on)) > MAX_DEPENDENCIES:
+        raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; it may have {MAX_DEPENDENCIES}.")
+    run_at = _start(submission, now)
+    values: dict[str, Any] = {
+        "job_id": submission.job_id or uuid4(),
+        "created_at": now,
+        "updated_at": now,
+        "job_type": submission.job_type,
+        "job_config": config,
+        "queue": queue,
+        "priority": handler.priority if submission.priority is None else submission.priority,
+        "subject": submission.subject,
+        "created_by": submission.created_by,
+        "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
+        "timeout_seconds": submission.timeout or handler.timeout,
+        "run_at": run_at,
+        "readiness": readiness_at(run_at, now),
+        "start_by": None if submission.start_within is None else now + timedelta(seconds=submission.start_within),
+        "job_stage": submission.stage,
+        "dependencies": list(dict.fromkeys(submission.depends_on)),
+        "concurrency_key": submission.concurrency_key,
+        "concurrency_limit": submission.concurrency_limit,
+        "idempotency_key": submission.idempotency_key,
+        "unique_key": submission.unique_key,
+        "tags": list(submission.tags),
+    }
+    try:
+        return Job(**values)
+    except ValidationError as error:
+        told = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
+        raise BadSubmission(f"The submission of {submission.job_type} is refused: {told}.") from None
+
+
+def _start(submission: Submission, now: datetime) -> datetime | None:
+    if submission.delay is None:
+        return submission.run_at
+    if submission.run_at is not None or submission.delay < 0:
+        raise BadSubmission("A job is delayed by a number of seconds of at least 0, or until a time, not both.")
+    return now + timedelta(seconds=submission.delay)
+
+
+def _checked_config(desk: Desk, handler: Handler, submission: Submission) -> dict[str, Any]:
+    given = submission.config
+    config = handler.checked_config(given if isinstance(given, BaseModel) or given is None else dict(given))
+    try:
+        size = len(orjson.dumps(config))
+    except TypeError as error:
+        raise BadConfig(f"The config of {handler.job_type} is no JSON: {error}.") from None
+    limit = desk.settings.config_limit
+    if size > limit:
+        raise ConfigTooLarge(f"The config of {handler.job_type} has {size:,} bytes; it may have {limit:,}.")
+    return config
+
+
+def digest_of(job: Job) -> str:
+    """What tells a repeated submission from another one: the type and the config."""
+    text = orjson.dumps([job.job_type, job.job_config], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def blocked(job: Job, waiting_for: Iterable[UUID]) -> Job:
+    """The job, waiting for others; as it is when there are none."""
+    names = {str(other) for other in waiting_for}
+    if not names:
+        return job
+    return job.model_copy(update={"waiting_for": names, "readiness": Readiness.BLOCKED})
+
+
+def below(job: Job, parent: Job) -> Job:
+    """The job as a child of another."""
+    root = parent.root_job_id or parent.job_id
+    path = f"{parent.tree_path or parent.job_id}/{job.job_id}"
+    if len(path) > 1000:
+        raise BadSubmission("The job would be more than 27 levels below its root.", fix="Let deep recursion begin new trees.")
+    return job.model_copy(
+        update={"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
+    )
+
+
+def check_cycles(jobs: Sequence[Job]) -> None:
+    """Refuse jobs that wait for each other, or for themselves."""
+    waiting = {job.job_id: set(job.dependencies) for job in jobs}
+    waiting = {job: {other for other in others if other in waiting} for job, others in waiting.items()}
+    while free := [job for job, others in waiting.items() if not others]:
+        for job in free:
+            del waiting[job]
+        for others in waiting.values():
+            others.difference_update(free)
+    if waiting:
+        circle = _circle(waiting)
+        raise DependencyCycle(f"These jobs wait for each other: {' -> '.join(map(str, circle))}.")
+
+
+def _circle(waiting: Mapping[UUID, set[UUID]]) -> list[UUID]:
+    """One of the cycles: whoever follows dependencies that are all unfinished comes back to a job seen before."""
+    path: list[UUID] = []
+    job = min(waiting)
+    while job not in path:
+        path.append(job)
+        job = min(waiting[job])
+    return [*path[path.index(job) :], job]
+
+
+def named(submission: Submission) -> Submission:
+    """The submission with an id, so that others can refer to it."""
+    return submission if submission.job_id is not None else replace(submission, job_id=uuid4())

@@ -1,0 +1,277 @@
+"""Submitting: one job or many, with what they depend on, all or nothing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from gateleg.jobs.archive import ArchivedJob
+from gateleg.jobs.errors import BadSubmission, DependencyMissing, KeyReused, ParentGone, QueueDraining, TooManyDependencies
+from gateleg.jobs.ledger import KeyHold, QueueState
+from gateleg.jobs.submissions import Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
+from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
+from gateleg.store import (
+    AlreadyExists,
+    ConditionFailed,
+    StoreError,
+    TransactionCanceled,
+    batch_get,
+    batch_write,
+    check,
+    create,
+    find,
+    patch,
+    put,
+    transact,
+)
+from gateleg.store.requests import Pause
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.store import WriteOperation
+    from gateleg.store.requests import Flow
+
+#: How many writes one transaction takes.
+_TRANSACTION = 100
+
+
+def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> Flow[Submitted]:
+    """Submit one job. `under` is the claimed job of the worker that submits it as a child."""
+    job = prepared(desk, submission, desk.now())
+    check_cycles([job])
+    yield from _check_queues(desk, {job.queue})
+    if submission.plain and under is None:
+        # A random id that is taken was taken by this very submission, whose first answer was lost.
+        with suppress(AlreadyExists):
+            yield from create(job).flow(desk.setup)
+        submitted = Submitted(job.model_copy(update={"version": 1}))
+    else:
+        (submitted,) = yield from _written(desk, [submission], [job], under)
+    _ring(desk, [submitted])
+    return submitted
+
+
+def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | None = None) -> Flow[list[Submitted]]:
+    """Submit many jobs; nothing is written when one of them is refused.
+
+    Jobs without keys, parents and dependencies are written in batches of any number. Others are written in one transaction, which takes
+    100 writes.
+    """
+    now = desk.now()
+    jobs = [prepared(desk, submission, now) for submission in submissions]
+    if len({job.job_id for job in jobs}) < len(jobs):
+        raise BadSubmission("Two of the jobs have the same id.")
+    check_cycles(jobs)
+    yield from _check_queues(desk, {job.queue for job in jobs})
+    if under is None and all(submission.plain for submission in submissions):
+        fresh = [job.model_copy(update={"version": 0}) for job in jobs]
+        yield from batch_write(fresh, check_version=False).flow(desk.setup)
+        submitted = [Submitted(job.model_copy(update={"version": 1})) for job in jobs]
+    else:
+        submitted = yield from _written(desk, submissions, jobs, under)
+    _ring(desk, submitted)
+    return submitted
+
+
+def writes_of(desk: Desk, submission: Submission) -> list[WriteOperation[Any]]:
+    """The writes of a plain submission, to be part of a caller's own transaction: `store.transact([..., *queue.writes(submission)])`."""
+    if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
+        raise BadSubmission(
+            "A job with a parent, dependencies or keys needs a transaction of its own.", fix="Submit it before or after yours."
+        )
+    return [create(prepared(desk, submission, desk.now()))]
+
+
+def _ring(desk: Desk, submitted: Sequence[Submitted]) -> None:
+    for queue in {one.job.queue for one in submitted if one.created and one.job.readiness is not Readiness.BLOCKED}:
+        desk.jobs.bell.ring(queue)
+
+
+def _check_queues(desk: Desk, queues: set[str]) -> Flow[None]:
+    for queue in sorted(queues):
+        state = yield from find(QueueState, name=queue).flow(desk.setup)
+        if state is not None and state.mode == "draining":
+            raise QueueDraining(f"The queue {queue} is draining and takes no new jobs.")
+
+
+def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
+    """Write jobs with all that belongs to them; when another writer is faster, look again and decide anew."""
+    delays = desk.setup.backoff.delays(desk.setup)
+    holds: dict[tuple[str, str], KeyHold] = {}
+    while True:
+        known = yield from _others(desk, submissions, jobs, under)
+        placed = _placed(submissions, jobs, known, under)
+        taken = yield from _taken(desk, jobs, holds)
+        if taken is not None:
+            return taken
+        writes = _writes(desk, placed, known, under, holds)
+        if len(writes) > _TRANSACTION:
+            raise TooManyDependencies(f"The jobs need {len(writes)} writes in one transaction, which takes {_TRANSACTION}.")
+        try:
+            yield from transact(writes).flow(desk.setup)
+            return [Submitted(job.model_copy(update={"version": 1})) for job in placed]
+        except TransactionCanceled as refused:
+            if any(isinstance(reason, AlreadyExists) and isinstance(reason.current, Job) for reason in refused.reasons):
+                return _repeated(jobs, refused)
+            if _noted(writes, refused, holds):
+                continue
+            delay = next(delays, None)
+            if delay is None:
+                raise
+        except AlreadyExists as refused:
+            return _repeated(jobs, refused)
+        yield Pause(delay)
+
+
+def _others(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None) -> Flow[dict[UUID, Job | ArchivedJob]]:
+    """The jobs that the new ones depend on or belong to, as they are now."""
+    own = {job.job_id for job in jobs}
+    wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
+    if under is not None:
+        wanted.add(under.job_id)
+    ids = sorted(wanted - own)
+    found = yield from batch_get([Job.key(job_id=job_id) for job_id in ids], consistent=True).flow(desk.setup)
+    known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in found if job is not None}
+    gone = [job_id for job_id in ids if job_id not in known]
+    if gone:
+        archived = yield from batch_get([ArchivedJob.key(job_id=job_id) for job_id in gone]).flow(desk.setup)
+        known |= {job.job_id: job for job in archived if job is not None}
+    return known
+
+
+def _placed(submissions: Sequence[Submission], jobs: Sequence[Job], known: dict[UUID, Job | ArchivedJob], under: Job | None) -> list[Job]:
+    """The jobs in their trees, blocked by what they depend on, and noted by those of them that others wait for."""
+    fresh = {job.job_id: job for job in jobs}
+    placed: dict[UUID, Job] = {}
+    for submission, job in zip(submissions, jobs, strict=True):
+        parent = submission.parent or (under.job_id if under is not None else None)
+        if parent is not None:
+            above = known.get(parent) or placed.get(parent)
+            if not isinstance(above, Job) or above.status == JobStatus.CANCELLED:
+                raise ParentGone(f"The parent {parent} is not there, or cancelled.")
+            if under is not None and parent == under.job_id and not _still(above, under):
+                raise ParentGone(f"The job {parent} is no longer run by this worker.")
+            job = below(job, above)
+        open_ones = [other for other in job.dependencies if other in fresh or _open(other, known)]
+        followers = [other.job_id for other in jobs if job.job_id in other.dependencies]
+        placed[job.job_id] = blocked(job, open_ones).model_copy(update={"dependent_jobs": followers})
+    return list(placed.values())
+
+
+def _still(current: Job, claimed: Job) -> bool:
+    return current.status == JobStatus.PROCESSING and current.lease_token == claimed.lease_token
+
+
+def _open(job_id: UUID, known: dict[UUID, Job | ArchivedJob]) -> bool:
+    """Whether a dependency is still to be waited for."""
+    other = known.get(job_id)
+    if other is None:
+        raise DependencyMissing(f"There is no job {job_id} to depend on.")
+    if other.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+        raise DependencyMissing(f"The job {job_id} is {other.status}, and a job cannot wait for it.")
+    if isinstance(other, Job) and len(other.dependent_jobs) >= MAX_DEPENDENTS:
+        raise TooManyDependencies(f"{len(other.dependent_jobs)} jobs wait for {job_id} already.")
+    return other.status != JobStatus.COMPLETED
+
+
+def _writes(
+    desk: Desk,
+    jobs: Sequence[Job],
+    known: dict[UUID, Job | ArchivedJob],
+    under: Job | None,
+    holds: dict[tuple[str, str], KeyHold],
+) -> list[WriteOperation[Any]]:
+    writes: list[WriteOperation[Any]] = [create(job) for job in jobs]
+    own = {job.job_id for job in jobs}
+    linked: dict[UUID, list[UUID]] = {}
+    for job in jobs:
+        for name in sorted(job.waiting_for or ()):
+            if UUID(name) not in own:
+                linked.setdefault(UUID(name), []).append(job.job_id)
+    for other_id, followers in linked.items():
+        other = known[other_id]
+        assert isinstance(other, Job)
+        writes.append(patch(other, Job.dependent_jobs.append(*followers)))
+    parents = {job.parent_job_id for job in jobs if job.parent_job_id is not None} - own - linked.keys()
+    for parent in sorted(parents):
+        alive = Job.status != JobStatus.CANCELLED
+        if under is not None and parent == under.job_id:
+            alive = (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
+        writes.append(check(Job.key(job_id=parent), alive))
+    return [*writes, *(_hold_write(hold, holds) for job in jobs for hold in _wanted_holds(desk, job))]
+
+
+def _wanted_holds(desk: Desk, job: Job) -> list[KeyHold]:
+    """The keys that a job takes."""
+    wanted = []
+    if job.idempotency_key is not None:
+        until = desk.now() + desk.settings.remember
+        text = quote(job.idempotency_key, safe="")
+        wanted.append(KeyHold(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
+    if job.unique_key is not None:
+        text = quote(job.unique_key, safe="")
+        wanted.append(KeyHold(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
+    return wanted
+
+
+def _hold_write(hold: KeyHold, holds: dict[tuple[str, str], KeyHold]) -> WriteOperation[Any]:
+    """Take a key that is free, or one whose holder was seen to have no more use for it."""
+    current = holds.get((hold.purpose, hold.text))
+    return create(hold) if current is None else put(hold, condition=KeyHold.job_id == current.job_id)
+
+
+def _taken(desk: Desk, jobs: Sequence[Job], holds: dict[tuple[str, str], KeyHold]) -> Flow[list[Submitted] | None]:
+    """What was submitted before with the same keys; None when the keys may be taken."""
+    for job in jobs:
+        for hold in _wanted_holds(desk, job):
+            current = holds.get((hold.purpose, hold.text))
+            if current is None or current.job_id == job.job_id:
+                continue
+            holder = yield from find(Job, job_id=current.job_id, consistent=True).flow(desk.setup)
+            if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
+                continue
+            if hold.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= desk.now():
+                continue
+            if hold.purpose == "idempotency" and current.digest != hold.digest:
+                raise KeyReused(f"The idempotency key {job.idempotency_key!r} was used for another submission.")
+            if len(jobs) > 1:
+                raise KeyReused(
+                    f"A key of one of the jobs is held by {current.job_id}.", fix="Submit jobs that may be repetitions one by one."
+                )
+            return [Submitted(holder or _remembered(job, current), created=False)]
+    return None
+
+
+def _remembered(job: Job, hold: KeyHold) -> Job:
+    """A job that was submitted before and has left the queue since: only its id is known."""
+    return job.model_copy(update={"job_id": hold.job_id, "status": JobStatus.COMPLETED})
+
+
+def _noted(writes: Sequence[WriteOperation[Any]], refused: TransactionCanceled, holds: dict[tuple[str, str], KeyHold]) -> bool:
+    """Note who holds the keys that were not free, and which have become free; whether that says more than was known."""
+    before = dict(holds)
+    for write, reason in zip(writes, refused.reasons, strict=True):
+        if write.ref.entity is KeyHold and isinstance(reason, ConditionFailed):
+            place = (write.ref.values["purpose"], write.ref.values["text"])
+            if reason.current is None:
+                holds.pop(place, None)
+            else:
+                holds[place] = reason.current
+    return holds != before
+
+
+def _repeated(jobs: Sequence[Job], refused: StoreError) -> list[Submitted]:
+    """The jobs that are there already: the answer to a write that was done, but whose answer was lost; or an error."""
+    reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
+    there = {reason.current.job_id: reason.current for reason in reasons if isinstance(reason, AlreadyExists) and reason.current}
+    for job in jobs:
+        current = there.get(job.job_id)
+        if current is None or digest_of(current) != digest_of(job):
+            raise BadSubmission(
+                f"There is another job with the id {job.job_id}.", fix="Leave the id out, or choose a new one."
+            ) from refused
+    return [Submitted(there[job.job_id], created=False) for job in jobs]

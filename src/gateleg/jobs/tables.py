@@ -1,0 +1,230 @@
+"""The job queue: four indexes of its document, and four sparse ones of ours that hold only what is waiting, running or in a tree."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
+
+#: What a worker must know of a job to choose it, without the rest of the item.
+_CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")
+#: What a tree shows of each job.
+_OVERVIEW = ("status", "job_type", "job_stage", "parent_job_id", "progress", "created_at", "started_at", "completed_at", "retry_count")
+
+#: The lines of log, and the attempts that have ended, that are kept on the job itself.
+KEPT_LINES = 20
+KEPT_ATTEMPTS = 20
+#: A job and all it depends on are written in one transaction of at most 100 items.
+MAX_DEPENDENCIES = 90
+MAX_DEPENDENTS = 1000
+
+queue_table = Table(
+    "DelphiJobQueue",
+    hash="job_id",
+    indexes=[
+        GSI("StatusCreatedIndex", hash="status", range="created_at"),
+        GSI("ConversationIndex", hash="conversation_id", range="created_at"),
+        GSI("JobTypeIndex", hash="job_type", range="priority"),
+        GSI("WorkerStatusIndex", hash="worker_id", range="status"),
+        GSI("ReadyIndex", hash="ready_queue", range="ready_order", project=_CHOICE),
+        GSI("DueIndex", hash="due_queue", range="run_at", project=("version", "status", "queue", "priority", "created_at")),
+        GSI("LeaseIndex", hash="lease_queue", range="lease_until", project=("version", "status", "queue", "job_type", "worker_id")),
+        GSI("TreeIndex", hash="root_job_id", range="tree_path", project=_OVERVIEW),
+    ],
+)
+
+
+class JobStatus(States):
+    """The life of a job."""
+
+    PENDING = state("PENDING", to=["PROCESSING", "CANCELLED", "FAILED"])
+    PROCESSING = state("PROCESSING", to=["COMPLETED", "FAILED", "PENDING", "CANCELLED"])
+    COMPLETED = state("COMPLETED")
+    FAILED = state("FAILED", to=["PENDING"])
+    CANCELLED = state("CANCELLED", to=["PENDING"])
+
+
+#: The states that a job has left the queue with.
+FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+class Readiness(StrEnum):
+    """Whether a pending job can be claimed."""
+
+    READY = "ready"
+    #: not before its `run_at`
+    DELAYED = "delayed"
+    #: not before the jobs it depends on are completed
+    BLOCKED = "blocked"
+
+
+class LogEntry(Record):
+    """One line of a job's log."""
+
+    timestamp: Attr[datetime]
+    level: Attr[str]
+    message: Attr[str]
+
+
+class Logs(Record):
+    """The last lines of a job's log, and where those before them are."""
+
+    entries: Attr[list[LogEntry]] = field(factory=list, max_length=KEPT_LINES)
+    #: how many lines came before the first entry; they are in chunks of the ledger, or in the object at `log_location`
+    earlier: Attr[int] = field(0)
+    log_location: Attr[str | None] = field(None)
+
+
+class Progress(Record):
+    """How far a job is, in its own words."""
+
+    done: Attr[float] = field(0.0)
+    total: Attr[float] = field(1.0)
+    message: Attr[str] = field("")
+
+    @property
+    def fraction(self) -> float:
+        """From 0 to 1."""
+        return min(1.0, max(0.0, self.done / self.total)) if self.total > 0 else 0.0
+
+
+class Failure(Record):
+    """Why an attempt did not succeed."""
+
+    #: the exception's qualified name, or one of `lease-expired`, `timed-out`, `waited-too-long`, `dependency`
+    kind: Attr[str]
+    message: Attr[str]
+    trace: Attr[str | None] = field(None)
+
+
+Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "cancelled", "lost"]
+
+
+class Attempt(Record):
+    """One run of a job by one worker."""
+
+    number: Attr[int]
+    worker_id: Attr[str]
+    started_at: Attr[datetime]
+    ended_at: Attr[datetime]
+    outcome: Attr[Outcome]
+    error: Attr[Failure | None] = field(None)
+
+
+class Results(Record):
+    """What a job has brought about."""
+
+    result_type: Attr[Literal["SUCCESS", "FAILURE", "CANCELLED"]]
+    #: what the handler returned
+    value: Attr[Any] = field(None)
+    output_location: Attr[dict[str, list[str]]] = field(factory=dict)
+    summary_metrics: Attr[dict[str, Any]] = field(factory=dict)
+
+
+class Job(Entity, table=queue_table):
+    """One unit of work, from submission to its result."""
+
+    job_id: Attr[UUID] = new_uuid()
+    status: Attr[JobStatus] = field(JobStatus.PENDING)
+    created_at: Attr[datetime] = stamp(on="create")
+    updated_at: Attr[datetime] = stamp(on="write")
+    started_at: Attr[datetime | None] = field(None)
+    completed_at: Attr[datetime | None] = field(None)
+    #: who runs it, or ran it last
+    worker_id: Attr[str | None] = field(None)
+    job_type: Attr[str] = required(min_length=1, max_length=200)
+    #: 0 to 100, higher first
+    priority: Attr[int] = field(50, ge=0, le=100)
+    #: what the job is about: a conversation, a project, a collection
+    subject: Attr[str | None] = field(None, name="conversation_id")
+    #: how often it was tried again after a failure
+    retry_count: Attr[int] = field(0, ge=0)
+    max_retries: Attr[int] = field(3, ge=0)
+    timeout_seconds: Attr[int] = field(3600, ge=1)
+    job_config: Attr[dict[str, Any]] = field(factory=dict)
+    job_results: Attr[Results | None] = field(None)
+    logs: Attr[Logs] = field(factory=lambda: Logs())
+    created_by: Attr[str | None] = field(None)
+    dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
+    dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
+    version: Attr[Version] = field(0)
+
+    queue: Attr[str] = field("default")
+    readiness: Attr[Readiness] = field(Readiness.READY)
+    #: not to be started before
+    run_at: Attr[datetime | None] = field(None)
+    #: not to be started after
+    start_by: Attr[datetime | None] = field(None)
+    #: the dependencies that are not completed yet
+    waiting_for: Attr[set[str] | None] = field(None, max_length=MAX_DEPENDENCIES)
+    #: the dependency whose failure has cancelled the job
+    cancelled_by: Attr[UUID | None] = field(None)
+    cancel_requested: Attr[datetime | None] = field(None)
+    cancel_reason: Attr[str | None] = field(None)
+
+    #: how often it was claimed: grows with every claim, so it also fences writes to other systems
+    attempt: Attr[int] = field(0)
+    #: the last attempts that have ended
+    attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
+    #: who may write for the running attempt
+    lease_token: Attr[str | None] = field(None)
+    lease_until: Attr[datetime | None] = field(None)
+    progress: Attr[Progress | None] = field(None)
+
+    parent_job_id: Attr[UUID | None] = field(None)
+    root_job_id: Attr[UUID | None] = field(None)
+    job_stage: Attr[str | None] = field(None)
+    #: the jobs from the root to this one; only on jobs that have a parent
+    tree_path: Attr[str | None] = field(None)
+
+    #: no more jobs with this key run at once than `concurrency_limit`
+    concurrency_key: Attr[str | None] = field(None)
+    concurrency_limit: Attr[int] = field(1, ge=1)
+    idempotency_key: Attr[str | None] = field(None)
+    unique_key: Attr[str | None] = field(None)
+    tags: Attr[list[str]] = field(factory=list, max_length=50)
+    #: when DynamoDB may delete what the sweeper has left behind
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("{job_id}")
+    ready_key = Key(
+        "{queue}",
+        "{priority:03d:desc}#{created_at}#{job_id}",
+        index="ReadyIndex",
+        when={"status": [JobStatus.PENDING], "readiness": [Readiness.READY]},
+    )
+    due_key = Key("{queue}", index="DueIndex", when={"status": [JobStatus.PENDING], "readiness": [Readiness.DELAYED]})
+    lease_key = Key("{queue}", index="LeaseIndex", when={"status": [JobStatus.PROCESSING]})
+
+    in_status = Pattern("StatusCreatedIndex", title="Jobs in a status, oldest first")
+    of_subject = Pattern("ConversationIndex", title="Jobs about a subject, newest first", order="desc")
+    of_type = Pattern("JobTypeIndex", title="Jobs of a type, highest priority first", order="desc")
+    of_worker = Pattern("WorkerStatusIndex", title="Jobs of a worker, by status")
+    ready = Pattern("ReadyIndex", title="Claimable jobs of a queue, in the order to be claimed")
+    due = Pattern("DueIndex", title="Delayed jobs of a queue, soonest first")
+    leased = Pattern("LeaseIndex", title="Running jobs of a queue, by the end of their lease")
+    in_tree = Pattern("TreeIndex", title="The jobs below a root, each after its parent")
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is completed, failed or cancelled."""
+        return self.status in FINISHED
+
+
+#: The same table as a worker sees it. Its own declaration, because a table has one entity for each form of key.
+_running_view = Table("DelphiJobQueue", hash="job_id")
+
+
+class Running(Entity, table=_running_view):
+    """A running job as its worker writes it: the attributes that change while it runs, and do not move its version."""
+
+    job_id: Attr[UUID]
+    status: Attr[str]
+    lease_token: Attr[str | None] = field(None)
+    lease_until: Attr[datetime | None] = field(None)
+    progress: Attr[Progress | None] = field(None)
+    logs: Attr[Logs] = field(factory=lambda: Logs())
+    cancel_requested: Attr[datetime | None] = field(None)
+
+    key = Key("{job_id}")

@@ -1,0 +1,45 @@
+"""Handlers and short ways for the tests of the queue."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.rules import Completed, Failed, Retry
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Failure, Job, Results
+
+
+class Sizes(BaseModel):
+    n_components: int = Field(2, ge=1, le=10)
+
+
+async def _nothing(job: JobContext, config: Any) -> None:
+    """Does nothing: most tests end attempts by hand."""
+
+
+def make_jobs() -> Jobs:
+    jobs = Jobs()
+    jobs.handler("plain")(_nothing)
+    jobs.handler("PCA", config=Sizes, queue="math", priority=60, retry=Retry(times=2, first=10, jitter=0))(_nothing)
+    return jobs
+
+
+DONE = Completed(Results(result_type="SUCCESS"))
+
+
+def failed(kind: str = "ValueError", final: bool = False) -> Failed:
+    return Failed(Failure(kind=kind, message="no"), (kind, "Exception"), final)
+
+
+def submitted(queue: Queue, /, **options: Any) -> Job:
+    return queue.submit(Submission("plain", **options)).job
+
+
+def claimed(queue: Queue, picker: Picker, worker: str = "w1", name: str = "default") -> Job:
+    job = queue.claim(picker, name, worker)
+    assert job is not None
+    return job

@@ -1,0 +1,264 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.errors import LeaseLost
+from gateleg.jobs.ledger import QueueState
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.rules import Released, Snoozed
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus, Progress, Readiness
+from gateleg.store import Store
+from gateleg.store.transports import Unreachable
+from tests.jobs.sample import DONE, claimed, failed, submitted
+
+
+def test_a_claim_takes_the_job_off_the_ready_index(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue)
+    running = claimed(queue, picker)
+    assert (running.job_id, running.status, running.worker_id) == (job.job_id, JobStatus.PROCESSING, "w1")
+    assert (running.attempt, running.version, running.started_at) == (1, 2, clock.now)
+    assert running.lease_until == clock.now + timedelta(seconds=30)
+    assert queue.claim(picker, "default", "w2") is None
+
+
+def test_priority_comes_first_and_then_age(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    for priority in (10, 90, 50, 90):
+        submitted(queue, priority=priority, tags=[str(clock.now.second)])
+        clock.advance(1)
+    order = [(job.priority, job.tags) for job in iter(lambda: queue.claim(picker, "default", "w"), None)]
+    assert order == [(90, ["1"]), (90, ["3"]), (50, ["2"]), (10, ["0"])]
+
+
+def test_queues_are_apart(queue: Queue, picker: Picker) -> None:
+    submitted(queue, queue="other")
+    assert queue.claim(picker, "default", "w") is None
+    assert claimed(queue, picker, name="other").queue == "other"
+
+
+def test_a_job_that_changed_after_it_was_seen_is_not_claimed(queue: Queue, clock: ManualClock) -> None:
+    picker = Picker(clock, fresh_for=10)
+    one, two = submitted(queue), submitted(queue)
+    first = claimed(queue, picker)
+    other = two if first.job_id == one.job_id else one
+    queue.cancel(other.job_id)
+    assert queue.claim(picker, "default", "w") is None
+    assert picker.losses == 1
+
+
+def test_a_job_that_waited_too_long_fails_instead_of_starting(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue, start_within=60)
+    clock.advance(61)
+    assert queue.claim(picker, "default", "w") is None
+    failed_job = queue.get(job.job_id)
+    assert failed_job.status == JobStatus.FAILED
+    assert failed_job.attempts[-1].error is not None
+    assert failed_job.attempts[-1].error.kind == "waited-too-long"
+
+
+class TestAnswersThatAreLost:
+    class Lossy:
+        """Carries requests out and loses the answers to updates, so many times."""
+
+        def __init__(self, inner: Any, losses: int) -> None:
+            self.inner, self.losses = inner, losses
+
+        def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+            reply: dict[str, Any] = self.inner.call(operation, request)
+            if operation in ("UpdateItem", "TransactWriteItems") and self.losses:
+                self.losses -= 1
+                raise Unreachable("lost")
+            return reply
+
+        def close(self) -> None: ...
+
+    def lossy(self, queue: Queue, losses: int = 1) -> Queue:
+        store = queue.store.using(self.Lossy(queue.store.transport, losses))
+        store._sleep = lambda seconds: None
+        return Queue(store, queue.desk.jobs)
+
+    def test_a_claim_is_found_again(self, queue: Queue, picker: Picker) -> None:
+        job = submitted(queue)
+        with pytest.raises(Exception, match="lost"):
+            self.lossy(queue).claim(picker, "default", "w")
+        again = claimed(queue, picker)
+        assert (again.job_id, again.attempt) == (job.job_id, 1)
+
+    def test_a_completion_is_recognised(self, queue: Queue, picker: Picker) -> None:
+        submitted(queue)
+        done = self.lossy(queue).finish(claimed(queue, picker), DONE)
+        assert (done.status, len(done.attempts)) == (JobStatus.COMPLETED, 1)
+
+    def test_a_retry_is_counted_once(self, queue: Queue, picker: Picker) -> None:
+        submitted(queue)
+        again = self.lossy(queue).finish(claimed(queue, picker), failed())
+        assert (again.retry_count, len(again.attempts)) == (1, 1)
+
+
+class TestLeases:
+    def test_a_heartbeat_renews_the_lease_and_leaves_the_version(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue)
+        running = claimed(queue, picker)
+        clock.advance(20)
+        beat = queue.renew(running, progress=Progress(done=1, total=4, message="quarter"))
+        stored = queue.get(running.job_id)
+        assert stored.lease_until == beat.until == clock.now + timedelta(seconds=30)
+        assert stored.version == running.version
+        assert stored.progress == Progress(done=1, total=4, message="quarter")
+        clock.advance(29)
+        assert queue.reap("default") == []
+
+    def test_an_expired_lease_gives_the_job_to_another(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue)
+        zombie = claimed(queue, picker, "zombie")
+        clock.advance(31)
+        (reaped,) = queue.reap("default")
+        assert (reaped.status, reaped.retry_count, reaped.attempts[-1].outcome) == (JobStatus.PENDING, 1, "lost")
+        clock.advance(60)
+        queue.promote("default")
+        winner = claimed(queue, picker, "winner")
+        assert winner.attempt == 2
+        with pytest.raises(LeaseLost):
+            queue.renew(zombie)
+        with pytest.raises(LeaseLost):
+            queue.finish(zombie, DONE)
+        assert queue.finish(winner, DONE).status == JobStatus.COMPLETED
+        with pytest.raises(LeaseLost):
+            queue.finish(zombie, failed())
+
+    def test_an_expired_lease_that_nobody_took_still_completes(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue)
+        slow = claimed(queue, picker)
+        clock.advance(100)
+        assert queue.finish(slow, DONE).status == JobStatus.COMPLETED
+        assert queue.reap("default") == []
+
+    def test_a_job_that_loses_its_workers_too_often_fails(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        job = submitted(queue, max_retries=1)
+        for _ in range(2):
+            claimed(queue, picker)
+            clock.advance(60)
+            queue.reap("default")
+            clock.advance(60)
+            queue.promote("default")
+        stored = queue.get(job.job_id)
+        assert (stored.status, stored.attempt, stored.retry_count) == (JobStatus.FAILED, 2, 1)
+
+    def test_a_zombie_cannot_write_its_log_or_submit_children(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue)
+        zombie = claimed(queue, picker)
+        clock.advance(31)
+        queue.reap("default")
+        with pytest.raises(Exception, match="no longer run by this worker"):
+            queue.submit(Submission("plain"), under=zombie)
+
+
+class TestEndings:
+    def test_a_completion_survives_an_edit_of_the_job(self, queue: Queue, picker: Picker, store: Store) -> None:
+        submitted(queue)
+        running = claimed(queue, picker)
+        store.patch(queue.get(running.job_id), Job.tags.set(["edited"]))
+        done = queue.finish(running, DONE)
+        assert (done.status, done.tags) == (JobStatus.COMPLETED, ["edited"])
+
+    def test_a_completed_job_is_in_no_sparse_index(self, queue: Queue, picker: Picker, store: Store, clock: ManualClock) -> None:
+        submitted(queue)
+        done = queue.finish(claimed(queue, picker), DONE)
+        assert done.completed_at == clock.now
+        assert done.expires_at == clock.now + timedelta(days=37)
+        for question in (Job.ready(queue="default"), Job.due(queue="default"), Job.leased(queue="default")):
+            assert store.count(question) == 0
+
+    def test_a_failed_attempt_waits_for_its_delay_and_runs_again(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        queue.submit(Submission("PCA"))
+        again = queue.finish(claimed(queue, picker, name="math"), failed())
+        assert (again.readiness, again.run_at) == (Readiness.DELAYED, clock.now + timedelta(seconds=10))
+        clock.advance(10)
+        queue.promote("math")
+        assert claimed(queue, picker, name="math").attempt == 2
+
+    def test_a_job_fails_after_its_retries(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        job = queue.submit(Submission("PCA")).job
+        for _ in range(3):
+            queue.finish(claimed(queue, picker, name="math"), failed())
+            clock.advance(100)
+            queue.promote("math")
+        stored = queue.get(job.job_id)
+        assert (stored.status, stored.retry_count, stored.attempt) == (JobStatus.FAILED, 2, 3)
+        assert [attempt.outcome for attempt in stored.attempts] == ["retried", "retried", "failed"]
+
+    def test_a_snoozed_job_comes_back_without_counting(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue)
+        queue.finish(claimed(queue, picker), Snoozed(300))
+        clock.advance(300)
+        queue.promote("default")
+        assert claimed(queue, picker).retry_count == 0
+
+    def test_a_released_job_is_ready_at_once(self, queue: Queue, picker: Picker) -> None:
+        submitted(queue)
+        queue.finish(claimed(queue, picker), Released())
+        assert claimed(queue, picker, "w2").attempt == 2
+
+    def test_ending_twice_is_no_second_ending(self, queue: Queue, picker: Picker) -> None:
+        submitted(queue)
+        running = claimed(queue, picker)
+        first = queue.finish(running, DONE)
+        assert queue.finish(running, failed()) == first
+
+
+class TestConcurrencyKeys:
+    def test_no_more_jobs_run_than_the_key_allows(self, queue: Queue, picker: Picker) -> None:
+        for _ in range(4):
+            submitted(queue, concurrency_key="c#1", concurrency_limit=2)
+        first, second = claimed(queue, picker), claimed(queue, picker)
+        assert queue.claim(picker, "default", "w") is None
+        queue.finish(first, DONE)
+        picker.freed("c#1")
+        third = claimed(queue, picker)
+        assert queue.claim(picker, "default", "w") is None
+        assert len({first.job_id, second.job_id, third.job_id}) == 3
+
+    def test_a_full_key_does_not_hold_up_others(self, queue: Queue, picker: Picker) -> None:
+        for key in ("a", "a", "b"):
+            submitted(queue, concurrency_key=key)
+        assert {claimed(queue, picker).concurrency_key, claimed(queue, picker).concurrency_key} == {"a", "b"}
+        assert queue.claim(picker, "default", "w") is None
+
+    @pytest.mark.parametrize("ending", [DONE, failed(), failed(final=True), Snoozed(1), Released()])
+    def test_every_ending_frees_the_place(self, queue: Queue, picker: Picker, ending: Any) -> None:
+        submitted(queue, concurrency_key="k", priority=90)
+        submitted(queue, concurrency_key="k")
+        queue.finish(claimed(queue, picker), ending)
+        assert queue.claim(picker, "default", "w") is not None
+
+    def test_a_lost_worker_frees_the_place(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        submitted(queue, concurrency_key="k", priority=90)
+        submitted(queue, concurrency_key="k")
+        claimed(queue, picker)
+        clock.advance(31)
+        queue.reap("default")
+        assert queue.claim(picker, "default", "w") is not None
+
+
+class TestStatesOfQueues:
+    def test_nothing_is_claimed_from_a_paused_queue(self, queue: Queue, picker: Picker) -> None:
+        submitted(queue)
+        assert queue.claim(picker, "default", "w", QueueState(name="default", mode="paused")) is None
+
+    def test_no_more_jobs_start_in_a_window_than_its_rate(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        state = QueueState(name="default", rate=2, rate_seconds=10)
+        for _ in range(5):
+            submitted(queue)
+        taken = [queue.claim(picker, "default", "w", state) for _ in range(3)]
+        assert [job is not None for job in taken] == [True, True, False]
+        clock.advance(10)
+        assert queue.claim(picker, "default", "w", state) is not None
+
+    def test_a_claim_that_finds_nothing_gives_its_permit_back(self, queue: Queue, picker: Picker) -> None:
+        state = QueueState(name="default", rate=1, rate_seconds=1000)
+        assert queue.claim(picker, "default", "w", state) is None
+        submitted(queue)
+        assert queue.claim(picker, "default", "w", state) is not None

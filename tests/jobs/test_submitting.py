@@ -1,0 +1,242 @@
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.errors import (
+    BadConfig,
+    BadSubmission,
+    ConfigTooLarge,
+    DependencyCycle,
+    DependencyMissing,
+    JobError,
+    KeyReused,
+    ParentGone,
+    TooManyDependencies,
+    UnknownJobType,
+)
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
+from gateleg.model import spec_of
+from gateleg.store import Store, create
+from tests.jobs.sample import DONE, Sizes, claimed, failed, submitted
+
+
+def everything(store: Store) -> list[Job]:
+    return [spec_of(Job).decode(item) for item in store.scan(queue_table)]
+
+
+def test_a_submission_takes_its_defaults_from_the_handler(queue: Queue) -> None:
+    job = queue.submit(Submission("PCA", Sizes(n_components=3), subject="19305", created_by="api")).job
+    stored = queue.get(job.job_id)
+    assert stored == job
+    assert (stored.queue, stored.priority, stored.max_retries, stored.job_config) == ("math", 60, 2, {"n_components": 3})
+    assert (stored.status, stored.readiness, stored.version) == (JobStatus.PENDING, Readiness.READY, 1)
+
+
+@pytest.mark.parametrize(
+    ("submission", "error"),
+    [
+        (Submission("nothing"), UnknownJobType),
+        (Submission("PCA", {"n_components": 99}), BadConfig),
+        (Submission("PCA", {"n_components": "many"}), BadConfig),
+        (Submission("plain", {"x": object()}), BadConfig),
+        (Submission("plain", {"x": "y" * 400_000}), ConfigTooLarge),
+        (Submission("plain", priority=101), BadSubmission),
+        (Submission("plain", priority=-1), BadSubmission),
+        (Submission("plain", queue="a#b"), BadSubmission),
+        (Submission("plain", max_retries=-1), BadSubmission),
+        (Submission("plain", delay=-1), BadSubmission),
+        (Submission("plain", unique_key=""), BadSubmission),
+        (Submission("plain", idempotency_key="k" * 501), BadSubmission),
+        (Submission("plain", depends_on=[uuid4()]), DependencyMissing),
+        (Submission("plain", depends_on=[uuid4() for _ in range(91)]), TooManyDependencies),
+        (Submission("plain", parent=uuid4()), ParentGone),
+    ],
+)
+def test_a_bad_submission_is_refused_and_nothing_is_written(
+    queue: Queue, store: Store, submission: Submission, error: type[JobError]
+) -> None:
+    with pytest.raises(error) as refused:
+        queue.submit(submission)
+    assert refused.value.fix
+    with pytest.raises(error):
+        queue.submit_many([Submission("plain"), submission])
+    assert everything(store) == []
+
+
+def test_a_bad_config_tells_which_field_is_wrong(queue: Queue) -> None:
+    with pytest.raises(BadConfig, match="n_components: Input should be less than or equal to 10") as refused:
+        queue.submit(Submission("PCA", {"n_components": 11}))
+    assert refused.value.problems[0]["loc"] == ("n_components",)
+
+
+def test_a_delayed_job_cannot_be_claimed_before_its_time(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue, delay=60)
+    assert (job.readiness, job.run_at) == (Readiness.DELAYED, clock.now + timedelta(seconds=60))
+    clock.advance(59)
+    assert queue.promote("default") == 0
+    assert queue.claim(picker, "default", "w1") is None
+    clock.advance(1)
+    assert queue.promote("default") == 1
+    assert claimed(queue, picker).job_id == job.job_id
+
+
+def test_many_plain_jobs_are_written_in_batches(queue: Queue, store: Store) -> None:
+    answers = queue.submit_many([Submission("plain", {"n": number}) for number in range(120)])
+    assert len(everything(store)) == 120
+    assert queue.get(answers[7].job.job_id) == answers[7].job
+
+
+def test_a_job_is_part_of_the_callers_transaction(queue: Queue, store: Store) -> None:
+    other = Job(job_type="other")
+    store.create(other)
+    with pytest.raises(Exception, match="already"):
+        store.transact([create(other), *queue.writes(Submission("plain"))])
+    assert len(everything(store)) == 1
+    store.transact([create(Job(job_type="third")), *queue.writes(Submission("plain"))])
+    assert len(everything(store)) == 3
+
+
+@pytest.mark.parametrize("options", [{"unique_key": "k"}, {"idempotency_key": "k"}, {"depends_on": [uuid4()]}, {"parent": uuid4()}])
+def test_what_must_be_read_first_cannot_be_part_of_it(queue: Queue, options: dict[str, Any]) -> None:
+    with pytest.raises(BadSubmission):
+        queue.writes(Submission("plain", **options))
+
+
+class TestIdempotency:
+    def test_a_repetition_answers_with_the_first_job(self, queue: Queue, store: Store) -> None:
+        first = queue.submit(Submission("plain", {"a": 1}, idempotency_key="order #7"))
+        second = queue.submit(Submission("plain", {"a": 1}, idempotency_key="order #7"))
+        assert (first.created, second.created) == (True, False)
+        assert second.job.job_id == first.job.job_id
+        assert len(everything(store)) == 1
+
+    def test_a_repetition_answers_with_the_first_job_after_its_end(self, queue: Queue, picker: Picker) -> None:
+        first = queue.submit(Submission("plain", idempotency_key="k"))
+        queue.finish(claimed(queue, picker), DONE)
+        again = queue.submit(Submission("plain", idempotency_key="k"))
+        assert (again.job.job_id, again.job.status) == (first.job.job_id, JobStatus.COMPLETED)
+
+    def test_the_same_key_with_another_config_is_refused(self, queue: Queue) -> None:
+        queue.submit(Submission("plain", {"a": 1}, idempotency_key="k"))
+        with pytest.raises(KeyReused):
+            queue.submit(Submission("plain", {"a": 2}, idempotency_key="k"))
+
+    def test_a_key_is_forgotten_after_a_while(self, queue: Queue, clock: ManualClock) -> None:
+        first = queue.submit(Submission("plain", idempotency_key="k"))
+        clock.advance(days=8)
+        again = queue.submit(Submission("plain", idempotency_key="k"))
+        assert again.created
+        assert again.job.job_id != first.job.job_id
+
+    def test_the_same_id_with_the_same_config_is_a_repetition(self, queue: Queue) -> None:
+        name = uuid4()
+        assert queue.submit(Submission("plain", job_id=name)).created
+        assert not queue.submit(Submission("plain", job_id=name)).created
+        with pytest.raises(BadSubmission):
+            queue.submit(Submission("plain", {"a": 1}, job_id=name))
+
+
+class TestUniqueness:
+    def test_a_second_job_with_the_key_is_not_submitted_while_the_first_waits(self, queue: Queue, store: Store) -> None:
+        first = queue.submit(Submission("plain", unique_key="k"))
+        second = queue.submit(Submission("plain", {"other": 1}, unique_key="k"))
+        assert not second.created
+        assert second.job.job_id == first.job.job_id
+        assert len(everything(store)) == 1
+
+    def test_the_key_is_free_once_the_first_is_claimed(self, queue: Queue, picker: Picker) -> None:
+        first = queue.submit(Submission("plain", unique_key="k"))
+        claimed(queue, picker)
+        second = queue.submit(Submission("plain", unique_key="k"))
+        assert second.created
+        third = queue.submit(Submission("plain", unique_key="k"))
+        assert third.job.job_id == second.job.job_id != first.job.job_id
+
+    def test_both_kinds_of_keys_go_together(self, queue: Queue, picker: Picker) -> None:
+        first = queue.submit(Submission("plain", unique_key="k", idempotency_key="k"))
+        assert not queue.submit(Submission("plain", unique_key="k", idempotency_key="k")).created
+        claimed(queue, picker)
+        assert queue.submit(Submission("plain", unique_key="k", idempotency_key="k")).job.job_id == first.job.job_id
+        assert queue.submit(Submission("plain", unique_key="k")).created
+
+
+class TestDependencies:
+    def test_a_job_waits_for_those_it_depends_on(self, queue: Queue, picker: Picker) -> None:
+        first, second = submitted(queue, priority=90), submitted(queue, priority=80)
+        last = submitted(queue, depends_on=[first.job_id, second.job_id])
+        assert last.readiness is Readiness.BLOCKED
+        queue.finish(claimed(queue, picker), DONE)
+        assert queue.get(last.job_id).waiting_for == {str(second.job_id)}
+        running = claimed(queue, picker)
+        assert queue.claim(picker, "default", "w2") is None
+        queue.finish(running, DONE)
+        assert claimed(queue, picker).job_id == last.job_id
+
+    def test_a_completed_dependency_is_not_waited_for(self, queue: Queue, picker: Picker) -> None:
+        first = submitted(queue)
+        queue.finish(claimed(queue, picker), DONE)
+        assert submitted(queue, depends_on=[first.job_id]).readiness is Readiness.READY
+
+    def test_a_failed_dependency_is_refused(self, queue: Queue, picker: Picker) -> None:
+        first = submitted(queue)
+        queue.finish(claimed(queue, picker), failed(final=True))
+        with pytest.raises(DependencyMissing, match="is FAILED"):
+            submitted(queue, depends_on=[first.job_id])
+
+    def test_jobs_submitted_together_depend_on_each_other(self, queue: Queue, picker: Picker) -> None:
+        pca, umap, report = uuid4(), uuid4(), uuid4()
+        queue.submit_many(
+            [
+                Submission("plain", job_id=report, depends_on=[pca, umap], stage="report"),
+                Submission("plain", job_id=pca, stage="pca"),
+                Submission("plain", job_id=umap, depends_on=[pca], stage="umap"),
+            ]
+        )
+        order = []
+        while (job := queue.claim(picker, "default", "w")) is not None:
+            order.append(job.job_stage)
+            queue.finish(job, DONE)
+        assert order == ["pca", "umap", "report"]
+
+    def test_a_cycle_is_refused_and_nothing_is_written(self, queue: Queue, store: Store) -> None:
+        one, two, three = uuid4(), uuid4(), uuid4()
+        circle = [
+            Submission("plain", job_id=one, depends_on=[two]),
+            Submission("plain", job_id=two, depends_on=[three]),
+            Submission("plain", job_id=three, depends_on=[one]),
+            Submission("plain", depends_on=[one]),
+        ]
+        with pytest.raises(DependencyCycle, match=" -> "):
+            queue.submit_many(circle)
+        with pytest.raises(DependencyCycle):
+            queue.submit(Submission("plain", job_id=one, depends_on=[one]))
+        assert everything(store) == []
+
+    def test_a_dependent_that_is_added_while_its_dependency_runs_is_released_with_it(self, queue: Queue, picker: Picker) -> None:
+        first = submitted(queue)
+        running = claimed(queue, picker)
+        last = submitted(queue, depends_on=[first.job_id])
+        queue.finish(running, DONE)
+        assert queue.get(last.job_id).readiness is Readiness.READY
+
+    def test_a_delayed_dependent_still_waits_for_its_time(self, queue: Queue, picker: Picker) -> None:
+        first = submitted(queue)
+        last = submitted(queue, depends_on=[first.job_id], delay=100)
+        queue.finish(claimed(queue, picker), DONE)
+        assert queue.get(last.job_id).readiness is Readiness.DELAYED
+
+
+def test_a_child_knows_its_parent_root_and_path(queue: Queue) -> None:
+    root = submitted(queue, subject="s")
+    child = submitted(queue, parent=root.job_id, stage="one")
+    grandchild = submitted(queue, parent=child.job_id)
+    assert (child.parent_job_id, child.root_job_id, child.job_stage, child.subject) == (root.job_id, root.job_id, "one", "s")
+    assert (grandchild.parent_job_id, grandchild.root_job_id) == (child.job_id, root.job_id)
+    assert grandchild.tree_path == f"{root.job_id}/{child.job_id}/{grandchild.job_id}"
+    assert UUID(str(grandchild.root_job_id)) == root.job_id
