@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.objects import ByteRange, Damaged, DirectoryObjects, StorageFailed, StorageFull
+from gateleg.objects.directory.folders import Folder
 
 
 @pytest.fixture
@@ -161,12 +162,16 @@ def test_writers_and_deleters_side_by_side_see_whole_objects_only(tmp_path: Path
     assert list((tmp_path / "keys").iterdir()) == []
 
 
-def test_threads_that_list_at_once_miss_nothing(objects: DirectoryObjects) -> None:
-    for number in range(300):
-        objects.put(f"{number:03d}", b"")
-    with ThreadPoolExecutor(4) as threads:
-        pages = list(threads.map(lambda _: objects.list(), range(24)))
-    assert {len(page.objects) for page in pages} == {300}
+def names_of(folder: Folder) -> list[str]:
+    with folder.again() as again:
+        return again.names()
+
+
+def test_threads_that_read_a_folder_at_once_miss_no_name(tmp_path: Path) -> None:
+    for number in range(5000):
+        (tmp_path / f"{number:08d}").touch()
+    with Folder(str(tmp_path)) as folder, ThreadPoolExecutor(4) as threads:
+        assert {len(names) for names in threads.map(lambda _: names_of(folder), range(16))} == {5000}
 
 
 def test_content_of_any_size_takes_little_memory(objects: DirectoryObjects) -> None:

@@ -18,6 +18,8 @@ OBJECT, FOLDER, PART = "=", "+", "~"
 _PIECE = 80
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _NAME = re.compile(r"([=+~])((?:[a-z0-9_.-]|%[0-9a-f]{2})*)")
+#: Names that need no second look, which are nearly all.
+_USUAL = re.compile(rf"[=+~](?:[a-z0-9_.-]{{0,{_PIECE - 1}}}[a-z0-9_-])?")
 _ESCAPED = re.compile(rb"%([0-9a-f]{2})")
 
 
@@ -43,6 +45,8 @@ def _escaped(piece: bytes) -> str:
 
 def piece_of(name: str) -> tuple[str, bytes] | None:
     """What kind of name it is and which bytes of keys it stands for; None for what no key has made."""
+    if _USUAL.fullmatch(name):
+        return name[0], name[1:].encode()
     match = _NAME.fullmatch(name)
     if match is None:
         return None

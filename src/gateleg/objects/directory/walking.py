@@ -17,7 +17,7 @@ from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
 from gateleg.objects.values import Entry, Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gateleg.objects.directory.folders import Folder
 
@@ -85,19 +85,11 @@ def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, .
             names = folder.names()
     except (FileNotFoundError, OutsideRoot):
         return
-    places = []
-    for name in names:
-        parsed = piece_of(name)
-        if parsed is not None:
-            kind, piece = parsed
-            key = top.key + piece + (b"/" if kind == FOLDER else b"")
-            if bounds.holds(key) if kind == OBJECT else bounds.meets(key):
-                places.append(Place(key, _ORDER[kind], (*top.path, name)))
-    places.sort()
     previous: Place | None = None
-    for place in places:
+    for key, rank, name in sorted(_wanted(names, top.key, bounds)):
+        place = Place(key, rank, (*top.path, name))
         # Below `~X` are keys such as X! and X0, below `+X` are those that begin with X/, which lies between the two.
-        if previous is not None and previous.rank == 1 and place.rank == 2 and place.key == previous.key + b"/":
+        if previous is not None and previous.rank == 1 and rank == 2 and key == previous.key + b"/":
             yield previous, place
             previous = None
             continue
@@ -106,6 +98,17 @@ def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, .
         previous = place
     if previous is not None:
         yield (previous,)
+
+
+def _wanted(names: Iterable[str], base: bytes, bounds: Bounds) -> Iterator[tuple[bytes, int, str]]:
+    """Those names in a folder that lead to what is asked for, with the keys or the beginnings of keys that they stand for."""
+    for name in names:
+        parsed = piece_of(name)
+        if parsed is not None:
+            kind, piece = parsed
+            key = base + piece + b"/" if kind == FOLDER else base + piece
+            if bounds.holds(key) if kind == OBJECT else bounds.meets(key):
+                yield key, _ORDER[kind], name
 
 
 class Reader:
