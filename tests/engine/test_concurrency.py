@@ -328,3 +328,24 @@ def test_a_clock_that_jumps_does_no_harm(jump: float, tmp_path: Path) -> None:
     assert times == sorted(times)
     assert check(world.engine.path) == []
     world.engine.close()
+
+
+def test_groups_and_readers_share_memory_without_meeting() -> None:
+    with Engine(":memory:", background=False) as engine:
+        engine.call("CreateTable", table("a"))
+        done = threading.Event()
+
+        def work(number: int) -> None:
+            if number:
+                while not done.is_set():
+                    engine.call("Scan", {"TableName": table("a")["TableName"]})
+                return
+            try:
+                for _ in range(300):
+                    group = engine.try_begin_group()
+                    assert group is not None
+                    group.commit()
+            finally:
+                done.set()
+
+        in_threads(work)

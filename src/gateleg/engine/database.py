@@ -154,6 +154,8 @@ class Database:
         connection = self.group_connection()
         if not self._writers.acquire(blocking=False):
             return None
+        if self._shared is not None:
+            return Group(self)  # no other process has this memory
         connection.set_busy_timeout(0)
         try:
             return Group(self)
@@ -261,7 +263,8 @@ class Group:
         self.owner = threading.get_ident()
         self._database = database
         try:
-            self._connection = _begin(database, database.group_connection())
+            with database._sharing:
+                self._connection = _begin(database, database.group_connection())
         except BaseException as error:
             database._writers.release()
             raise translate(error) from error
@@ -272,8 +275,9 @@ class Group:
         # From here on, writes of the owner do not join any more but wait.
         self._database._group = None
         try:
-            _require_transaction(self._connection)
-            self._connection.execute("COMMIT")
+            with self._database._sharing:
+                _require_transaction(self._connection)
+                self._connection.execute("COMMIT")
         except (apsw.Error, EngineError) as error:
             self._undo()
             raise translate(error) from error
@@ -290,7 +294,8 @@ class Group:
 
     def _undo(self) -> None:
         self._database.on_undo()
-        _roll_back(self._connection)
+        with self._database._sharing:
+            _roll_back(self._connection)
 
 
 def _begin(database: Database, connection: apsw.Connection) -> apsw.Connection:

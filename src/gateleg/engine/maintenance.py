@@ -103,9 +103,12 @@ class Maintenance:
 
     def _sweep(self, layout: Layout) -> bool:
         """Delete a chunk of a table's expired items, as the service; whether there may be more."""
-        with self._context.database.reading() as connection:
-            if not expiry.due(connection, layout, self._context.now(), 1):
-                return False
+        try:
+            with self._context.database.reading() as connection:
+                if not expiry.due(connection, layout, self._context.now(), 1):
+                    return False
+        except apsw.SQLError:
+            return False  # the table has been dropped since the round began
         with self._context.database.write() as connection:
             fresh = self._current(layout.table.id)
             if fresh is None or fresh.table.ttl is None:
