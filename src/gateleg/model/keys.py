@@ -94,10 +94,11 @@ class KeyField:
 
     def value(self, values: Mapping[str, Any]) -> Value | None:
         """The key attribute's wire value, or None when a component is None."""
-        if any(values.get(name) is None for name in self.names):
-            return None
         if self.text is not None:
-            return {"S": self.text.build(values)}
+            text, count = self.text.lead(values)
+            return {"S": text} if count == len(self.text.components) else None
+        if values.get(self._source.name) is None:
+            return None
         value = self._source.pack(values[self._source.name])
         if value in _EMPTY:
             empty_key(self.attribute, self._source.name)

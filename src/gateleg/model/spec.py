@@ -267,9 +267,17 @@ class Spec(Generic[E]):
     def _marked(self, kind: str) -> Attribute | None:
         return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
 
-    def stamped(self, on: str) -> list[Attribute]:
+    def stamped(self, on: str) -> tuple[Attribute, ...]:
         """The attributes that the model sets to the present time: on "create" or on "write"."""
-        return [attribute for attribute in self.attributes.values() if attribute.traits.stamp == on]
+        return self._stamped.get(on, ())
+
+    @cached_property
+    def _stamped(self) -> dict[str, tuple[Attribute, ...]]:
+        found: dict[str, tuple[Attribute, ...]] = {}
+        for attribute in self.attributes.values():
+            if attribute.traits.stamp is not None:
+                found[attribute.traits.stamp] = (*found.get(attribute.traits.stamp, ()), attribute)
+        return found
 
     @cached_property
     def derived_names(self) -> frozenset[str]:

@@ -21,25 +21,33 @@ class TextKey:
 
     def build(self, values: Mapping[str, Any]) -> str:
         """The whole text; every component must be there."""
-        missing = [name for name in self.template.names if values.get(name) is None]
-        if missing:
+        text, count = self.lead(values)
+        if count < len(self.components):
+            missing = [name for name in self.template.names if values.get(name) is None]
             raise MissingComponent(
                 f"The key {self.template.text!r} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}."
             )
-        return self.lead(values)[0]
+        return text
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[str, Callable[[Any], str], str], ...]:
+        """Of each component its name, how it is rendered, and the literal after it."""
+        renderers = (component.render for component in self.components)
+        return tuple(zip(self.template.names, renderers, self.template.literals[1:], strict=True))
 
     def lead(self, values: Mapping[str, Any]) -> tuple[str, int]:
         """The text up to the first component that is not given, and how many were.
 
         The literal before the missing component is included, so that the prefix for f34 does not match f340.
         """
-        text = self.template.literals[0]
-        for count, (name, component) in enumerate(zip(self.template.names, self.components, strict=True)):
+        text, count = self.template.literals[0], 0
+        for name, render, literal in self._steps:
             value = values.get(name)
             if value is None:
                 return text, count
-            text += component.render(value) + self.template.literals[count + 1]
-        return text, len(self.components)
+            text += render(value) + literal
+            count += 1
+        return text, count
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
