@@ -13,7 +13,7 @@ Verbs
     one item        get find create put patch upsert delete save retrying, `with edit(instance) as draft`
     many items      query page count collect delete_all
     together        batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
-    inside          scope(partition): a store that cannot leave it; within(seconds); using(transport)
+    inside          scope(partition): a store that cannot leave it (ask, ref); within(seconds); using(transport); lock(name)
     whole tables    scan export create_tables ensure_tables delete_tables: for tools, never for a user's question
 
 Every verb is also a function here, which builds the operation as a value: `patch(job, Job.priority.set(9)).params()` is a dry run,
@@ -39,6 +39,8 @@ from gateleg.store.errors import (
     DuplicateTarget,
     IdempotencyMismatch,
     IllegalTransition,
+    LockHeld,
+    LockLost,
     LostRace,
     NoAnswer,
     NotBatchable,
@@ -63,6 +65,7 @@ from gateleg.store.errors import (
 from gateleg.store.hooks import Call, Hook
 from gateleg.store.lifecycle import create_tables, delete_tables, ensure_tables
 from gateleg.store.loading import AsyncLoader, Loader
+from gateleg.store.locks import Lock, acquire, locks, release, renew
 from gateleg.store.metrics import Metrics, Tally
 from gateleg.store.operation import Operation, Stream
 from gateleg.store.paging import Page, page
@@ -92,6 +95,9 @@ __all__ = [
     "IdempotencyMismatch",
     "IllegalTransition",
     "Loader",
+    "Lock",
+    "LockHeld",
+    "LockLost",
     "LostRace",
     "Metrics",
     "NoAnswer",
@@ -122,6 +128,7 @@ __all__ = [
     "TransactionConflict",
     "UniqueTaken",
     "WriteOperation",
+    "acquire",
     "batch_get",
     "batch_write",
     "check",
@@ -137,10 +144,13 @@ __all__ = [
     "find",
     "get",
     "item_size",
+    "locks",
     "page",
     "patch",
     "put",
     "query",
+    "release",
+    "renew",
     "retrying",
     "save",
     "scan",

@@ -206,6 +206,20 @@ class OutOfScope(StoreError):
     fix = "Use a store with another scope; this one cannot be left."
 
 
+class LockHeld(StoreError):
+    """Somebody else holds the lock."""
+
+    code = "lock-held"
+    fix = "Try again when its time is over."
+
+
+class LockLost(StoreError):
+    """The lock ran out and has a new holder, or none."""
+
+    code = "lock-lost"
+    fix = "Stop the work it protected, and renew in time: at a third of the seconds it is held for."
+
+
 class TableMissing(StoreError):
     """The table or index is not there."""
 

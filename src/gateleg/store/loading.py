@@ -33,7 +33,7 @@ class _Keys(Generic[E]):
     def ref(self, components: dict[str, Any]) -> Ref[E]:
         """The reference, inside the scope."""
         if self._setup.scope is not None:
-            components = self._setup.scope.bind((self._entity,), components)
+            components = self._setup.scope.bind(self._entity, components)
         return locate(self._entity, components)
 
     def place(self, ref: Ref[E]) -> Identity:

@@ -104,7 +104,7 @@ class QueryStream(Stream[Any]):
             if self.reading.hydrate:
                 yield Found((yield from self.reading.finish(items, setup)))
             else:
-                yield Found(map(self.reading.decode, items))
+                yield Found(map(self.reading.decode if self.reading.project else spec_of(self.reading.query.entity).decode, items))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""

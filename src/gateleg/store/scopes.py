@@ -41,11 +41,17 @@ class Scope:
                 raise OutOfScope(f"The scope has {name}={value!r} already.")
         return Scope({**other.values, **self.values})
 
-    def bind(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
-        """The keyword arguments of a verb, with the scope's components where it names an entity, pattern or collection."""
-        if not args or not (isinstance(args[0], type | Access | Collection)):
+    def bind(self, target: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """The components of a key, pattern or collection, with those of the scope that it understands."""
+        if isinstance(target, type):
+            known = spec_of(target).reachable(spec_of(target).key)
+        elif isinstance(target, Access):
+            known = spec_of(target.entity).reachable(target.plan)
+        elif isinstance(target, Collection):
+            known = spec_of(target.entities[0]).reachable(target.plans[0])
+        else:
             return given
-        return {**self.values, **given}
+        return {**{name: value for name, value in self.values.items() if name in known}, **given}
 
     def check(self, operation: Operation[Any]) -> None:
         """Refuse an operation that touches anything outside."""

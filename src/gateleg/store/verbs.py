@@ -35,7 +35,8 @@ def built(setup: Setup, build: Callable[..., Any], args: tuple[Any, ...], option
     """The operation that a verb stands for in this setup, inside its scope."""
     if setup.scope is None:
         return build(*args, **options)
-    operation = build(*args, **(setup.scope.bind(args, options) if _takes_components(build) else options))
+    bound = setup.scope.bind(args[0], options) if args and _takes_components(build) else options
+    operation = build(*args, **bound)
     setup.scope.check(operation)
     return operation
 

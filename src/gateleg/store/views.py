@@ -9,11 +9,13 @@ from pydantic import BaseModel
 
 from gateleg.store.collecting import Batch, Transaction
 from gateleg.store.editing import Edit
+from gateleg.store.locks import Held, acquire
+from gateleg.store.operation import locate
 from gateleg.store.querying import asked
 from gateleg.store.scopes import Scope
 
 if TYPE_CHECKING:
-    from gateleg.model import Access, KeyPart, Query
+    from gateleg.model import Access, KeyPart, Query, Ref
     from gateleg.store.operation import Operation
     from gateleg.store.setup import Setup
 
@@ -47,8 +49,14 @@ class Views:
     def ask(self, pattern: Access[E], /, **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
         if self.setup.scope is not None:
-            arguments = self.setup.scope.bind((pattern,), arguments)
+            arguments = self.setup.scope.bind(pattern, arguments)
         return asked(pattern, arguments)
+
+    def ref(self, entity: type[E], /, **components: Any) -> Ref[E]:
+        """A reference with the scope's components: `acme.patch(acme.ref(Agent, agent_version_uuid=v), ...)`."""
+        if self.setup.scope is not None:
+            components = self.setup.scope.bind(entity, components)
+        return locate(entity, components)
 
     def transaction(self, *, token: str | None = None) -> Transaction:
         """A block whose writes succeed or fail together: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
@@ -63,6 +71,13 @@ class Views:
         In an `AsyncStore`, `async with`. Nothing is sent when the block raises.
         """
         return Batch(self.setup, self.run)
+
+    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
+        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while somebody else has it.
+
+        In an `AsyncStore`, `async with`. See `gateleg.store.locks`, whose table must be there.
+        """
+        return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> Edit[E]:
         """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as draft: draft.priority = 90`.

@@ -75,9 +75,11 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
         if write.companions:
             yield from transaction_flow([self], setup, writes=[write])
             return (yield from self.after(write, setup))
-        request = Request(_OPERATIONS[write.kind], write.request(setup.name_of) | self.options(), self.pattern)
+        # The write knows its entity; to ask `ref` for it would build the key once more.
+        name = write.entity.__name__
+        request = Request(_OPERATIONS[write.kind], write.request(setup.name_of) | self.options(), f"{name}.{self.verb}")
         if write.kind == "Put":
-            check_size(request.payload["Item"], self.ref.entity.__name__, request)
+            check_size(request.payload["Item"], name, request)
         try:
             reply = yield from settled(request, setup)
         except ServiceError as error:

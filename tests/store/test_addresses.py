@@ -1,0 +1,67 @@
+"""Stores by their address."""
+
+from pathlib import Path
+
+import pytest
+
+from gateleg.store import AsyncStore, BadAddress, Store
+from gateleg.store.addresses import StoreAddress, concurrency_of, parse_address
+from tests.store.notes import Note, shelf
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "place"),
+    [
+        ("embedded:./data", "embedded", "./data"),
+        ("embedded::memory:", "embedded", ":memory:"),
+        ("dynamodb:eu-west-1", "dynamodb", "eu-west-1"),
+        ("dynamodb:", "dynamodb", ""),
+        ("http://host:8000", "endpoint", "http://host:8000"),
+        ("https://host", "endpoint", "https://host"),
+    ],
+)
+def test_address_is_read(text: str, kind: str, place: str) -> None:
+    address = parse_address(text)
+    assert (address.kind, address.place) == (kind, place)
+
+
+@pytest.mark.parametrize("text", ["", "embedded", "embedded:", "http:", "http://", "ftp://host", "eu-west-1", "./data"])
+def test_what_names_no_store_is_refused(text: str) -> None:
+    with pytest.raises(BadAddress, match=r"embedded:\./data"):
+        parse_address(text)
+
+
+def test_only_networks_are_asked_side_by_side() -> None:
+    assert concurrency_of("embedded:./data") == 1
+    assert concurrency_of("dynamodb:eu-west-1") > 1
+
+
+def test_addresses_are_values() -> None:
+    assert parse_address("dynamodb:x") == StoreAddress("dynamodb", "x")
+
+
+@pytest.mark.parametrize("name", ["data", "deep/er/data", "one.db"])
+def test_embedded_store_keeps_its_data_where_it_was_told(tmp_path: Path, name: str) -> None:
+    address = f"embedded:{tmp_path / name}"
+    with Store.connect(address) as store:
+        store.ensure_tables(shelf)
+        store.put(Note(book="b", number=1))
+    with Store.connect(address) as again:
+        assert again.get(Note, book="b", number=1).number == 1
+    assert (tmp_path / name).is_file() == name.endswith(".db")
+
+
+async def test_awaited_store_opens_the_same_data(tmp_path: Path) -> None:
+    with Store.embedded(str(tmp_path / "data")) as store:
+        store.ensure_tables(shelf)
+        store.put(Note(book="b", number=1))
+    async with AsyncStore.embedded(str(tmp_path / "data")) as again:
+        assert (await again.get(Note, book="b", number=1)).number == 1
+
+
+def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
+    from gateleg.store.transports.embedded import EmbeddedTransport
+
+    memory.create_tables(shelf)
+    Store(EmbeddedTransport(memory.transport.engine)).close()  # type: ignore[attr-defined]
+    memory.put(Note(book="b", number=1))

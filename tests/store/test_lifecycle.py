@@ -1,0 +1,87 @@
+"""Tables: created, waited for, let expire, deleted."""
+
+from typing import Any
+
+import pytest
+
+from gateleg.store import Store, TableBusy, TimedOut, create_tables, delete_tables, ensure_tables
+from gateleg.store.requests import Request
+from tests.model.seeds.rag import collections
+from tests.store.doubles import Answer, play, quiet_setup, refusal
+from tests.store.notes import Note, shelf, titles
+
+
+def test_tables_are_created_with_a_prefix(memory: Store) -> None:
+    store = Store(memory.transport, "dev-")
+    assert store.create_tables(shelf, titles) == ["dev-Notes", "dev-Titles"]
+    store.put(Note(book="b", number=1))
+    assert memory.transport.call("ListTables", {})["TableNames"] == ["dev-Notes", "dev-Titles"]
+
+
+def test_table_that_is_there_is_refused_by_create_and_left_alone_by_ensure(memory: Store) -> None:
+    memory.create_tables(shelf)
+    with pytest.raises(TableBusy):
+        memory.create_tables(shelf)
+    assert memory.ensure_tables(shelf, titles) == ["Titles"]
+    assert memory.ensure_tables(shelf, titles) == []
+
+
+def test_deleted_tables_are_named_and_missing_ones_passed_over(memory: Store) -> None:
+    memory.create_tables(shelf)
+    assert memory.delete_tables(shelf, titles) == ["Notes"]
+    assert memory.create_tables(shelf) == ["Notes"]
+
+
+def described(*states: str) -> Any:
+    """DescribeTable answers with these states in turn; a missing table for an empty one."""
+    left = list(states)
+
+    def answer(request: Request) -> Answer:
+        if request.operation != "DescribeTable":
+            return {"TimeToLiveDescription": {}}
+        state = left.pop(0) if len(left) > 1 else left[0]
+        if not state:
+            return refusal("ResourceNotFoundException")
+        table, _, index = state.partition("/")
+        return {"Table": {"TableStatus": table, "GlobalSecondaryIndexes": [{"IndexStatus": index or "ACTIVE"}]}}
+
+    return answer
+
+
+def test_creation_waits_until_the_table_and_its_indexes_are_active() -> None:
+    played = play(create_tables(shelf).flow(quiet_setup()), described("", "CREATING", "ACTIVE/CREATING", "ACTIVE"))
+    assert [request.operation for request in played.requests] == ["CreateTable"] + ["DescribeTable"] * 4
+    assert len(played.pauses) == 3
+
+
+def test_deletion_waits_until_the_table_is_gone() -> None:
+    played = play(delete_tables(shelf).flow(quiet_setup()), described("DELETING", "DELETING", ""))
+    assert len(played.pauses) == 2
+
+
+def test_waiting_ends() -> None:
+    with pytest.raises(TimedOut, match="still not active"):
+        play(create_tables(shelf).flow(quiet_setup()), described("CREATING"))
+    with pytest.raises(TimedOut, match="still there"):
+        play(delete_tables(shelf).flow(quiet_setup()), described("DELETING"))
+
+
+def test_table_that_another_process_creates_at_the_same_moment_is_fine() -> None:
+    states = described("", "ACTIVE")
+
+    def answer(request: Request) -> Answer:
+        reply: Answer = refusal("ResourceInUseException") if request.operation == "CreateTable" else states(request)
+        return reply
+
+    assert play(ensure_tables(shelf).flow(quiet_setup()), answer).result == []
+
+
+def test_expiry_is_switched_on_once() -> None:
+    on = {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED"}}
+
+    def answer(request: Request) -> Answer:
+        reply: Answer = on if request.operation == "DescribeTimeToLive" else described("ACTIVE")(request)
+        return reply
+
+    operations = [request.operation for request in play(ensure_tables(collections).flow(quiet_setup()), answer).requests]
+    assert "UpdateTimeToLive" not in operations
