@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class Bell:
-    """Calls its listeners with a queue's name whenever a job becomes ready there. Any thread may ring."""
+    """Calls its listeners with a name: of a queue where a job became ready, or of a job that has news. Any thread may ring."""
 
     def __init__(self) -> None:
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: list[Callable[[str], object]] = []
         self._lock = threading.Lock()
 
-    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+    def listen(self, listener: Callable[[str], object]) -> Callable[[], None]:
         """Add a listener; the answer takes it away again."""
         with self._lock:
             self._listeners.append(listener)
@@ -27,9 +27,9 @@ class Bell:
 
         return stop
 
-    def ring(self, queue: str) -> None:
+    def ring(self, name: str) -> None:
         """Tell all listeners."""
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
-            listener(queue)
+            listener(name)

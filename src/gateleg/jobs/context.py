@@ -2,6 +2,104 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gateleg.jobs.signals import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from gateleg.jobs.submissions import Submission, Submitted
+    from gateleg.jobs.tables import Job
+
+
+class Link(Protocol):
+    """How a handler reaches its worker, from the same thread, another one, or another process."""
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add to the log."""
+        ...
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Say how far the job is."""
+        ...
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Say where results are."""
+        ...
+
+    def metric(self, name: str, value: Any) -> None:
+        """Say a number about the work."""
+        ...
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit children."""
+        ...
+
+    @property
+    def stopping(self) -> str | None:
+        """Why the handler is to stop, if it is."""
+        ...
+
 
 class JobContext:
-    """What a handler is given beside its config."""
+    """The job that a handler works on, and what it can say about it. All of it may be used from any thread.
+
+    Leases are renewed by the worker. A handler that runs for long looks at `should_stop` now and then, or calls `check`.
+    """
+
+    def __init__(self, job: Job, link: Link) -> None:
+        self.job = job
+        self._link = link
+
+    @property
+    def job_id(self) -> UUID:
+        """The job's id: what results are keyed by, so that a second run writes the same."""
+        return self.job.job_id
+
+    @property
+    def attempt(self) -> int:
+        """How often the job was claimed: a number that only grows, to fence writes to other systems."""
+        return self.job.attempt
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add to the job's log."""
+        self._link.log(message, level)
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Say how far the job is: `job.progress(3, 10, "embedding")`."""
+        self._link.progress(done, total, message)
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Say where results are: `job.output("dynamodb_tables", "CommentClusters")`."""
+        self._link.output(kind, *locations)
+
+    def metric(self, name: str, value: Any) -> None:
+        """Add to the summary metrics."""
+        self._link.metric(name, value)
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the job was cancelled, its worker stops, its time is up, or another worker has it."""
+        return self._link.stopping is not None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has cancelled the job."""
+        return self._link.stopping == "cancelled"
+
+    def check(self) -> None:
+        """Stop here if the job is to stop."""
+        reason = self._link.stopping
+        if reason is not None:
+            raise Stopped(reason)
+
+    async def submit(self, submission: Submission) -> Submitted:
+        """Submit a child of this job; refused when the job is no longer this worker's."""
+        (submitted,) = await self._link.submit([submission])
+        return submitted
+
+    async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit children of this job, which may depend on each other."""
+        return await self._link.submit(submissions)

@@ -17,7 +17,7 @@ from gateleg.jobs.rules import Retry
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
 
-C = TypeVar("C", bound=BaseModel)
+C = TypeVar("C")
 Runs = Literal["inline", "thread", "process"]
 Handle = Callable[["JobContext", Any], Awaitable[Any]]
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
@@ -74,12 +74,14 @@ def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
 class Jobs:
     """The handlers of an application. Queues and workers are given one; there is no global registry.
 
-    `bell` rings when a queue of this process submits, so that workers of the same process need not wait for their next poll.
+    `bell` rings with a queue's name when jobs become ready there, so that workers of the same process need not wait for their next poll;
+    `news` rings with a job's id when it has said something or has ended.
     """
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
         self.bell = Bell()
+        self.news = Bell()
 
     def handler(
         self,

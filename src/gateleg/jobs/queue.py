@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from gateleg.jobs import claiming, directing, finishing, leases, submitting
+from gateleg.jobs import claiming, directing, finishing, leases, logs, queues, submitting, tallies
 from gateleg.jobs.archive import archive_table
 from gateleg.jobs.desk import Desk, Settings
 from gateleg.jobs.ledger import ledger_table
@@ -74,6 +74,18 @@ class Queue:
     retry_failed = called(directing.retry_failed)
     set_priority = called(directing.set_priority)
     settle = called(directing.settle)
+    log = called(logs.read_log)
+    pause = called(queues.pause)
+    resume = called(queues.resume)
+    drain = called(queues.drain)
+    set_rate = called(queues.set_rate)
+    states = called(queues.states)
+    workers = called(queues.workers)
+    report_worker = called(queues.report_worker)
+    forget_worker = called(queues.forget_worker)
+    take_duty = called(queues.take_duty)
+    drop_duty = called(queues.drop_duty)
+    write_tallies = called(tallies.write_tallies)
 
 
 class AsyncQueue:
@@ -104,3 +116,15 @@ class AsyncQueue:
     retry_failed = awaited(directing.retry_failed)
     set_priority = awaited(directing.set_priority)
     settle = awaited(directing.settle)
+    log = awaited(logs.read_log)
+    pause = awaited(queues.pause)
+    resume = awaited(queues.resume)
+    drain = awaited(queues.drain)
+    set_rate = awaited(queues.set_rate)
+    states = awaited(queues.states)
+    workers = awaited(queues.workers)
+    report_worker = awaited(queues.report_worker)
+    forget_worker = awaited(queues.forget_worker)
+    take_duty = awaited(queues.take_duty)
+    drop_duty = awaited(queues.drop_duty)
+    write_tallies = awaited(tallies.write_tallies)

@@ -1,0 +1,65 @@
+"""What one worker does for all: waking delayed jobs, taking jobs from lost workers, schedules and the archive."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from gateleg.store import StoreError
+
+if TYPE_CHECKING:
+    from gateleg.jobs.queue import AsyncQueue
+
+_log = logging.getLogger("gateleg.jobs")
+#: Seconds between two rounds, and for how long a duty is taken.
+_ROUND = 1.0
+_TERM = 15.0
+
+
+class Duties:
+    """The duties of a worker for its queues. Each is held by one worker at a time, and goes to another when that one is gone."""
+
+    def __init__(self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, every: float = _ROUND) -> None:
+        self.queue = queue
+        self.queues = queues
+        self.worker_id = worker_id
+        self._every = every
+        self._until: dict[str, float] = {}
+        self._next_try: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """See to the duties, round after round."""
+        while True:
+            try:
+                await self.round()
+            except StoreError as error:
+                _log.warning("a duty failed: %s", error)
+            await asyncio.sleep(self._every)
+
+    async def round(self) -> None:
+        """See to every duty that this worker holds or can take."""
+        for name in self.queues:
+            if await self._holds(f"watch:{name}"):
+                await self.queue.promote(name, 100)
+                await self.queue.reap(name, 100)
+
+    async def _holds(self, duty: str) -> bool:
+        """Whether the duty is this worker's. Terms are long against rounds, so that most rounds write nothing."""
+        now = asyncio.get_running_loop().time()
+        if self._until.get(duty, 0.0) > now:
+            return True
+        if self._next_try.get(duty, 0.0) > now:
+            return False
+        if await self.queue.take_duty(duty, self.worker_id, _TERM):
+            self._until[duty] = now + _TERM / 2
+            return True
+        self._until.pop(duty, None)
+        self._next_try[duty] = now + _TERM / 3
+        return False
+
+    async def leave(self) -> None:
+        """Give the duties back, so that others need not wait for the end of their terms."""
+        for duty in self._until:
+            await self.queue.drop_duty(duty, self.worker_id)
+        self._until.clear()

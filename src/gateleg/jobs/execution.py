@@ -1,0 +1,206 @@
+"""One claimed job, from its claim to the end of its attempt: heartbeats, lines of log, timeouts, stopping, and the last write."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.jobs.errors import JobError, LeaseLost, ResultTooLarge
+from gateleg.jobs.logs import extended
+from gateleg.jobs.notes import Notes
+from gateleg.jobs.processes import KILL_AFTER, ChildFailed
+from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Snoozed, expiry_of, failure_of, timed_out
+from gateleg.jobs.runners import run_of
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
+from gateleg.jobs.tables import Failure, Job, JobStatus
+from gateleg.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gateleg.jobs.handlers import Handler
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.runners import StopReason
+    from gateleg.jobs.submissions import Submission, Submitted
+
+#: Seconds for which lines and progress are collected before they are written.
+FLUSH_EVERY = 0.5
+#: Seconds that a handler has to end once it is asked to; a process is killed before.
+PATIENCE = KILL_AFTER + 1.0
+
+
+class Execution:
+    """One attempt of a job by this worker."""
+
+    def __init__(
+        self, queue: AsyncQueue, job: Job, handler: Handler, *, flush_every: float = FLUSH_EVERY, patience: float = PATIENCE
+    ) -> None:
+        self.queue = queue
+        self.job = job
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self._flush_every = flush_every
+        self._patience = patience
+        self.notes = Notes(queue.desk.now, self._wake)
+        self.run = run_of(handler, job, self.notes, self._submit)
+        self._logs = job.logs
+
+    def _wake(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        return await self.queue.submit_many(submissions, under=self.job)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ask the handler to end."""
+        self.run.stop(reason)
+        self._stopped.set()
+
+    async def carry_out(self) -> Job | None:
+        """Run the handler and write what came of it. The job as it is then; None when another worker has it."""
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            ending = await self._ending()
+            return None if ending is None else await self._end(ending)
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+
+    async def _ending(self) -> Ending | None:
+        """How the attempt ends; None when there is nobody to be told."""
+        work = asyncio.ensure_future(self.run.outcome())
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({work, stopped}, timeout=self.job.timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                if self.run.stopping is None:
+                    self.run.stop("timed-out")
+                await asyncio.wait({work}, timeout=self._patience)
+                if not work.done():
+                    self.run.kill()
+                    work.cancel()
+                    await asyncio.wait({work}, timeout=1.0)
+        finally:
+            stopped.cancel()
+        if self.run.stopping == "lease-lost":
+            if work.done():
+                # Whatever it raised is nobody's business any more; asyncio wants it looked at.
+                work.cancelled() or work.exception()
+            return None
+        return self._judged(work)
+
+    def _judged(self, work: asyncio.Future[Any]) -> Ending:
+        if not work.done():
+            return self._interrupted()
+        try:
+            result = work.result()
+        except Snooze as snooze:
+            return Snoozed(snooze.seconds)
+        except GiveUp as error:
+            self.notes.log(str(error), "ERROR")
+            return Failed(Failure(kind="give-up", message=str(error)), ("give-up",), final=True)
+        except (asyncio.CancelledError, Stopped):
+            return self._interrupted()
+        except ChildFailed as error:
+            if self.run.stopping is not None:
+                return self._interrupted()
+            self.notes.log(error.trace or str(error), "ERROR")
+            return Failed(Failure(kind=error.kinds[0], message=str(error)[:2000], trace=(error.trace or "")[-8000:] or None), error.kinds)
+        except Exception as error:
+            trace = "".join(traceback.format_exception(error))
+            self.notes.log(trace, "ERROR")
+            return failure_of(error, trace)
+        return self._completed(result)
+
+    def _interrupted(self) -> Ending:
+        """The end of an attempt whose handler was stopped before it returned."""
+        reason = self.run.stopping
+        if reason == "timed-out":
+            self.notes.log(f"Stopped after {self.job.timeout_seconds} seconds", "ERROR")
+            return timed_out(self.job.timeout_seconds)
+        if reason == "cancelled":
+            self.notes.log("Cancelled", "WARNING")
+            return Cancelled()
+        if reason == "draining":
+            self.notes.log("Given back by a worker that stops", "WARNING")
+            return Released()
+        return failure_of(RuntimeError("The handler was cancelled from within."))
+
+    def _completed(self, result: Any) -> Ending:
+        limit = self.queue.desk.settings.result_limit
+        try:
+            size = len(orjson.dumps([result, self.notes.metrics, self.notes.outputs]))
+        except TypeError as error:
+            return failure_of(error)
+        if size > limit:
+            refusal = ResultTooLarge(f"The result has {size:,} bytes; it may have {limit:,}.")
+            self.notes.log(str(refusal), "ERROR")
+            return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
+        started = self.job.started_at or self.queue.desk.now()
+        return Completed(self.notes.results(result, (self.queue.desk.now() - started).total_seconds()))
+
+    async def _beat(self) -> None:
+        """Renew the lease while the attempt lasts, sooner when there is something to write."""
+        interval = self.queue.desk.settings.lease_seconds / 3
+        while True:
+            try:
+                await asyncio.wait_for(self._changed.wait(), interval)
+                await asyncio.sleep(min(self._flush_every, interval))
+            except TimeoutError:
+                pass
+            self._changed.clear()
+            try:
+                await self._flush()
+            except LeaseLost:
+                self.stop("lease-lost")
+                return
+            except StoreError:
+                # The next beat tries again; until the lease has ended nothing is lost.
+                await asyncio.sleep(min(1.0, interval / 4))
+                self._changed.set()
+
+    async def _flush(self) -> None:
+        async with self._lock:
+            lines, progress = self.notes.lines(), self.notes.current()
+            logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
+            beat = await self.queue.renew(self.job, progress=progress, logs=logs if lines else None, chunk=chunk)
+            self._logs = logs
+            self.notes.written(len(lines), progress)
+        self.queue.desk.jobs.news.ring(str(self.job.job_id))
+        if beat.cancel and self.run.stopping is None:
+            self.stop("cancelled")
+
+    def _chunk_expiry(self) -> datetime | None:
+        """Log chunks outlive their job by as much as the longest retention."""
+        return expiry_of(JobStatus.FAILED, self.queue.desk.now(), self.queue.desk.settings.retention)
+
+    async def _end(self, ending: Ending) -> Job | None:
+        """Write the end until it is written: while the token holds, no failure of the store drops a result."""
+        delay = 0.05
+        while True:
+            try:
+                return await self._write_end(ending)
+            except LeaseLost:
+                return None
+            except JobError:
+                raise
+            except StoreError:
+                await asyncio.sleep(delay)
+                delay = min(5.0, delay * 2)
+
+    async def _write_end(self, ending: Ending) -> Job:
+        while self.notes.backlog:
+            await self._flush()
+        async with self._lock:
+            lines, progress = self.notes.lines(), self.notes.current()
+            logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
+            job = await self.queue.finish(self.job, ending, logs=logs if lines else None, chunk=chunk, progress=progress)
+        self.queue.desk.jobs.news.ring(str(self.job.job_id))
+        return job

@@ -1,0 +1,65 @@
+"""A job's log: its last lines are on the job, those before them in chunks of the ledger, and all of it in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.archive import ArchivedJob
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.errors import JobMissing
+from gateleg.jobs.ledger import LogChunk
+from gateleg.jobs.tables import KEPT_LINES, Job, LogEntry, Logs
+from gateleg.store import find, query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.store.requests import Flow
+
+#: A longer message becomes several lines.
+LINE_LIMIT = 2000
+#: How many lines one write takes along.
+FLUSH_LIMIT = 400
+
+
+def entries_of(message: str, level: str, now: datetime) -> list[LogEntry]:
+    """A message as lines of a log."""
+    lines = message.splitlines() or [""]
+    pieces = [line[start : start + LINE_LIMIT] for line in lines for start in range(0, max(len(line), 1), LINE_LIMIT)]
+    return [LogEntry(timestamp=now, level=level, message=piece) for piece in pieces]
+
+
+def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: datetime | None = None) -> tuple[Logs, LogChunk | None]:
+    """A log with more lines, and the chunk of those that no longer have room on the job.
+
+    The same lines always make the same chunk under the same key, so a write whose answer was lost can be done again.
+    """
+    whole = [*logs.entries, *lines]
+    over = len(whole) - KEPT_LINES
+    if over <= 0:
+        return logs.model_copy(update={"entries": whole}), None
+    chunk = LogChunk(job_id=job_id, first=logs.earlier, lines=whole[:over], expires_at=expires_at)
+    return logs.model_copy(update={"entries": whole[over:], "earlier": logs.earlier + over}), chunk
+
+
+def read_log(desk: Desk, job_id: UUID, *, after: int = 0) -> Flow[list[LogEntry]]:
+    """The lines of a job's log from number `after` on, counted from 0, also while it runs and once it is archived."""
+    job: Job | ArchivedJob | None = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
+    if job is None:
+        job = yield from find(ArchivedJob, job_id=job_id).flow(desk.setup)
+    if job is None:
+        raise JobMissing(f"There is no job {job_id}.")
+    logs = job.logs
+    lines: list[LogEntry] = []
+    if after < logs.earlier:
+        chunks = yield from gathered(query(LogChunk.of_job(job_id=job_id), consistent=True), desk)
+        for chunk in chunks:
+            # A write that was repeated with more lines may have left a shorter chunk behind; what follows begins where it must.
+            lines = [*lines[: chunk.first], *chunk.lines]
+        lines = lines[: logs.earlier]
+    else:
+        after -= logs.earlier
+    return [*lines, *logs.entries][after:]

@@ -1,0 +1,78 @@
+"""What a running handler says, until its worker writes it down. Any thread may speak."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.logs import FLUSH_LIMIT, entries_of
+from gateleg.jobs.tables import LogEntry, Progress, Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+
+class Notes:
+    """Lines, progress, outputs and metrics of one attempt."""
+
+    def __init__(self, now: Callable[[], datetime], on_change: Callable[[], None] = lambda: None) -> None:
+        self._now = now
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._lines: list[LogEntry] = []
+        self._progress: Progress | None = None
+        self._unwritten = False
+        self.outputs: dict[str, list[str]] = {}
+        self.metrics: dict[str, Any] = {}
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add to the log."""
+        with self._lock:
+            self._lines += entries_of(message, level, self._now())
+        self._on_change()
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Say how far the job is."""
+        with self._lock:
+            self._progress = Progress(done=done, total=total, message=message)
+            self._unwritten = True
+        self._on_change()
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Say where results are."""
+        with self._lock:
+            known = self.outputs.setdefault(kind, [])
+            known += [location for location in locations if location not in known]
+
+    def metric(self, name: str, value: Any) -> None:
+        """Say a number about the work."""
+        with self._lock:
+            self.metrics[name] = value
+
+    @property
+    def backlog(self) -> bool:
+        """Whether there are more lines than one write takes along."""
+        return len(self._lines) > FLUSH_LIMIT
+
+    def lines(self) -> list[LogEntry]:
+        """The lines to write down next, which stay here until `written`."""
+        with self._lock:
+            return self._lines[:FLUSH_LIMIT]
+
+    def current(self) -> Progress | None:
+        """The progress, if it has not been written down."""
+        with self._lock:
+            return self._progress if self._unwritten else None
+
+    def written(self, lines: int, progress: Progress | None) -> None:
+        """Forget what has been written down."""
+        with self._lock:
+            del self._lines[:lines]
+            if self._progress is progress:
+                self._unwritten = False
+
+    def results(self, value: Any, seconds: float) -> Results:
+        """What the job has brought about."""
+        metrics = {"processing_time_seconds": round(seconds, 3), **self.metrics}
+        return Results(result_type="SUCCESS", value=value, output_location=dict(self.outputs), summary_metrics=metrics)

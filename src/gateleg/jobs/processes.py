@@ -1,0 +1,155 @@
+"""Handlers in processes of their own, which are killed with their children when they must end.
+
+The worker starts `python -m gateleg.jobs.child` in a session of its own and talks with it over a socket, one JSON value a line. What the
+process prints goes into the job's log. When the worker dies the socket closes, and the process ends itself and its children.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.jobs.runners import Run
+from gateleg.jobs.signals import GiveUp, Snooze
+from gateleg.jobs.tables import Job
+from gateleg.model import spec_of
+
+if TYPE_CHECKING:
+    from gateleg.jobs.runners import StopReason
+
+#: Seconds between asking a process to end and killing it.
+KILL_AFTER = 5.0
+_LINE_LIMIT = 16 * 1024 * 1024
+
+
+class ChildFailed(Exception):
+    """A handler in another process raised. `kinds` are the names of its exception and of that one's bases."""
+
+    def __init__(self, kinds: tuple[str, ...], message: str, trace: str | None = None) -> None:
+        super().__init__(message)
+        self.kinds = kinds
+        self.trace = trace
+
+
+class ProcessRun(Run):
+    """In a process, from start to end of the attempt."""
+
+    _process: asyncio.subprocess.Process | None = None
+    _writer: asyncio.StreamWriter | None = None
+    _killer: asyncio.TimerHandle | None = None
+
+    async def outcome(self) -> Any:
+        """What the handler returned."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "gateleg.jobs.child",
+                str(theirs.fileno()),
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        reader, self._writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
+        printing = asyncio.ensure_future(self._print())
+        try:
+            self._send(self._order())
+            if self.stopping is not None:
+                self.stop(self.stopping)
+            answer = await self._converse(reader)
+        finally:
+            # Whatever the handler has started and left behind ends with it.
+            self.kill()
+            self._writer.close()
+            await self._process.wait()
+            await printing
+        return self.handler.checked_result(answer)
+
+    def _order(self) -> dict[str, Any]:
+        config = self.handler.config
+        return {
+            "path": sys.path,
+            "handle": [self.handler.handle.__module__, self.handler.handle.__qualname__],
+            "config": None if config is None else [config.__module__, config.__qualname__],
+            "job": spec_of(Job).encode(self.job),
+        }
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(orjson.dumps(message) + b"\n")
+
+    async def _converse(self, reader: asyncio.StreamReader) -> Any:
+        """Do what the process asks until it has a result."""
+        while True:
+            with contextlib.suppress(ConnectionError):
+                line = await reader.readline()
+                if line:
+                    kind, *arguments = orjson.loads(line)
+                    if kind == "result":
+                        return arguments[0]
+                    await self._heard(kind, arguments)
+                    continue
+            assert self._process is not None
+            status = await self._process.wait()
+            raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
+
+    async def _heard(self, kind: str, arguments: list[Any]) -> None:
+        if kind in ("log", "progress", "output", "metric"):
+            getattr(self, kind)(*arguments)
+        elif kind == "submit":
+            await self._submit_for(*arguments)
+        elif kind == "snooze":
+            raise Snooze(arguments[0])
+        elif kind == "give-up":
+            raise GiveUp(arguments[0])
+        elif kind == "error":
+            raise ChildFailed(tuple(arguments[0]), arguments[1], arguments[2])
+
+    async def _submit_for(self, number: int, submissions: list[dict[str, Any]]) -> None:
+        from gateleg.jobs.child import submission_of
+
+        try:
+            submitted = await self._submit([submission_of(values) for values in submissions])
+        except Exception as error:
+            self._send({"answer": number, "error": [type(error).__name__, str(error)]})
+        else:
+            answers = [[spec_of(Job).encode(one.job), one.created] for one in submitted]
+            self._send({"answer": number, "submitted": answers})
+
+    async def _print(self) -> None:
+        """Put what the process prints into the log."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            self.log(line.decode(errors="replace").rstrip("\n"))
+
+    def stop(self, reason: StopReason) -> None:
+        """Ask the handler to end, and kill its process a little later."""
+        super().stop(reason)
+        self._send({"stop": reason})
+        if self._process is not None and self._killer is None:
+            self._killer = asyncio.get_running_loop().call_later(KILL_AFTER, self.kill)
+
+    def kill(self) -> None:
+        """Kill the process and all of its children."""
+        if self._killer is not None:
+            self._killer.cancel()
+        if self._process is not None:
+            # The group outlives its leader while children are left in it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process is not None and self._process.returncode is None

@@ -1,0 +1,104 @@
+"""How queues are run: pausing, draining, rates; and who works on them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.errors import BadSubmission
+from gateleg.jobs.handlers import is_name
+from gateleg.jobs.ledger import Duty, QueueState, WorkerRecord
+from gateleg.store import ConditionFailed, batch_get, delete, put, query, upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.model import Action
+    from gateleg.store.requests import Flow
+
+#: A worker that was not heard of for so long is not counted any more.
+ALIVE = timedelta(seconds=60)
+
+
+def _change(desk: Desk, queue: str, by: str | None, *actions: Action) -> Flow[QueueState]:
+    if not is_name(queue):
+        raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+    noted = (QueueState.changed_at.set(desk.now()), QueueState.changed_by.set(by))
+    return (yield from upsert(QueueState.key(name=queue), *actions, *noted).flow(desk.setup))
+
+
+def _mode(desk: Desk, queue: str, mode: Literal["running", "paused", "draining"], by: str | None) -> Flow[QueueState]:
+    return (yield from _change(desk, queue, by, QueueState.mode.set(mode)))
+
+
+def pause(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
+    """Start no more jobs of a queue; those that run go on. Workers follow within a few seconds."""
+    return (yield from _mode(desk, queue, "paused", by))
+
+
+def drain(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
+    """Take no new jobs into a queue; those that wait are still run."""
+    return (yield from _mode(desk, queue, "draining", by))
+
+
+def resume(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
+    """Let a queue run again."""
+    state = yield from _mode(desk, queue, "running", by)
+    desk.jobs.bell.ring(queue)
+    return state
+
+
+def set_rate(desk: Desk, queue: str, starts: int, *, seconds: int = 60, by: str | None = None) -> Flow[QueueState]:
+    """Start at most so many jobs of a queue in any window of so many seconds; 0 takes the limit away."""
+    return (yield from _change(desk, queue, by, QueueState.rate.set(starts), QueueState.rate_seconds.set(seconds)))
+
+
+def states(desk: Desk, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
+    """The states of some queues, or of all that have one."""
+    if queues is None:
+        known = yield from gathered(query(QueueState.every()), desk)
+        return {state.name: state for state in known}
+    found = yield from batch_get([QueueState.key(name=name) for name in queues]).flow(desk.setup)
+    return {state.name: state for state in found if state is not None}
+
+
+def report_worker(desk: Desk, record: WorkerRecord) -> Flow[None]:
+    """Say that a worker is alive, and what it does."""
+    now = desk.now()
+    current = record.model_copy(update={"seen_at": now, "expires_at": now + 10 * ALIVE})
+    yield from put(current, returning="none").flow(desk.setup)
+
+
+def forget_worker(desk: Desk, worker_id: str) -> Flow[None]:
+    """Say that a worker has ended."""
+    yield from delete(WorkerRecord, worker_id=worker_id).flow(desk.setup)
+
+
+def workers(desk: Desk) -> Flow[list[WorkerRecord]]:
+    """The workers that were heard of in the last minute."""
+    known = yield from gathered(query(WorkerRecord.every()), desk)
+    return [record for record in known if record.seen_at > desk.now() - ALIVE]
+
+
+def take_duty(desk: Desk, name: str, holder: str, seconds: float) -> Flow[bool]:
+    """Take a duty for some seconds, or keep it; False when another worker has it."""
+    now = desk.now()
+    free = Duty.holder.missing() | (Duty.holder == holder) | (Duty.until < now)
+    actions = (Duty.holder.set(holder), Duty.until.set(now + timedelta(seconds=seconds)))
+    try:
+        yield from upsert(Duty.key(name=name), *actions, condition=free).flow(desk.setup)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def drop_duty(desk: Desk, name: str, holder: str) -> Flow[None]:
+    """Let others take a duty at once."""
+    try:
+        yield from upsert(Duty.key(name=name), Duty.holder.set(holder), Duty.until.set(desk.now()), condition=Duty.holder == holder).flow(
+            desk.setup
+        )
+    except ConditionFailed:
+        return

@@ -1,0 +1,117 @@
+"""Counting what a worker does, in memory, and writing it down minute by minute: statistics that cost one small write now and then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.ledger import Tally
+from gateleg.store import batch_write
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.tables import Job
+    from gateleg.store.requests import Flow
+
+
+def bucket_of(seconds: float) -> str:
+    """The bucket of a time: the smallest power of two of milliseconds that holds it."""
+    return str(max(0, int(seconds * 1000)).bit_length())
+
+
+def quantile(buckets: dict[str, int], part: float) -> float | None:
+    """The time, in seconds, that a part of all runs has stayed under; None without runs. Exact to a factor of two."""
+    total = sum(buckets.values())
+    if total == 0:
+        return None
+    seen = 0
+    for bucket in sorted(buckets, key=int):
+        seen += buckets[bucket]
+        if seen >= part * total:
+            return float((1 << int(bucket)) / 1000)
+    return None
+
+
+@dataclass
+class _Counts:
+    counts: Counter[str] = field(default_factory=Counter)
+    runs: Counter[str] = field(default_factory=Counter)
+    waits: Counter[str] = field(default_factory=Counter)
+    dirty: bool = True
+
+
+@dataclass
+class Tallies:
+    """What one worker has counted and not yet forgotten. Every item that it writes replaces the one before."""
+
+    worker_id: str
+    _known: dict[tuple[str, str, datetime], _Counts] = field(default_factory=dict)
+
+    def count(self, queue: str, job_type: str, now: datetime, name: str, number: int = 1) -> None:
+        """Count something that happened to a job of a type."""
+        self._at(queue, job_type, now).counts[name] += number
+
+    def claimed(self, job: Job, now: datetime) -> None:
+        """Count a claim, and how long the job has waited."""
+        counts = self._at(job.queue, job.job_type, now)
+        counts.counts["claimed"] += 1
+        ready = max(job.created_at, job.run_at or job.created_at)
+        counts.waits[bucket_of((now - ready).total_seconds())] += 1
+
+    def ended(self, job: Job, now: datetime) -> None:
+        """Count the end of an attempt, and how long it took."""
+        last = job.attempts[-1]
+        name = {"lost": "retried", "snoozed": "", "released": ""}.get(last.outcome, last.outcome)
+        counts = self._at(job.queue, job.job_type, now)
+        if name:
+            counts.counts[name] += 1
+        counts.runs[bucket_of((last.ended_at - last.started_at).total_seconds())] += 1
+
+    def _at(self, queue: str, job_type: str, now: datetime) -> _Counts:
+        place = (queue, job_type, now.replace(second=0, microsecond=0))
+        counts = self._known.setdefault(place, _Counts())
+        counts.dirty = True
+        return counts
+
+    def due(self, desk: Desk) -> list[Tally]:
+        """The items to write: of every minute that has changed."""
+        items = []
+        for (queue, job_type, minute), counts in self._known.items():
+            if counts.dirty:
+                values = {name: counts.counts[name] for name in ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")}
+                items.append(
+                    Tally(
+                        queue=queue,
+                        minute=minute,
+                        job_type=job_type,
+                        worker_id=self.worker_id,
+                        run_times=dict(counts.runs),
+                        wait_times=dict(counts.waits),
+                        expires_at=minute + desk.settings.tallies,
+                        **values,
+                    )
+                )
+        return items
+
+    def written(self, items: list[Tally], now: datetime) -> None:
+        """Forget minutes that are over and written; what was counted meanwhile is written with the next ones."""
+        minute = now.replace(second=0, microsecond=0)
+        for item in items:
+            place = (item.queue, item.job_type, item.minute)
+            counts = self._known[place]
+            if counts.counts["claimed"] + sum(counts.runs.values()) == item.claimed + sum(item.run_times.values()):
+                counts.dirty = False
+                if item.minute < minute:
+                    del self._known[place]
+
+
+def write_tallies(desk: Desk, tallies: Tallies) -> Flow[int]:
+    """Write down what was counted; how many items that took."""
+    items = tallies.due(desk)
+    if items:
+        yield from batch_write(items).flow(desk.setup)
+        tallies.written(items, desk.now())
+    return len(items)

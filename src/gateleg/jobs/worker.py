@@ -1,0 +1,243 @@
+"""`Worker`: claims jobs and runs them, several at once, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from gateleg.jobs.duties import Duties
+from gateleg.jobs.execution import Execution
+from gateleg.jobs.finishing import SETTLE
+from gateleg.jobs.handlers import Handler
+from gateleg.jobs.ledger import QueueState, WorkerRecord
+from gateleg.jobs.picking import Picker, turn
+from gateleg.jobs.rules import Failed
+from gateleg.jobs.tables import Failure, Job
+from gateleg.jobs.tallies import Tallies
+from gateleg.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.jobs.context import JobContext
+    from gateleg.jobs.queue import AsyncQueue
+
+_log = logging.getLogger("gateleg.jobs")
+#: Seconds for which the state of a queue is taken for granted.
+_STATES_FOR = 2.0
+#: Seconds between two reports of a worker.
+_REPORT_EVERY = 10.0
+
+
+class Worker:
+    """Runs the jobs of some queues.
+
+    `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
+    shortest and longest seconds between two looks at queues that are empty; a submission in the same process ends the wait. After
+    `stop`, running jobs have `drain_seconds` to end before they are given back. One worker of each queue also sees to what nobody else
+    does: delayed jobs, lost workers, schedules and the archive.
+    """
+
+    def __init__(
+        self,
+        queue: AsyncQueue,
+        *,
+        queues: Mapping[str, int] | None = None,
+        concurrency: int = 4,
+        worker_id: str | None = None,
+        app_version: str = "",
+        idle: tuple[float, float] = (0.05, 2.0),
+        drain_seconds: float = 30.0,
+        duties: bool = True,
+    ) -> None:
+        self.queue = queue
+        self.queues = dict(queues or {"default": 1})
+        self.concurrency = concurrency
+        self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+        self.app_version = app_version
+        self.tallies = Tallies(self.worker_id)
+        self.running: dict[UUID, Execution] = {}
+        self._idle = idle
+        self._drain_seconds = drain_seconds
+        self._picker = Picker(queue.desk.setup.ticks)
+        self._duties = Duties(queue, tuple(self.queues), self.worker_id) if duties else None
+        self._states: dict[str, QueueState] = {}
+        self._states_at = float("-inf")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._free = asyncio.Semaphore(concurrency)
+        self._awake = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._chance = random.Random()
+
+    def stop(self) -> None:
+        """Claim no more jobs, and end when those that run have ended. Called from the event loop's thread."""
+        self._stop.set()
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Work until `stop` is called and the running jobs have ended or were given back."""
+        loop = asyncio.get_running_loop()
+        quiet = self.queue.desk.jobs.bell.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
+        started = self.queue.desk.now()
+        record = WorkerRecord(
+            worker_id=self.worker_id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            app_version=self.app_version,
+            queues=sorted(self.queues),
+            concurrency=self.concurrency,
+            started_at=started,
+            seen_at=started,
+        )
+        aside = [asyncio.ensure_future(self._report(record))]
+        if self._duties is not None:
+            aside.append(asyncio.ensure_future(self._duties.run()))
+        try:
+            await self._claim_on()
+            await self._drain()
+        finally:
+            quiet()
+            for task in aside:
+                task.cancel()
+            await asyncio.gather(*aside, return_exceptions=True)
+            await self._leave()
+
+    def _ring(self, name: str) -> None:
+        if name in self.queues:
+            self._picker.forget(name)
+            self._awake.set()
+
+    async def _claim_on(self) -> None:
+        """Claim and start jobs while there is room."""
+        pause = self._idle[0]
+        while not self._stop.is_set():
+            await self._free.acquire()
+            self._awake.clear()
+            job = None
+            try:
+                if not self._stop.is_set():
+                    job = await self._claim()
+            except StoreError as error:
+                _log.warning("claim failed: %s", error)
+            if job is not None:
+                pause = self._idle[0]
+                self._start(job)
+                continue
+            self._free.release()
+            if not self._stop.is_set():
+                await self._wait(pause * (0.5 + self._chance.random()))
+                pause = min(self._idle[1], pause * 2)
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self._awake.wait(), seconds)
+        except TimeoutError:
+            return
+
+    async def _claim(self) -> Job | None:
+        """A job of one of the queues, the first of which is drawn by weight."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._states_at > _STATES_FOR:
+            self._states = await self.queue.states(tuple(self.queues))
+            self._states_at = loop.time()
+        for name in turn(self.queues, self._chance.random()):
+            losses = self._picker.losses
+            job = await self.queue.claim(self._picker, name, self.worker_id, self._states.get(name))
+            now = self.queue.desk.now()
+            if self._picker.losses > losses:
+                self.tallies.count(name, job.job_type if job else "-", now, "lost_claims", self._picker.losses - losses)
+            if job is not None:
+                self.tallies.claimed(job, now)
+                return job
+        return None
+
+    def _start(self, job: Job) -> None:
+        task = asyncio.get_running_loop().create_task(self._work_on(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work_on(self, job: Job) -> None:
+        try:
+            handler = self._handler(job)
+            if handler is None:
+                failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
+                ended: Job | None = await self.queue.finish(job, Failed(failure))
+            else:
+                execution = self.running[job.job_id] = Execution(self.queue, job, handler)
+                ended = await execution.carry_out()
+            if ended is not None:
+                self.tallies.ended(ended, self.queue.desk.now())
+        except Exception:
+            _log.exception("job %s could not be ended; its lease will", job.job_id)
+        finally:
+            left = self.running.pop(job.job_id, None)
+            if job.concurrency_key is not None:
+                self._picker.freed(job.concurrency_key)
+            await self._let_go(left)
+
+    async def _let_go(self, execution: Execution | None) -> None:
+        """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
+        while execution is not None and execution.run.alive and not self._stop.is_set():
+            await asyncio.sleep(0.5)
+        self._free.release()
+        self._awake.set()
+
+    def _handler(self, job: Job) -> Handler | None:
+        if job.job_type == SETTLE:
+            return Handler(SETTLE, self._settle)
+        return self.queue.desk.jobs.find(job.job_type)
+
+    async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
+        return await self.queue.settle(UUID(config["job_id"]))
+
+    async def _drain(self) -> None:
+        """Wait for running jobs, and give back those that take too long."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self._drain_seconds)
+        for execution in list(self.running.values()):
+            execution.stop("draining")
+        if self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _report(self, record: WorkerRecord) -> None:
+        """Say that this worker is alive, learn who else is, and write down what was counted."""
+        while True:
+            try:
+                current = record.model_copy(
+                    update={
+                        "running": sorted(self.running),
+                        "memory_bytes": _memory(),
+                        "state": "draining" if self._stop.is_set() else "running",
+                    }
+                )
+                await self.queue.report_worker(current)
+                peers = sorted(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
+                self._picker.peers = max(1, len(peers))
+                self._picker.rank = peers.index(self.worker_id) if self.worker_id in peers else 0
+                await self.queue.write_tallies(self.tallies)
+            except StoreError as error:
+                _log.warning("report failed: %s", error)
+            await asyncio.sleep(_REPORT_EVERY * (0.5 + self._chance.random()))
+
+    async def _leave(self) -> None:
+        try:
+            await self.queue.write_tallies(self.tallies)
+            await self.queue.forget_worker(self.worker_id)
+            if self._duties is not None:
+                await self._duties.leave()
+        except StoreError as error:
+            _log.warning("last report failed: %s", error)
+
+
+def _memory() -> int:
+    """The bytes of memory that this process holds, where the system says so."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

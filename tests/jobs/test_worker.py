@@ -1,0 +1,323 @@
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel
+
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.desk import Settings
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.queue import AsyncQueue
+from gateleg.jobs.rules import Retry
+from gateleg.jobs.signals import GiveUp, Snooze
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.worker import Worker
+from gateleg.store import AsyncStore
+
+ONCE = Retry(times=0)
+
+
+class Numbers(BaseModel):
+    numbers: list[int]
+
+
+class Sum(BaseModel):
+    total: int
+
+
+async def adds(job: JobContext, config: Numbers) -> Sum:
+    job.log("adding")
+    for number, _ in enumerate(config.numbers):
+        job.progress(number + 1, len(config.numbers))
+    job.output("dynamodb_tables", "Sums")
+    job.metric("numbers", len(config.numbers))
+    return Sum(total=sum(config.numbers))
+
+
+async def raises(job: JobContext, config: dict[str, Any]) -> None:
+    raise ValueError("no such number")
+
+
+async def gives_up(job: JobContext, config: dict[str, Any]) -> None:
+    raise GiveUp("never")
+
+
+async def snoozes(job: JobContext, config: dict[str, Any]) -> str:
+    if job.attempt == 1:
+        raise Snooze(0)
+    return "awake"
+
+
+async def waits(job: JobContext, config: dict[str, Any]) -> None:
+    await asyncio.sleep(3600)
+
+
+async def blocks(job: JobContext, config: dict[str, Any]) -> None:
+    while True:
+        job.check()
+        time.sleep(0.005)
+
+
+async def has_children(job: JobContext, config: dict[str, Any]) -> str:
+    child = await job.submit(Submission("adds", {"numbers": [1, 2]}, stage="part"))
+    return str(child.job.job_id)
+
+
+async def prints_and_writes_its_pid(job: JobContext, config: dict[str, Any]) -> None:
+    print("printed by the child")
+    script = "import time, os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)"
+    await asyncio.create_subprocess_exec(sys.executable, "-c", script, config["file"])
+    while not Path(config["file"]).exists() or not Path(config["file"]).read_text():
+        await asyncio.sleep(0.01)
+    job.progress(1)
+    while True:
+        time.sleep(0.01)
+
+
+async def logs_much(job: JobContext, config: dict[str, Any]) -> None:
+    for number in range(config["lines"]):
+        job.log(f"line {number}")
+
+
+async def returns_too_much(job: JobContext, config: dict[str, Any]) -> str:
+    return "x" * 200_000
+
+
+def make_jobs(runs: Any = "inline") -> Jobs:
+    jobs = Jobs()
+    jobs.handler("adds", config=Numbers, result=Sum, runs=runs)(adds)
+    for handle in (raises, gives_up, waits, blocks, has_children, prints_and_writes_its_pid, logs_much, returns_too_much):
+        jobs.handler(handle.__name__, retry=ONCE, runs=runs)(handle)
+    jobs.handler("snoozes", runs=runs)(snoozes)
+    return jobs
+
+
+@asynccontextmanager
+async def working(jobs: Jobs, **options: Any) -> AsyncIterator[tuple[AsyncQueue, Worker]]:
+    async with AsyncStore.connect("embedded::memory:") as store:
+        queue = AsyncQueue(store, jobs, options.pop("settings", Settings(lease_seconds=2)))
+        await queue.ensure_tables()
+        worker = Worker(queue, idle=(0.01, 0.05), **options)
+        task = asyncio.ensure_future(worker.run())
+        try:
+            yield queue, worker
+        finally:
+            worker.stop()
+            await task
+
+
+async def reaches(queue: AsyncQueue, job_id: UUID, good: Callable[[Job], bool]) -> Job:
+    """The job, once it is as wanted; the test's timeout is the bound."""
+    news = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    quiet = queue.desk.jobs.news.listen(lambda name: loop.call_soon_threadsafe(news.set))
+    try:
+        async with asyncio.timeout(60):
+            while not good(job := await queue.get(job_id)):
+                try:
+                    await asyncio.wait_for(news.wait(), 0.2)
+                except TimeoutError:
+                    continue
+                news.clear()
+        return job
+    finally:
+        quiet()
+
+
+async def ended(queue: AsyncQueue, job_id: UUID) -> Job:
+    return await reaches(queue, job_id, lambda job: job.finished)
+
+
+async def done(queue: AsyncQueue, submission: Submission) -> Job:
+    return await ended(queue, (await queue.submit(submission)).job.job_id)
+
+
+@pytest.mark.parametrize("runs", ["inline", "thread", "process"])
+class TestEverywhere:
+    async def test_a_result_is_kept_with_its_outputs_and_metrics(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("adds", Numbers(numbers=[1, 2, 3])))
+        assert job.status == JobStatus.COMPLETED
+        assert job.job_results is not None
+        assert job.job_results.value == {"total": 6}
+        assert job.job_results.output_location == {"dynamodb_tables": ["Sums"]}
+        assert job.job_results.summary_metrics["numbers"] == 3
+        assert job.job_results.summary_metrics["processing_time_seconds"] >= 0
+        assert [entry.message for entry in job.logs.entries] == ["adding"]
+        assert job.progress is not None
+        assert job.progress.fraction == 1
+
+    async def test_an_exception_fails_the_job_and_is_in_its_log(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("raises"))
+        assert job.status == JobStatus.FAILED
+        error = job.attempts[-1].error
+        assert error is not None
+        assert (error.kind, error.message) == ("ValueError", "no such number")
+        assert "raises" in (error.trace or "")
+        assert job.logs.entries[-1].message == "ValueError: no such number"
+
+    async def test_giving_up_is_not_tried_again(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("gives_up", max_retries=5))
+        assert (job.status, job.attempt) == (JobStatus.FAILED, 1)
+
+    async def test_a_snoozed_job_runs_again(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("snoozes"))
+        assert (job.status, job.attempt, job.retry_count) == (JobStatus.COMPLETED, 2, 0)
+
+    async def test_a_handler_submits_children(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("has_children", subject="s"))
+            assert job.job_results is not None
+            child = await ended(queue, UUID(job.job_results.value))
+        assert (child.parent_job_id, child.root_job_id, child.job_stage, child.subject) == (job.job_id, job.job_id, "part", "s")
+
+    async def test_cancelling_ends_a_running_job(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = (await queue.submit(Submission("blocks" if runs == "thread" else "waits"))).job
+            await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
+            await queue.cancel(job.job_id, reason="enough")
+            ended_job = await ended(queue, job.job_id)
+        assert (ended_job.status, ended_job.cancel_reason) == (JobStatus.CANCELLED, "enough")
+
+    async def test_a_job_that_takes_too_long_is_stopped(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("blocks" if runs == "thread" else "waits", timeout=1))
+        assert job.attempts[-1].error is not None
+        assert job.attempts[-1].error.kind == "timed-out"
+
+    async def test_a_job_is_given_back_when_its_worker_stops(self, runs: str) -> None:
+        async with working(make_jobs(runs), drain_seconds=0.01) as (queue, worker):
+            job = (await queue.submit(Submission("blocks" if runs == "thread" else "waits"))).job
+            await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
+            worker.stop()
+            back = await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PENDING)
+        assert (back.retry_count, back.attempts[-1].outcome) == (0, "released")
+
+    async def test_a_long_log_is_whole_and_in_order(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("logs_much", {"lines": 950}))
+            lines = await queue.log(job.job_id)
+            assert [line.message for line in lines] == [f"line {number}" for number in range(950)]
+            assert [line.message for line in await queue.log(job.job_id, after=940)] == [f"line {number}" for number in range(940, 950)]
+            assert len(job.logs.entries) == 20
+
+    async def test_a_result_that_is_too_large_fails_the_job(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("returns_too_much", max_retries=3))
+        assert (job.status, job.attempt) == (JobStatus.FAILED, 1)
+        assert job.attempts[-1].error is not None
+        assert job.attempts[-1].error.kind == "result-too-large"
+
+
+async def test_a_process_is_killed_with_its_children(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    async with working(make_jobs("process")) as (queue, _):
+        job = (await queue.submit(Submission("prints_and_writes_its_pid", {"file": str(file)}))).job
+        await reaches(queue, job.job_id, lambda one: one.progress is not None)
+        await queue.cancel(job.job_id)
+        ended_job = await ended(queue, job.job_id)
+    assert ended_job.status == JobStatus.CANCELLED
+    assert "printed by the child" in [line.message for line in ended_job.logs.entries]
+    with pytest.raises(ProcessLookupError):
+        _signal_unless_zombie(int(file.read_text()))
+
+
+def _signal_unless_zombie(pid: int) -> None:
+    """Signal a process; one that is dead and only waits to be collected counts as gone."""
+    status = Path(f"/proc/{pid}/stat")
+    if status.exists() and status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+        raise ProcessLookupError
+    os.kill(pid, signal.SIGTERM)
+
+
+async def test_a_lease_is_renewed_for_as_long_as_the_job_runs() -> None:
+    jobs = make_jobs()
+    async with working(jobs, settings=Settings(lease_seconds=0.3)) as (queue, _):
+        job = (await queue.submit(Submission("waits"))).job
+        first = await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
+        later = await reaches(queue, job.job_id, lambda one: one.lease_until != first.lease_until and one.lease_until is not None)
+        assert later.attempt == 1
+        await queue.cancel(job.job_id)
+        await ended(queue, job.job_id)
+
+
+async def test_a_worker_that_loses_its_lease_stops_the_handler() -> None:
+    stopped = asyncio.Event()
+    jobs = Jobs()
+
+    @jobs.handler("sleeps")
+    async def sleeps(job: JobContext, config: dict[str, Any]) -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            stopped.set()
+
+    async with working(jobs, settings=Settings(lease_seconds=0.2)) as (queue, _):
+        job = (await queue.submit(Submission("sleeps"))).job
+        await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
+        await queue.cancel(job.job_id, force=True)
+        async with asyncio.timeout(30):
+            await stopped.wait()
+
+
+async def test_no_more_jobs_run_at_once_than_the_worker_has_room_for() -> None:
+    jobs, most, running = Jobs(), 0, 0
+
+    @jobs.handler("counts")
+    async def counts(job: JobContext, config: dict[str, Any]) -> None:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        running -= 1
+
+    async with working(jobs, concurrency=3) as (queue, _):
+        submitted = await queue.submit_many([Submission("counts") for _ in range(12)])
+        for one in submitted:
+            assert (await ended(queue, one.job.job_id)).status == JobStatus.COMPLETED
+    assert most == 3
+
+
+async def test_an_unknown_type_is_a_failure_that_says_so() -> None:
+    one, other = make_jobs(), Jobs()
+    other.handler("elsewhere", retry=ONCE)(waits)
+    async with working(one) as (queue, _):
+        elsewhere = AsyncQueue(queue.store, other)
+        job = await ended(queue, (await elsewhere.submit(Submission("elsewhere"))).job.job_id)
+    assert job.attempts[-1].error is not None
+    assert job.attempts[-1].error.kind == "unknown-job-type"
+
+
+async def test_dependents_of_a_failed_job_are_cancelled_by_the_worker() -> None:
+    async with working(make_jobs()) as (queue, _):
+        first = (await queue.submit(Submission("raises", delay=0.5))).job
+        second = (await queue.submit(Submission("adds", {"numbers": []}, depends_on=[first.job_id]))).job
+        job = await ended(queue, second.job_id)
+    assert (job.status, job.cancelled_by) == (JobStatus.CANCELLED, first.job_id)
+
+
+async def test_a_worker_says_what_it_runs() -> None:
+    async with working(make_jobs(), app_version="1.2") as (queue, worker):
+        (record,) = await until(lambda: queue.workers())
+        assert (record.worker_id, record.app_version, record.queues, record.pid) == (worker.worker_id, "1.2", ["default"], os.getpid())
+        assert record.memory_bytes > 0
+
+
+async def until(ask: Callable[[], Awaitable[list[Any]]]) -> list[Any]:
+    async with asyncio.timeout(30):
+        while not (found := await ask()):
+            await asyncio.sleep(0.01)
+    return found
