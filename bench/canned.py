@@ -30,21 +30,24 @@ def is_query(head: bytes) -> bool:
     return b".Query\r" in head[:1000]
 
 
+def _pieces(answer: bytes) -> list[bytes]:
+    return [answer[start : start + 65_536] for start in range(0, len(answer), 65_536)]
+
+
 class CannedSocket:
-    """Swallows requests and has an answer to each."""
+    """Swallows requests and has an answer to each, in pieces as a network would bring it."""
 
     def __init__(self, page: bytes) -> None:
-        self._answers = (rendered(WROTE), rendered(page))
-        self._rest = b""
+        self._answers = tuple(_pieces(rendered(body)) for body in (WROTE, page))
+        self._pieces: Iterator[bytes] = iter(())
 
     def sendall(self, data: bytes, /) -> None:
-        self._rest = self._answers[is_query(data)]
+        self._pieces = iter(self._answers[is_query(data)])
 
     def recv(self, size: int, /) -> bytes:
-        if not self._rest:
-            raise BlockingIOError
-        piece, self._rest = self._rest[:size], self._rest[size:]
-        return piece
+        for piece in self._pieces:
+            return piece
+        raise BlockingIOError
 
     def settimeout(self, seconds: float | None, /) -> None: ...
 

@@ -241,8 +241,10 @@ def test_a_child_does_not_share_the_connections_of_its_parent() -> None:
 
 def test_amazon_is_the_service_unless_another_is_named() -> None:
     line = Line(Options(region="eu-west-1", credentials=KEY))
-    assert line.address_of("GetItem").url == "https://dynamodb.eu-west-1.amazonaws.com/"
-    assert line.address_of("GetRecords").url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
+    assert line.address.url == "https://dynamodb.eu-west-1.amazonaws.com/"
+    assert line.streams.url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
+    assert line.write("GetItem", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: dynamodb.eu-west-1.amazonaws.com\r\n")
+    assert line.write("GetRecords", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: streams.dynamodb.eu-west-1.amazonaws.com\r\n")
     assert line.tls is not None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import httptools
 import orjson
@@ -21,9 +20,8 @@ class Unreadable(Exception):
     """What came is not an answer, or not a whole one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A status, the headers that matter, and the body as it was sent."""
+class Answer(NamedTuple):
+    """A status, the headers that matter by their names in small letters, and the body as it was sent."""
 
     status: int
     headers: dict[bytes, bytes]

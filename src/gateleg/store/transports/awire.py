@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.store.transports import Unreachable
 from gateleg.store.transports.answers import Answer, AnswerReader, Unreadable
-from gateleg.store.transports.line import Line, Options, encode, no_connection
+from gateleg.store.transports.line import STREAMS, Line, Options, encode, no_connection
 from gateleg.store.transports.retries import Failure
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class AsyncWireTransport:
             self._settle()
         async with self._turns:
             credentials = line.source.current() or await self._load()
-            address = line.address_of(operation)
+            address = line.streams if operation in STREAMS else line.address
             connection = await self._take(address) or await self._open(address)
             try:
                 answer = await connection.exchange(line.write(operation, body, credentials), self._timeouts.read)

@@ -15,7 +15,8 @@ from gateleg.store.transports.credentials import Chain, Credentials, Fixed, Sour
 from gateleg.store.transports.retries import Budget, Failure, Retries, Trial
 from gateleg.store.transports.signing import Clock, Signer
 
-_STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
+#: Operations that are asked for under another name, and at Amazon of another host.
+STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,9 @@ class Line:
         self._signer = Signer(self.address, region, self.clock, gzip=options.gzip)
         self._streams_signer = Signer(self.streams, region, self.clock, target="DynamoDBStreams_20120810", gzip=options.gzip)
 
-    def address_of(self, operation: str) -> Address:
-        """Where an operation is asked for."""
-        return self.streams if operation in _STREAMS else self.address
-
     def write(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
         """The request as it goes over the wire."""
-        signer = self._streams_signer if operation in _STREAMS else self._signer
+        signer = self._streams_signer if operation in STREAMS else self._signer
         return signer.head(operation, body, credentials) + body
 
     def read(self, answer: Answer) -> dict[str, Any]:

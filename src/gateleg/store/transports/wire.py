@@ -10,7 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gateleg.store.transports.answers import AnswerReader, Unreadable
-from gateleg.store.transports.line import Line, Options, encode, no_connection
+from gateleg.store.transports.line import STREAMS, Line, Options, encode, no_connection
 from gateleg.store.transports.retries import Failure
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ class WireTransport:
         self._timeouts = self._line.options.timeouts
         self._connect = connect
         self._sleep = sleep
-        self._pools = {address: _Pool(address) for address in {self._line.address, self._line.streams}}
-        _pools.update(self._pools.values())
+        self._pool, self._streams = _Pool(self._line.address), _Pool(self._line.streams)
+        _pools.update((self._pool, self._streams))
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The answer to a request. `timeout` is in seconds, retries included."""
@@ -169,13 +169,13 @@ class WireTransport:
 
     def close(self) -> None:
         """Close the connections that have no work. The others are closed when their calls are over and the transport is let go."""
-        for pool in self._pools.values():
-            pool.shed()
+        self._pool.shed()
+        self._streams.shed()
 
     def _attempt(self, operation: str, body: bytes, deadline: float | None) -> dict[str, Any]:
         line = self._line
         credentials = line.source.current() or line.source.load()
-        pool = self._pools[line.address_of(operation)]
+        pool = self._streams if operation in STREAMS else self._pool
         connection = pool.take(self._timeouts.idle)
         if connection is None:
             connection = self._open(pool.address, deadline)
