@@ -38,8 +38,9 @@ crash: $(READY) ## Kill processes at random moments and look for lost writes (mi
 peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI
 	$(BIN)/pytest -m peer tests
 
-bench: $(READY) ## Measure beside the other emulators (minutes; needs npm for two of them)
+bench: $(READY) ## Measure beside other emulators and data layers (minutes; needs npm for two of them)
 	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/model.py
 
 conformance: $(READY) ## Run a public suite against the endpoint: make conformance SUITE=<its checkout>
 	$(BIN)/python bench/conformance.py "$(SUITE)"

@@ -100,9 +100,9 @@ class Connection(asyncio.Protocol):
         except Unreadable as error:
             self._fail(Failure(f"The answer was lost: {error}", stale=self.used and not self._reader.begun))
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop: the connection is gone."""
-        self._fail(Failure(f"The answer was lost: {error or 'The connection was closed.'}", stale=self.used and not self._reader.begun))
+        self._fail(Failure(f"The answer was lost: {exc or 'The connection was closed.'}", stale=self.used and not self._reader.begun))
         if not self.gone.done():
             self.gone.set_result(None)
 
