@@ -65,7 +65,7 @@ from gateleg.store.errors import (
 from gateleg.store.hooks import Call, Hook
 from gateleg.store.lifecycle import create_tables, delete_tables, ensure_tables
 from gateleg.store.loading import AsyncLoader, Loader
-from gateleg.store.locks import Lock, acquire, locks, release, renew
+from gateleg.store.locking import Lock, acquire, locks, release, renew
 from gateleg.store.metrics import Metrics, Tally
 from gateleg.store.operation import Operation, Stream
 from gateleg.store.paging import Page, page

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.store.collecting import Batch, Transaction
 from gateleg.store.editing import Edit
-from gateleg.store.locks import Held, acquire
+from gateleg.store.locking import Held, acquire
 from gateleg.store.operation import locate
 from gateleg.store.querying import asked
 from gateleg.store.scopes import Scope
@@ -75,7 +75,7 @@ class Views:
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
         """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while somebody else has it.
 
-        In an `AsyncStore`, `async with`. See `gateleg.store.locks`, whose table must be there.
+        In an `AsyncStore`, `async with`. See `gateleg.store.locking`, whose table must be there.
         """
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 

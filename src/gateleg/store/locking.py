@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from gateleg.model import Attr, Entity, Key, Table, field
 from gateleg.store.errors import ConditionFailed, LockHeld, LockLost, NotFound
@@ -52,13 +51,13 @@ class Acquire(Operation[Lock]):
 
     name: str
     seconds: float
-    holder: str
+    holder: str | None = None
 
     def flow(self, setup: Setup) -> Flow[Lock]:
         """One update, refused while somebody else holds the lock."""
         now = setup.now()
         until = now + timedelta(seconds=self.seconds)
-        actions = (Lock.holder.set(self.holder), Lock.until.set(until), Lock.fence.add(1))
+        actions = (Lock.holder.set(self.holder or setup.token()), Lock.until.set(until), Lock.fence.add(1))
         free = Lock.until.missing() | (Lock.until <= now)
         try:
             lock: Lock = yield from Patch(Lock.key(name=self.name), actions, "upsert", condition=free).flow(setup)
@@ -116,7 +115,7 @@ class Release(Operation[None]):
 
 def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
     """Take a lock for so many seconds; `LockHeld` while somebody else has it."""
-    return Acquire(name, seconds, holder or str(uuid4()))
+    return Acquire(name, seconds, holder)
 
 
 def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
