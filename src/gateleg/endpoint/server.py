@@ -25,6 +25,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
 
+#: Seconds that a client has to answer the end of an encrypted connection. Idle ones rarely do.
+_FAREWELL = 1.0
+
 
 class Server:
     """An engine over HTTP. The engine stays the caller's: stopping the server does not close it.
@@ -62,7 +65,13 @@ class Server:
         self._tick(loop, shared)
         try:
             self._server = await loop.create_server(
-                lambda: Connection(shared), options.host, options.port, ssl=options.tls, backlog=1024, reuse_address=True
+                lambda: Connection(shared),
+                options.host,
+                options.port,
+                ssl=options.tls,
+                ssl_shutdown_timeout=_FAREWELL if options.tls else None,
+                backlog=1024,
+                reuse_address=True,
             )
         except BaseException:
             self._release(shared)
