@@ -8,12 +8,12 @@ from gateleg.store import Store
 music = Table("Music", hash="pk", range="sk", tag="kind", indexes=[GSI("by-label", hash="label", range="year")])
 
 
-class Artist(Entity, table=music, tag="artist"):  # noqa: D101
+class Artist(Entity, table=music, tag="artist"):
     name: Attr[str]
     key = Key("ARTIST#{name}", "PROFILE")
 
 
-class Album(Entity, table=music, tag="album"):  # noqa: D101
+class Album(Entity, table=music, tag="album"):
     name: Attr[str]
     title: Attr[str]
     year: Attr[int]

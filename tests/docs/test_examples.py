@@ -1,6 +1,7 @@
 """The Python examples of the README and the docs run as they stand."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,4 +18,5 @@ EXAMPLES = [
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["example"])
     exec(compile(code, "example", "exec"), {"__name__": "example"})
