@@ -495,7 +495,7 @@ def test_a_delete_releases_and_counts_down() -> None:
     write = plan_delete(Member(club_id="c", member_id="m", email="Ann#@X"))
     assert purposes(write) == ["release Member.one_email", "count Club.all", "count Club.active"]
     assert write.companions[0].parameters["Key"] == MARKER
-    assert condition(write) == "attribute_exists(#PK)"
+    assert condition(write) == "attribute_exists(#PK) AND #email = Ann#@X AND #active = True"
 
 
 def test_markers_and_counters_need_to_know_what_was_there() -> None:

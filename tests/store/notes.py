@@ -22,6 +22,7 @@ class Note(Entity, table=shelf, tag="note"):
     topic: Attr[str] = field("none")
     author: Attr[str | None] = field(None)
     text: Attr[str] = field("")
+    footnote: Attr[str | None] = field(None)
     stars: Attr[int] = field(0)
 
     key = Key("BOOK#{book}", "NOTE#{number:05d}")

@@ -132,7 +132,15 @@ def test_item_over_the_limit_is_refused_before_the_wire() -> None:
     with pytest.raises(TooLarge, match="Note has 450,0") as caught:
         play(put(Note(book="b", number=1, text="x" * 450_000)).flow(quiet_setup()), [])
     assert caught.value.limit == 409_600
+    assert caught.value.size is not None
     assert caught.value.size > 450_000
+
+
+def test_update_that_makes_an_item_too_large_is_the_same_kind_of_failure(store: Store) -> None:
+    note = store.put(Note(book="b", number=1, text="x" * 390_000))
+    with pytest.raises(TooLarge) as caught:
+        store.patch(note, Note.footnote.set("y" * 30_000))
+    assert caught.value.size is None
 
 
 def test_conflict_with_a_transaction_is_tried_again() -> None:

@@ -88,6 +88,17 @@ def companions_of(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapp
     return (*taken, *released, *(_change_counter(change) for change in counter_changes(spec, before, after)))
 
 
+def _unchanged(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
+    """That the item is there with the values that its markers and counters were worked out from."""
+    names = [name for unique in spec.uniques.values() for name in unique.by]
+    names += [name for counter in spec.counters.values() for name in counter.when]
+    conditions = [exists(spec.table.hash)]
+    for source in (spec.sources[name] for name in dict.fromkeys(names) if name not in spec.reachable(spec.key)):
+        value = values.get(source.name)
+        conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
+    return all_of(*conditions)
+
+
 def _take_marker(spec: Spec[Any], name: str, key: Item) -> Write[Any]:
     out = Placeholders()
     parameters = with_condition({"Item": key}, missing(spec.table.hash), out)
@@ -130,10 +141,12 @@ def plan_put(
         owned[spec.version.name] = version + 1
         if check_version and not create:
             guard = missing(spec.table.hash) if version == 0 else version_condition(spec, version)
+    before = None if replaces is None else spec.values(replaces)
+    if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
+        guard = all_of(guard, _unchanged(spec, before))
     written = instance.model_copy(update=owned) if owned else instance
     out = Placeholders()
     parameters = with_condition({"Item": spec.encode(written)}, all_of(guard, condition), out)
-    before = None if replaces is None else spec.values(replaces)
     companions = companions_of(spec, before, spec.values(written)) if spec.uniques or spec.counters else ()
     return Write(spec.entity, spec.table, "Put", parameters, companions, owned, f"put {spec.name}")
 
@@ -151,8 +164,8 @@ def plan_delete(
         if spec.version is not None and check_version:
             guard = all_of(guard, version_condition(spec, values[spec.version.name]))
         companions = companions_of(spec, values, None)
-        if companions and spec.version is None:
-            guard = exists(spec.table.hash)
+        if companions and (spec.version is None or not check_version):
+            guard = _unchanged(spec, values)
     else:
         if spec.uniques or spec.counters:
             raise DerivedKeyUnknown(f"{spec.name} has unique constraints or counters.", fix="Read the item and delete the instance.")

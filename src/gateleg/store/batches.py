@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -45,7 +45,7 @@ def rounds(
     `ask` makes the request of a chunk; `read` takes its answer and says what is left undone. What is left waits for the next round, and a
     round after one that left something waits with full jitter.
     """
-    delays, pending = setup.backoff.delays(setup), dict(work)
+    delays, pending, number = setup.backoff.delays(setup), dict(work), 0
     while pending:
         places = list(pending)
         left: dict[Identity, Any] = {}
@@ -54,7 +54,7 @@ def rounds(
                 {place: pending[place] for place in places[start : start + size]}
                 for start in range(first, min(first + size * setup.concurrency, len(places)), size)
             ]
-            requests = [ask(chunk) for chunk in chunks]
+            requests = [replace(ask(chunk), retries=number) for chunk in chunks]
             for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
                 if isinstance(reply, ServiceError) and reply.code in THROTTLES:
                     left |= chunk
@@ -72,7 +72,7 @@ def rounds(
         if len(left) < len(pending):
             # It moves: only standing still uses up the tries.
             delays = setup.backoff.delays(setup)
-        pending = left
+        pending, number = left, number + 1
 
 
 def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:

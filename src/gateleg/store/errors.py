@@ -146,13 +146,14 @@ class Throttled(StoreError):
 
 
 class TooLarge(StoreError):
-    """An item over 400 KB, or a transaction over 4 MB. Refused before it was sent."""
+    """An item over 400 KB, or a transaction over 4 MB. Refused before it was sent, unless an update made the item grow."""
 
     code = "too-large"
     fix = "Move large values to the object store, compress them, or split the item."
 
-    def __init__(self, what: str, *, size: int, limit: int, request: Request | None = None) -> None:
+    def __init__(self, what: str, *, size: int | None, limit: int, request: Request | None = None) -> None:
         super().__init__(what, request=request)
+        #: in bytes; None when only the service knows
         self.size = size
         self.limit = limit
 

@@ -23,9 +23,11 @@ from gateleg.store.errors import (
     TableBusy,
     TableMissing,
     Throttled,
+    TooLarge,
     TransactionConflict,
 )
 from gateleg.store.operation import shown
+from gateleg.store.sizes import ITEM_LIMIT
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -74,8 +76,9 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
         allowed = ", ".join(sorted(move.target.predecessors))
         return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
     if not expected.conditional:
-        # The only conditions left are those that keep derived keys right.
-        return LostRace(f"{name} no longer has the values that its index keys were built from.", current=current, request=request)
+        # The only conditions left are those that keep what is derived right.
+        what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
+        return LostRace(what, current=current, request=request)
     return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
 
 
@@ -117,6 +120,8 @@ def translated(error: ServiceError | Unreachable, request: Request | None) -> St
     if isinstance(error, Unreachable):
         return NoAnswer(error.message, request=request)
     what = f"{request.operation if request else 'The request'}: {error.message or error.code}"
+    if error.code == "ValidationException" and "maximum allowed size" in error.message:
+        return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
     kind: type[StoreError]
     if error.code in _MISSING:
         kind = TableMissing

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Value
     from gateleg.store.requests import Request
 
+#: The most bytes that an item may have, and all items of a transaction together.
 ITEM_LIMIT = 400 * 1024
 TRANSACTION_LIMIT = 4 * 1024 * 1024
 #: More digits than any number on the wire has.

@@ -103,6 +103,18 @@ def test_deleting_all_scenes_brings_the_counters_back(store: Store) -> None:
     assert store.get(one).scene_count == 0
 
 
+def test_stale_scene_is_not_deleted_with_counters_it_no_longer_has(store: Store) -> None:
+    one = store.create(project())
+    stale = store.create(scene(one.project_id, 1))
+    fresh = store.patch(stale, Scene.status.to(SceneStatus.FAILED))
+    with pytest.raises(LostRace) as caught:
+        store.delete(stale)
+    assert caught.value.current == fresh
+    store.delete(fresh)
+    counted = store.get(one)
+    assert (counted.scene_count, counted.failed_scenes) == (0, 0)
+
+
 def test_illegal_transition_says_what_is_allowed(store: Store) -> None:
     one = store.create(project())
     with pytest.raises(IllegalTransition, match=r"cannot go from pending to completed\. Only composing may") as caught:

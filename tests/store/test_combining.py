@@ -1,0 +1,85 @@
+"""Counters and markers in one transaction: each item once."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from gateleg.store import DuplicateTarget, Store, check, create, delete, patch
+from gateleg.store.combining import identity
+from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
+from tests.store.doubles import play, quiet_setup
+from tests.store.notes import Title, titles
+
+
+def scene(of: Any, sequence: int, status: SceneStatus = SceneStatus.PENDING) -> Scene:
+    return Scene(project_id=of, sequence=sequence, prompt="p", duration=1, status=status)
+
+
+@pytest.fixture
+def store(memory: Store) -> Store:
+    memory.create_tables(projects, titles)
+    return memory
+
+
+def new_project(store: Store) -> Project:
+    return store.create(Project(concept_prompt="p", character_description="c"))
+
+
+def test_numbers_are_the_same_key_however_they_are_written() -> None:
+    assert identity("t", {"n": {"N": "1"}}) == identity("t", {"n": {"N": "1.0"}})
+    assert identity("t", {"n": {"N": "1"}}) != identity("t", {"n": {"S": "1"}})
+    assert identity("t", {"a": {"S": "1"}, "b": {"S": "2"}}) == identity("t", {"b": {"S": "2"}, "a": {"S": "1"}})
+
+
+def test_two_counters_of_one_parent_are_one_update(store: Store) -> None:
+    project = new_project(store)
+    played = play(create(scene(project.project_id, 1, SceneStatus.COMPLETED)).flow(quiet_setup()), [{}])
+    entries = played.requests[0].payload["TransactItems"]
+    assert [next(iter(entry)) for entry in entries] == ["Put", "Update"]
+    store.create(scene(project.project_id, 1, SceneStatus.COMPLETED))
+    counted = store.get(project)
+    assert (counted.scene_count, counted.completed_scenes) == (1, 1)
+
+
+def test_counts_of_several_operations_add_up(store: Store) -> None:
+    project = new_project(store)
+    store.transact([create(scene(project.project_id, number)) for number in range(1, 6)])
+    assert store.get(project).scene_count == 5
+
+
+def test_counts_that_cancel_out_are_still_right(store: Store) -> None:
+    project = new_project(store)
+    old = store.create(scene(project.project_id, 1))
+    store.transact([delete(old), create(scene(project.project_id, 2))])
+    assert store.get(project).scene_count == 1
+
+
+def test_counter_joins_an_update_that_adds_by_itself(store: Store) -> None:
+    project = new_project(store)
+    adding = patch(project.key, Project.failed_scenes.add(2), check_version=False)
+    store.transact([adding, create(scene(project.project_id, 1))])
+    counted = store.get(project)
+    assert (counted.scene_count, counted.failed_scenes) == (1, 2)
+
+
+def test_parent_cannot_be_deleted_or_checked_while_it_counts(store: Store) -> None:
+    project = new_project(store)
+    with pytest.raises(DuplicateTarget, match=r"count Project\.scene_count"):
+        store.transact([delete(project), create(scene(project.project_id, 1))])
+    with pytest.raises(DuplicateTarget):
+        store.transact([check(project.key, Project.scene_count == 0), create(scene(project.project_id, 1))])
+
+
+def test_reason_of_a_shared_counter_reaches_all_its_operations(store: Store) -> None:
+    from gateleg.store import NotFound, TransactionCanceled
+
+    orphan = uuid4()
+    with pytest.raises(TransactionCanceled) as caught:
+        store.transact([create(scene(orphan, 1)), create(scene(orphan, 2))])
+    assert [type(reason) for reason in caught.value.reasons] == [NotFound, NotFound]
+
+
+def test_unique_value_cannot_be_taken_twice_in_one_transaction(store: Store) -> None:
+    with pytest.raises(DuplicateTarget, match=r"hold Title\.once"):
+        store.transact([create(Title(id="1", title="x")), create(Title(id="2", title="x"))])
