@@ -15,6 +15,9 @@ _log = logging.getLogger("gateleg.jobs")
 #: Seconds between two rounds, and for how long a duty is taken.
 _ROUND = 1.0
 _TERM = 15.0
+#: Seconds between two sweeps, and how many jobs one of them moves.
+_SWEEP_EVERY = 60.0
+_SWEPT = 100
 
 
 class Duties:
@@ -27,6 +30,7 @@ class Duties:
         self._every = every
         self._until: dict[str, float] = {}
         self._next_try: dict[str, float] = {}
+        self._next_sweep = 0.0
 
     async def run(self) -> None:
         """See to the duties, round after round."""
@@ -43,6 +47,17 @@ class Duties:
             if await self._holds(f"watch:{name}"):
                 await self.queue.promote(name, 100)
                 await self.queue.reap(name, 100)
+        if await self._holds("schedules"):
+            await self.queue.run_schedules()
+        if await self._holds("sweep"):
+            await self._sweep()
+
+    async def _sweep(self) -> None:
+        """Move finished jobs to the archive now and then, a few at a time so that other duties do not wait."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_sweep:
+            moved = await self.queue.sweep(limit=_SWEPT)
+            self._next_sweep = now + (0.0 if moved == _SWEPT else _SWEEP_EVERY)
 
     async def _holds(self, duty: str) -> bool:
         """Whether the duty is this worker's. Terms are long against rounds, so that most rounds write nothing."""

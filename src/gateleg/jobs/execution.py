@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from gateleg.jobs.errors import JobError, LeaseLost, ResultTooLarge
+from gateleg.jobs.endings import interrupted, raised, returned
+from gateleg.jobs.errors import JobError, LeaseLost
 from gateleg.jobs.logs import extended
 from gateleg.jobs.notes import Notes
-from gateleg.jobs.processes import KILL_AFTER, ChildFailed
-from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Snoozed, expiry_of, failure_of, timed_out
+from gateleg.jobs.processes import KILL_AFTER
+from gateleg.jobs.rules import Ending, expiry_of
 from gateleg.jobs.runners import run_of
-from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.tables import Failure, Job, JobStatus
+from gateleg.jobs.tables import Job, JobStatus
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
@@ -97,54 +94,13 @@ class Execution:
         return self._judged(work)
 
     def _judged(self, work: asyncio.Future[Any]) -> Ending:
+        desk, job, notes, stopping = self.queue.desk, self.job, self.notes, self.run.stopping
         if not work.done():
-            return self._interrupted()
-        try:
-            result = work.result()
-        except Snooze as snooze:
-            return Snoozed(snooze.seconds)
-        except GiveUp as error:
-            self.notes.log(str(error), "ERROR")
-            return Failed(Failure(kind="give-up", message=str(error)), ("give-up",), final=True)
-        except (asyncio.CancelledError, Stopped):
-            return self._interrupted()
-        except ChildFailed as error:
-            if self.run.stopping is not None:
-                return self._interrupted()
-            self.notes.log(error.trace or str(error), "ERROR")
-            return Failed(Failure(kind=error.kinds[0], message=str(error)[:2000], trace=(error.trace or "")[-8000:] or None), error.kinds)
-        except Exception as error:
-            trace = "".join(traceback.format_exception(error))
-            self.notes.log(trace, "ERROR")
-            return failure_of(error, trace)
-        return self._completed(result)
-
-    def _interrupted(self) -> Ending:
-        """The end of an attempt whose handler was stopped before it returned."""
-        reason = self.run.stopping
-        if reason == "timed-out":
-            self.notes.log(f"Stopped after {self.job.timeout_seconds} seconds", "ERROR")
-            return timed_out(self.job.timeout_seconds)
-        if reason == "cancelled":
-            self.notes.log("Cancelled", "WARNING")
-            return Cancelled()
-        if reason == "draining":
-            self.notes.log("Given back by a worker that stops", "WARNING")
-            return Released()
-        return failure_of(RuntimeError("The handler was cancelled from within."))
-
-    def _completed(self, result: Any) -> Ending:
-        limit = self.queue.desk.settings.result_limit
-        try:
-            size = len(orjson.dumps([result, self.notes.metrics, self.notes.outputs]))
-        except TypeError as error:
-            return failure_of(error)
-        if size > limit:
-            refusal = ResultTooLarge(f"The result has {size:,} bytes; it may have {limit:,}.")
-            self.notes.log(str(refusal), "ERROR")
-            return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
-        started = self.job.started_at or self.queue.desk.now()
-        return Completed(self.notes.results(result, (self.queue.desk.now() - started).total_seconds()))
+            return interrupted(job, notes, stopping)
+        if work.cancelled():
+            return raised(job, notes, asyncio.CancelledError(), stopping)
+        error = work.exception()
+        return returned(desk, job, notes, work.result()) if error is None else raised(job, notes, error, stopping)
 
     async def _beat(self) -> None:
         """Renew the lease while the attempt lasts, sooner when there is something to write."""

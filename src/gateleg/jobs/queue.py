@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from gateleg.jobs import claiming, directing, finishing, leases, logs, queues, submitting, tallies
+from gateleg.jobs import claiming, directing, finishing, leases, listing, logs, queues, submitting, sweeping, tallies, trees
+from gateleg.jobs import schedules as _schedules
+from gateleg.jobs import stats as _stats
 from gateleg.jobs.archive import archive_table
 from gateleg.jobs.desk import Desk, Settings
 from gateleg.jobs.ledger import ledger_table
@@ -86,6 +88,20 @@ class Queue:
     take_duty = called(queues.take_duty)
     drop_duty = called(queues.drop_duty)
     write_tallies = called(tallies.write_tallies)
+    stats = called(_stats.stats)
+    jobs_page = called(listing.jobs_page)
+    look_up = called(listing.look_up)
+    archive_page = called(listing.archive_page)
+    tree = called(trees.tree)
+    cancel_tree = called(trees.cancel_tree)
+    schedule = called(_schedules.schedule)
+    schedules = called(_schedules.schedules)
+    unschedule = called(_schedules.unschedule)
+    set_enabled = called(_schedules.set_enabled)
+    run_schedules = called(_schedules.run_schedules)
+    overdue = called(sweeping.overdue)
+    archive_job = called(sweeping.archive_job)
+    sweep = called(sweeping.sweep)
 
 
 class AsyncQueue:
@@ -128,3 +144,17 @@ class AsyncQueue:
     take_duty = awaited(queues.take_duty)
     drop_duty = awaited(queues.drop_duty)
     write_tallies = awaited(tallies.write_tallies)
+    stats = awaited(_stats.stats)
+    jobs_page = awaited(listing.jobs_page)
+    look_up = awaited(listing.look_up)
+    archive_page = awaited(listing.archive_page)
+    tree = awaited(trees.tree)
+    cancel_tree = awaited(trees.cancel_tree)
+    schedule = awaited(_schedules.schedule)
+    schedules = awaited(_schedules.schedules)
+    unschedule = awaited(_schedules.unschedule)
+    set_enabled = awaited(_schedules.set_enabled)
+    run_schedules = awaited(_schedules.run_schedules)
+    overdue = awaited(sweeping.overdue)
+    archive_job = awaited(sweeping.archive_job)
+    sweep = awaited(sweeping.sweep)

@@ -151,7 +151,7 @@ def _placed(submissions: Sequence[Submission], jobs: Sequence[Job], known: dict[
         parent = submission.parent or (under.job_id if under is not None else None)
         if parent is not None:
             above = known.get(parent) or placed.get(parent)
-            if not isinstance(above, Job) or above.status == JobStatus.CANCELLED:
+            if not isinstance(above, Job) or above.status == JobStatus.CANCELLED or above.cancel_requested is not None:
                 raise ParentGone(f"The parent {parent} is not there, or cancelled.")
             if under is not None and parent == under.job_id and not _still(above, under):
                 raise ParentGone(f"The job {parent} is no longer run by this worker.")
@@ -198,9 +198,9 @@ def _writes(
         writes.append(patch(other, Job.dependent_jobs.append(*followers)))
     parents = {job.parent_job_id for job in jobs if job.parent_job_id is not None} - own - linked.keys()
     for parent in sorted(parents):
-        alive = Job.status != JobStatus.CANCELLED
+        alive = (Job.status != JobStatus.CANCELLED) & Job.cancel_requested.missing()
         if under is not None and parent == under.job_id:
-            alive = (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
+            alive = alive & (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
         writes.append(check(Job.key(job_id=parent), alive))
     return [*writes, *(_hold_write(hold, holds) for job in jobs for hold in _wanted_holds(desk, job))]
 

@@ -1,0 +1,86 @@
+"""Looking at jobs: lists with filters and cursors, single jobs also from the archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.archive import ArchivedJob
+from gateleg.jobs.errors import JobMissing
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.store import Page, find, page
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.model import Query
+    from gateleg.store.requests import Flow
+
+#: How many items one page of a filtered list looks at.
+_EXAMINED = 2000
+
+
+def jobs_page(
+    desk: Desk,
+    *,
+    status: JobStatus | None = None,
+    job_type: str | None = None,
+    subject: str | None = None,
+    worker: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
+    limit: int = 25,
+    cursor: str | None = None,
+) -> Flow[Page[Job]]:
+    """Jobs that fit all of what is given, newest first; by type, the highest priority first.
+
+    The narrowest index that serves the question is asked. Without a status, subject, type or worker the newest jobs of every state are
+    merged into one page, which has no cursor.
+    """
+    if subject is not None:
+        question: Query[Job] = Job.of_subject(subject=subject)
+        rest: dict[str, Any] = {"status": status, "job_type": job_type, "worker_id": worker}
+    elif worker is not None:
+        question = Job.of_worker(worker_id=worker) if status is None else Job.of_worker(worker_id=worker, status=status)
+        rest = {"job_type": job_type}
+    elif job_type is not None:
+        question, rest = Job.of_type(job_type=job_type), {"status": status}
+    elif status is not None:
+        question, rest = Job.in_status(status=status).reversed(), {}
+    else:
+        return (yield from _newest(desk, queue, tag, limit))
+    for name, value in (rest | {"queue": queue}).items():
+        if value is not None:
+            question = question.filter(getattr(Job, name) == value)
+    if tag is not None:
+        question = question.filter(Job.tags.contains(tag))
+    return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(desk.setup))
+
+
+def _newest(desk: Desk, queue: str | None, tag: str | None, limit: int) -> Flow[Page[Job]]:
+    found: list[Job] = []
+    for status in JobStatus:
+        part = yield from jobs_page(desk, status=status, queue=queue, tag=tag, limit=limit)
+        found += part.items
+    return Page(sorted(found, key=lambda job: job.created_at, reverse=True)[:limit])
+
+
+def look_up(desk: Desk, job_id: UUID) -> Flow[Job | ArchivedJob]:
+    """A job, in the queue or in the archive."""
+    job = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
+    if job is not None:
+        return job
+    archived = yield from find(ArchivedJob, job_id=job_id).flow(desk.setup)
+    if archived is None:
+        raise JobMissing(f"There is no job {job_id}, in the queue or in the archive.")
+    return archived
+
+
+def archive_page(
+    desk: Desk, *, subject: str | None = None, job_type: str | None = None, limit: int = 25, cursor: str | None = None
+) -> Flow[Page[ArchivedJob]]:
+    """Archived jobs about a subject or of a type, newest first."""
+    if (subject is None) == (job_type is None):
+        raise ValueError("Give a subject or a job type.")
+    question = ArchivedJob.of_subject(subject=subject) if subject is not None else ArchivedJob.of_type(job_type=job_type)
+    return (yield from page(question, limit=limit, cursor=cursor).flow(desk.setup))

@@ -1,0 +1,150 @@
+"""Schedules: jobs that are submitted again and again, each time once, and not in a storm after an outage."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_OID, uuid5
+
+from pydantic import ValidationError
+
+from gateleg.jobs.cron import parse_cron
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.errors import BadSchedule, ScheduleMissing
+from gateleg.jobs.handlers import is_name
+from gateleg.jobs.ledger import QueueState, Schedule
+from gateleg.jobs.submissions import Submission, prepared
+from gateleg.store import ConditionFailed, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
+
+if TYPE_CHECKING:
+    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.tables import Job
+    from gateleg.model import Action
+    from gateleg.store import WriteOperation
+    from gateleg.store.requests import Flow
+
+
+def next_run(schedule: Schedule, after: datetime) -> datetime:
+    """When a schedule is due next after a moment. Intervals are counted from the last time that was due."""
+    if schedule.cron is not None:
+        return parse_cron(schedule.cron, schedule.timezone).after(after)
+    if schedule.every is None:
+        raise BadSchedule(f"The schedule {schedule.name} has neither cron fields nor an interval.")
+    if schedule.next_run_at is None or schedule.next_run_at > after:
+        return after + timedelta(seconds=schedule.every)
+    missed = int((after - schedule.next_run_at).total_seconds() // schedule.every)
+    return schedule.next_run_at + timedelta(seconds=schedule.every * (missed + 1))
+
+
+def schedule(
+    desk: Desk,
+    name: str,
+    submission: Submission,
+    *,
+    cron: str | None = None,
+    every: int | None = None,
+    timezone: str = "UTC",
+    max_delay: int = 600,
+    enabled: bool = True,
+) -> Flow[Schedule]:
+    """Make a schedule, or put another in its place: the job of a submission at the times of `cron`, or `every` so many seconds.
+
+    Only the type, config, queue, priority and subject of the submission count. A run that could not be made in time is made late, or left
+    out when it is later than `max_delay` seconds; however many were missed, at most one is made up for.
+    """
+    job = prepared(desk, submission, desk.now())
+    if (cron is None) == (every is None):
+        raise BadSchedule(f"The schedule {name} needs either cron fields or an interval.")
+    if not is_name(name):
+        raise BadSchedule(f"{name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+    try:
+        made = Schedule(
+            name=name,
+            job_type=job.job_type,
+            job_config=job.job_config,
+            cron=cron,
+            every=every,
+            timezone=timezone,
+            queue=job.queue,
+            priority=job.priority,
+            subject=job.subject,
+            enabled=enabled,
+            max_delay=max_delay,
+        )
+    except ValidationError as error:
+        raise BadSchedule(f"The schedule {name} is refused: {error.errors()[0]['msg']}.") from None
+    made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
+    current = yield from find(Schedule, name=name, consistent=True).flow(desk.setup)
+    if current is not None:
+        made = made.model_copy(update={"version": current.version, "last_run_at": current.last_run_at, "last_job_id": current.last_job_id})
+    stored: Schedule = yield from put(made).flow(desk.setup)
+    return stored
+
+
+def schedules(desk: Desk) -> Flow[list[Schedule]]:
+    """All schedules by name."""
+    return (yield from gathered(query(Schedule.listed()), desk))
+
+
+def set_enabled(desk: Desk, name: str, enabled: bool) -> Flow[Schedule]:
+    """Switch a schedule on or off. One that is switched on again begins anew, without what it has missed."""
+
+    def decide(current: Schedule) -> list[Action]:
+        return [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, desk.now()))]
+
+    if (yield from find(Schedule, name=name).flow(desk.setup)) is None:
+        raise ScheduleMissing(f"There is no schedule {name!r}.")
+    return (yield from retrying(Schedule.key(name=name), decide).flow(desk.setup))
+
+
+def unschedule(desk: Desk, name: str) -> Flow[None]:
+    """Take a schedule away; jobs that it has submitted stay."""
+    if (yield from delete(Schedule.key(name=name), returning="old").flow(desk.setup)) is None:
+        raise ScheduleMissing(f"There is no schedule {name!r}.")
+
+
+def run_schedules(desk: Desk) -> Flow[list[Job]]:
+    """Submit what is due by now; the jobs that were submitted. Any number of workers may do this at once."""
+    submitted = []
+    for one in (yield from schedules(desk)):
+        if one.enabled and one.next_run_at is not None and one.next_run_at <= desk.now():
+            job = yield from _fire(desk, one, one.next_run_at)
+            if job is not None:
+                submitted.append(job)
+    return submitted
+
+
+def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:
+    """Submit one run and move the schedule on, in one transaction that only one worker can do."""
+    now = desk.now()
+    actions = [Schedule.next_run_at.set(next_run(due, now))]
+    state = yield from find(QueueState, name=due.queue or "default").flow(desk.setup)
+    job: Job | None = None
+    writes: list[WriteOperation[Any]] = []
+    if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
+        job = _job_of(desk, due, at, now)
+        actions += [Schedule.last_run_at.set(now), Schedule.last_job_id.set(job.job_id)]
+        writes.append(create(job))
+    else:
+        actions.append(Schedule.skipped.add(1))
+    try:
+        yield from transact([patch(due, *actions), *writes]).flow(desk.setup)
+    except (TransactionCanceled, ConditionFailed):
+        # Another worker has done it.
+        return None
+    if job is not None:
+        desk.jobs.bell.ring(job.queue)
+    return job
+
+
+def _job_of(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job:
+    submission = Submission(
+        due.job_type,
+        due.job_config,
+        queue=due.queue,
+        priority=due.priority,
+        subject=due.subject,
+        created_by=f"schedule:{due.name}",
+        job_id=uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}"),
+    )
+    return prepared(desk, submission, now)

@@ -1,0 +1,106 @@
+"""How the queue does: what waits and runs now, and what was done in the last minutes. Nothing here reads finished jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.desk import gathered
+from gateleg.jobs.ledger import QueueState, Tally
+from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.tallies import quantile
+from gateleg.store import count, find, page, query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.store.requests import Flow
+
+#: How many pending jobs are looked at to find the oldest that is ready.
+_EXAMINED = 1000
+_COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was done with the jobs of one type, or of all, in the window of time."""
+
+    claimed: int = 0
+    lost_claims: int = 0
+    completed: int = 0
+    failed: int = 0
+    retried: int = 0
+    cancelled: int = 0
+    #: completed jobs a minute
+    throughput: float = 0.0
+    #: seconds that half, and 95 of 100, runs and waits have stayed under; exact to a factor of two
+    run_half: float | None = None
+    run_most: float | None = None
+    wait_half: float | None = None
+    wait_most: float | None = None
+
+
+@dataclass(frozen=True)
+class QueueStats:
+    """How a queue does."""
+
+    queue: str
+    mode: str
+    waiting: int
+    delayed: int
+    running: int
+    #: seconds that the oldest claimable job has waited
+    oldest_waiting: float | None
+    #: the minutes that `work` and `by_type` are about
+    minutes: int
+    work: Work = field(default_factory=Work)
+    by_type: dict[str, Work] = field(default_factory=dict)
+
+
+def stats(desk: Desk, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
+    """How a queue does now, and did in the last minutes. Counting reads what waits and runs, and nothing else."""
+    state = yield from find(QueueState, name=queue).flow(desk.setup)
+    waiting = yield from count(Job.ready(queue=queue)).flow(desk.setup)
+    delayed = yield from count(Job.due(queue=queue)).flow(desk.setup)
+    running = yield from count(Job.leased(queue=queue)).flow(desk.setup)
+    oldest = (yield from _oldest(desk, queue)) if waiting else None
+    since = desk.now() - timedelta(minutes=minutes)
+    tallies = yield from gathered(query(Tally.of_queue(queue=queue).where(Tally.minute >= since)), desk)
+    types = sorted({tally.job_type for tally in tallies} - {"-"})
+    return QueueStats(
+        queue=queue,
+        mode=state.mode if state is not None else "running",
+        waiting=waiting,
+        delayed=delayed,
+        running=running,
+        oldest_waiting=oldest,
+        minutes=minutes,
+        work=summed(tallies, minutes),
+        by_type={name: summed([tally for tally in tallies if tally.job_type == name], minutes) for name in types},
+    )
+
+
+def _oldest(desk: Desk, queue: str) -> Flow[float | None]:
+    question = Job.in_status(status=JobStatus.PENDING).filter((Job.queue == queue) & (Job.readiness == Readiness.READY))
+    found = yield from page(question, limit=1, examine=_EXAMINED).flow(desk.setup)
+    return (desk.now() - found.items[0].created_at).total_seconds() if found.items else None
+
+
+def summed(tallies: Sequence[Tally], minutes: int) -> Work:
+    """Tallies of many minutes and workers in one."""
+    counts = {name: sum(getattr(tally, name) for tally in tallies) for name in _COUNTS}
+    runs, waits = Counter[str](), Counter[str]()
+    for tally in tallies:
+        runs.update(tally.run_times)
+        waits.update(tally.wait_times)
+    return Work(
+        **counts,
+        throughput=counts["completed"] / minutes,
+        run_half=quantile(runs, 0.5),
+        run_most=quantile(runs, 0.95),
+        wait_half=quantile(waits, 0.5),
+        wait_most=quantile(waits, 0.95),
+    )

@@ -1,0 +1,63 @@
+"""Retention: finished jobs leave the queue for the archive, a page at a time. Stopping it at any moment loses nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.archive import summary_of
+from gateleg.jobs.ledger import LogChunk
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
+
+if TYPE_CHECKING:
+    from gateleg.jobs.desk import Desk
+    from gateleg.store.requests import Flow
+
+#: How many items one page of a sweep looks at.
+_EXAMINED = 500
+
+
+@dataclass(frozen=True)
+class Overdue:
+    """Jobs that have been finished for longer than they are kept, and where the search goes on."""
+
+    jobs: list[Job]
+    next: str | None
+
+
+def overdue(desk: Desk, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
+    """The next finished jobs to be archived, oldest first."""
+    kept_since = desk.now() - desk.settings.retention[status]
+    question = Job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
+    found = yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(desk.setup)
+    return Overdue(found.items, found.next)
+
+
+def archive_job(desk: Desk, job: Job, *, log_location: str | None = None) -> Flow[bool]:
+    """Move one finished job to the archive; False when it has changed since it was seen.
+
+    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted.
+    """
+    try:
+        yield from transact([put(summary_of(job, desk.now(), log_location)), delete(job)]).flow(desk.setup)
+    except (TransactionCanceled, ConditionFailed):
+        return False
+    if log_location is not None:
+        yield from delete_all(LogChunk.of_job(job_id=job.job_id)).flow(desk.setup)
+    return True
+
+
+def sweep(desk: Desk, *, limit: int = 1000) -> Flow[int]:
+    """Move finished jobs that are due to the archive, at most so many; how many were moved."""
+    moved = 0
+    for status in desk.settings.retention:
+        cursor: str | None = None
+        while moved < limit:
+            found = yield from overdue(desk, status, cursor=cursor, limit=min(25, limit - moved))
+            for job in found.jobs:
+                moved += yield from archive_job(desk, job)
+            cursor = found.next
+            if cursor is None:
+                break
+    return moved

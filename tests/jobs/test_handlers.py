@@ -1,0 +1,55 @@
+from typing import Any
+
+import pytest
+
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.errors import BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.handlers import Handler, Jobs
+from tests.jobs.sample import Sizes, make_jobs
+
+
+async def handle(job: JobContext, config: Any) -> None: ...
+
+
+def test_a_type_has_one_handler() -> None:
+    jobs = make_jobs()
+    with pytest.raises(HandlerTaken):
+        jobs.handler("plain")(handle)
+    with pytest.raises(UnknownJobType, match="there are PCA, plain"):
+        jobs.of("nothing")
+
+
+def test_registries_are_put_together() -> None:
+    jobs = Jobs()
+    jobs.include(make_jobs())
+    assert "PCA" in jobs
+    assert {handler.job_type for handler in jobs} == {"PCA", "plain"}
+
+
+def test_what_cannot_be_a_handler_is_refused() -> None:
+    jobs = Jobs()
+
+    async def inner(job: JobContext, config: Any) -> None: ...
+
+    def plain(job: JobContext, config: Any) -> Any: ...
+
+    for bad in (
+        Handler("a#b", handle),
+        Handler("x", handle, queue=""),
+        Handler("x", plain),
+        Handler("x", inner, runs="process"),
+        Handler("x", handle, timeout=0),
+        Handler("x", handle, priority=101),
+    ):
+        with pytest.raises(BadHandler):
+            jobs.add(bad)
+    assert list(jobs) == []
+
+
+def test_configs_and_results_are_checked_against_their_models() -> None:
+    handler = Handler("x", handle, config=Sizes, result=Sizes)
+    assert handler.checked_config({"n_components": "3"}) == {"n_components": 3}
+    assert handler.loaded_config({"n_components": 3}) == Sizes(n_components=3)
+    assert handler.checked_result({"n_components": 3}) == {"n_components": 3}
+    with pytest.raises(ValueError, match="n_components"):
+        handler.checked_result({"n_components": 0})

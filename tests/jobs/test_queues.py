@@ -1,0 +1,143 @@
+from datetime import timedelta
+
+import pytest
+
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
+from gateleg.jobs.ledger import WorkerRecord
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.tallies import Tallies, bucket_of, quantile
+from tests.jobs.sample import DONE, claimed, failed, submitted
+
+
+def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, picker: Picker) -> None:
+    submitted(queue)
+    state = queue.drain("default", by="ops")
+    with pytest.raises(QueueDraining):
+        submitted(queue)
+    with pytest.raises(QueueDraining):
+        queue.submit_many([Submission("plain")])
+    assert queue.claim(picker, "default", "w", state) is not None
+    queue.resume("default")
+    submitted(queue)
+
+
+def test_pausing_is_noted_with_who_and_when(queue: Queue, clock: ManualClock) -> None:
+    queue.pause("default", by="ops")
+    (state,) = queue.states().values()
+    assert (state.mode, state.changed_by, state.changed_at) == ("paused", "ops", clock.now)
+    assert queue.states(["default", "other"]).keys() == {"default"}
+    queue.set_rate("default", 5, seconds=10)
+    assert queue.states()["default"].mode == "paused"
+
+
+def test_what_cannot_name_a_queue_cannot_be_paused(queue: Queue) -> None:
+    with pytest.raises(BadSubmission):
+        queue.pause("a#b")
+
+
+def test_a_duty_is_one_workers_until_its_term_ends(queue: Queue, clock: ManualClock) -> None:
+    assert queue.take_duty("sweep", "a", 10)
+    assert queue.take_duty("sweep", "a", 10)
+    assert not queue.take_duty("sweep", "b", 10)
+    clock.advance(11)
+    assert queue.take_duty("sweep", "b", 10)
+    queue.drop_duty("sweep", "a")
+    assert not queue.take_duty("sweep", "a", 10)
+    queue.drop_duty("sweep", "b")
+    clock.advance(0.001)
+    assert queue.take_duty("sweep", "a", 10)
+
+
+def test_workers_are_forgotten_when_they_are_silent(queue: Queue, clock: ManualClock) -> None:
+    record = WorkerRecord(worker_id="w", host="h", pid=1, started_at=clock.now, seen_at=clock.now)
+    queue.report_worker(record)
+    assert [one.worker_id for one in queue.workers()] == ["w"]
+    clock.advance(61)
+    assert queue.workers() == []
+    queue.report_worker(record)
+    queue.forget_worker("w")
+    assert queue.workers() == []
+
+
+def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    tallies = Tallies("w1")
+    for _ in range(4):
+        submitted(queue)
+    submitted(queue, delay=100)
+    clock.advance(8)
+    for ending in (DONE, failed(final=True)):
+        job = claimed(queue, picker)
+        tallies.claimed(job, clock.now)
+        clock.advance(2)
+        tallies.ended(queue.finish(job, ending), clock.now)
+    claimed(queue, picker)
+    tallies.count("default", "plain", clock.now, "lost_claims", 3)
+    assert queue.write_tallies(tallies) == 1
+    assert queue.write_tallies(tallies) == 0
+    found = queue.stats("default", minutes=10)
+    assert (found.waiting, found.delayed, found.running, found.oldest_waiting) == (1, 1, 1, 12)
+    assert (found.work.completed, found.work.failed, found.work.claimed, found.work.lost_claims) == (1, 1, 2, 3)
+    assert found.work.throughput == pytest.approx(0.1)
+    assert found.work.run_half == pytest.approx(2.048)
+    assert found.by_type.keys() == {"plain"}
+
+
+def test_tallies_of_a_minute_that_is_over_are_written_and_forgotten(queue: Queue, clock: ManualClock) -> None:
+    tallies = Tallies("w1")
+    job = Job(job_type="plain", created_at=clock.now)
+    tallies.claimed(job, clock.now)
+    clock.advance(60)
+    tallies.claimed(job, clock.now)
+    assert queue.write_tallies(tallies) == 2
+    clock.advance(60)
+    assert queue.write_tallies(tallies) == 0
+    assert queue.stats("default").work.claimed == 2
+
+
+def test_a_time_is_in_the_bucket_that_holds_it() -> None:
+    assert [bucket_of(seconds) for seconds in (0, 0.001, 0.002, 0.003, 1.0, 1.024)] == ["0", "1", "2", "2", "10", "11"]
+    assert quantile({"0": 5, "3": 5}, 0.5) == 0.001
+    assert quantile({"0": 5, "3": 5}, 0.95) == 0.008
+    assert quantile({}, 0.5) is None
+
+
+class TestLists:
+    def test_jobs_are_found_by_every_filter(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        first = submitted(queue, subject="s", tags=["red"], priority=90)
+        clock.advance(1)
+        second = queue.submit(Submission("PCA", subject="s")).job
+        clock.advance(1)
+        third = submitted(queue, queue="other")
+        queue.finish(claimed(queue, picker), DONE)
+
+        def found(**filters: object) -> list[object]:
+            return [job.job_id for job in queue.jobs_page(**filters)]  # type: ignore[arg-type]
+
+        assert found() == [third.job_id, second.job_id, first.job_id]
+        assert found(subject="s") == [second.job_id, first.job_id]
+        assert found(subject="s", status=JobStatus.COMPLETED) == [first.job_id]
+        assert found(job_type="plain") == [first.job_id, third.job_id]
+        assert found(status=JobStatus.PENDING) == [third.job_id, second.job_id]
+        assert found(status=JobStatus.PENDING, queue="math") == [second.job_id]
+        assert found(worker="w1") == [first.job_id]
+        assert found(tag="red") == [first.job_id]
+        assert found(job_type="plain", queue="other") == [third.job_id]
+
+    def test_pages_follow_each_other(self, queue: Queue, clock: ManualClock) -> None:
+        for _ in range(5):
+            submitted(queue)
+            clock.advance(1)
+        first = queue.jobs_page(status=JobStatus.PENDING, limit=3)
+        rest = queue.jobs_page(status=JobStatus.PENDING, limit=3, cursor=first.next)
+        assert (len(first), len(rest), rest.next) == (3, 2, None)
+        assert first.items[-1].created_at - rest.items[0].created_at == timedelta(seconds=1)
+
+    def test_a_missing_job_is_an_error(self, queue: Queue) -> None:
+        with pytest.raises(JobMissing):
+            queue.look_up(Job(job_type="x").job_id)
+        with pytest.raises(JobMissing):
+            queue.log(Job(job_type="x").job_id)

@@ -1,0 +1,112 @@
+from datetime import timedelta
+
+import pytest
+
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job
+from gateleg.store import Store
+
+PLAIN = Submission("plain", subject="s")
+
+
+def test_a_schedule_submits_when_it_is_due(queue: Queue, clock: ManualClock) -> None:
+    made = queue.schedule("nightly", PLAIN, cron="0 3 * * *")
+    assert made.next_run_at == clock.now + timedelta(hours=3)
+    assert queue.run_schedules() == []
+    clock.advance(hours=3)
+    (job,) = queue.run_schedules()
+    assert (job.job_type, job.subject, job.created_by) == ("plain", "s", "schedule:nightly")
+    (after,) = queue.schedules()
+    assert (after.last_job_id, after.next_run_at) == (job.job_id, clock.now + timedelta(days=1))
+    assert queue.get(job.job_id).job_id == job.job_id
+
+
+def test_an_interval_keeps_its_beat(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("often", PLAIN, every=60)
+    start = clock.now
+    clock.advance(65)
+    assert len(queue.run_schedules()) == 1
+    (after,) = queue.schedules()
+    assert after.next_run_at == start + timedelta(seconds=120)
+
+
+@pytest.mark.parametrize(("cron", "every"), [("* * * * *", None), (None, 60)])
+def test_an_outage_is_not_followed_by_a_storm(queue: Queue, clock: ManualClock, cron: str | None, every: int | None) -> None:
+    queue.schedule("often", PLAIN, cron=cron, every=every, max_delay=10**9)
+    clock.advance(days=3)
+    assert len(queue.run_schedules()) == 1
+    assert queue.run_schedules() == []
+
+
+def test_a_run_that_is_too_late_is_left_out(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("nightly", PLAIN, cron="0 3 * * *", max_delay=600)
+    clock.advance(hours=4)
+    assert queue.run_schedules() == []
+    (after,) = queue.schedules()
+    assert after.skipped == 1
+    clock.advance(hours=23)
+    assert len(queue.run_schedules()) == 1
+
+
+def test_two_workers_submit_a_run_once(queue: Queue, clock: ManualClock, store: Store) -> None:
+    queue.schedule("often", PLAIN, every=60)
+    clock.advance(60)
+    (due,) = queue.schedules()
+    from gateleg.jobs.schedules import _fire
+
+    assert due.next_run_at is not None
+    first = store.drive(_fire(queue.desk, due, due.next_run_at))
+    second = store.drive(_fire(queue.desk, due, due.next_run_at))
+    assert first is not None
+    assert second is None
+    assert store.count(Job.ready(queue="default")) == 1
+
+
+def test_a_schedule_is_changed_in_place(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("x", PLAIN, every=60)
+    clock.advance(60)
+    queue.run_schedules()
+    changed = queue.schedule("x", PLAIN, cron="@daily")
+    (listed,) = queue.schedules()
+    assert (listed.every, listed.cron, listed.last_run_at) == (None, "@daily", clock.now)
+    assert changed == listed
+
+
+def test_a_schedule_is_switched_off_and_on_and_taken_away(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("x", PLAIN, every=60)
+    queue.set_enabled("x", False)
+    clock.advance(1000)
+    assert queue.run_schedules() == []
+    assert queue.set_enabled("x", True).next_run_at is not None
+    assert queue.run_schedules() == []
+    queue.unschedule("x")
+    assert queue.schedules() == []
+    for change in (lambda: queue.unschedule("x"), lambda: queue.set_enabled("x", True)):
+        with pytest.raises(ScheduleMissing):
+            change()
+
+
+def test_a_draining_queue_gets_no_runs(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("x", PLAIN, every=60)
+    queue.drain("default")
+    clock.advance(60)
+    assert queue.run_schedules() == []
+
+
+def test_bad_schedules_are_refused(queue: Queue) -> None:
+    with pytest.raises(BadSchedule):
+        queue.schedule("x", PLAIN)
+    with pytest.raises(BadSchedule):
+        queue.schedule("x", PLAIN, cron="@daily", every=5)
+    with pytest.raises(BadSchedule):
+        queue.schedule("x", PLAIN, cron="nonsense")
+    with pytest.raises(BadSchedule):
+        queue.schedule("a#b", PLAIN, every=5)
+    with pytest.raises(BadSchedule):
+        queue.schedule("x", PLAIN, every=0)
+    with pytest.raises(BadConfig):
+        queue.schedule("x", Submission("PCA", {"n_components": 0}), every=5)
+    assert queue.schedules() == []

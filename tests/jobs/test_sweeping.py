@@ -1,0 +1,109 @@
+from datetime import timedelta
+
+from gateleg.jobs.archive import ArchivedJob
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.ledger import LogChunk
+from gateleg.jobs.logs import entries_of, extended
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.store import Store
+from tests.jobs.sample import DONE, claimed, failed, submitted
+
+
+def test_a_completed_job_is_archived_after_seven_days(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue, subject="s", tags=["t"])
+    clock.advance(5)
+    queue.finish(claimed(queue, picker), DONE)
+    clock.advance(days=6, hours=23)
+    assert queue.sweep() == 0
+    clock.advance(hours=2)
+    assert queue.sweep() == 1
+    archived = queue.look_up(job.job_id)
+    assert isinstance(archived, ArchivedJob)
+    assert (archived.status, archived.subject, archived.tags, archived.wait_seconds) == (JobStatus.COMPLETED, "s", ["t"], 5)
+    assert archived.job_results is not None
+    assert list(queue.archive_page(subject="s")) == [archived]
+    assert list(queue.archive_page(job_type="plain")) == [archived]
+
+
+def test_a_failed_job_is_kept_for_thirty_days(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue)
+    queue.finish(claimed(queue, picker), failed(final=True))
+    clock.advance(days=29)
+    assert queue.sweep() == 0
+    clock.advance(days=2)
+    assert queue.sweep() == 1
+    archived = queue.look_up(job.job_id)
+    assert isinstance(archived, ArchivedJob)
+    assert archived.error is not None
+
+
+def test_a_job_that_waited_for_long_is_kept_from_its_end(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    submitted(queue)
+    clock.advance(days=20)
+    queue.finish(claimed(queue, picker), DONE)
+    clock.advance(days=1)
+    assert queue.sweep() == 0
+
+
+def test_waiting_and_running_jobs_are_never_swept(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    submitted(queue)
+    submitted(queue)
+    claimed(queue, picker)
+    clock.advance(days=400)
+    assert queue.sweep() == 0
+
+
+def test_a_sweep_that_is_stopped_goes_on_where_it_was(queue: Queue, picker: Picker, clock: ManualClock, store: Store) -> None:
+    for _ in range(60):
+        submitted(queue)
+        queue.finish(claimed(queue, picker), DONE)
+    clock.advance(days=8)
+    assert [queue.sweep(limit=25), queue.sweep(limit=25), queue.sweep(limit=25), queue.sweep(limit=25)] == [25, 25, 10, 0]
+    assert store.count(Job.in_status(status=JobStatus.COMPLETED)) == 0
+
+
+def test_a_job_that_is_tried_again_meanwhile_is_not_archived(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue)
+    seen = queue.finish(claimed(queue, picker), failed(final=True))
+    queue.retry(job.job_id)
+    assert queue.archive_job(seen) is False
+    assert queue.get(job.job_id).status == JobStatus.PENDING
+
+
+def test_the_log_is_read_from_the_archive(queue: Queue, picker: Picker, clock: ManualClock, store: Store) -> None:
+    job = submitted(queue)
+    running = claimed(queue, picker)
+    lines = [entry for number in range(50) for entry in entries_of(f"line {number}", "INFO", clock.now)]
+    logs, chunk = extended(job.job_id, running.logs, lines)
+    done = queue.finish(running, DONE, logs=logs, chunk=chunk)
+    assert queue.archive_job(done)
+    assert [line.message for line in queue.log(job.job_id)] == [f"line {number}" for number in range(50)]
+
+
+def test_chunks_are_deleted_once_the_log_is_an_object(queue: Queue, picker: Picker, clock: ManualClock, store: Store) -> None:
+    job = submitted(queue)
+    running = claimed(queue, picker)
+    logs, chunk = extended(job.job_id, running.logs, entries_of("\n".join("x" * 30), "INFO", clock.now))
+    done = queue.finish(running, DONE, logs=logs, chunk=chunk)
+    assert queue.archive_job(done, log_location="jobs/log.jsonl")
+    assert store.count(LogChunk.of_job(job_id=job.job_id)) == 0
+    archived = queue.look_up(job.job_id)
+    assert archived.logs.log_location == "jobs/log.jsonl"
+
+
+def test_a_dependency_in_the_archive_counts_as_completed(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue)
+    queue.finish(claimed(queue, picker), DONE)
+    clock.advance(days=8)
+    queue.sweep()
+    queue.submit(Submission("plain", depends_on=[job.job_id]))
+    assert claimed(queue, picker).dependencies == [job.job_id]
+
+
+def test_expiry_is_set_far_behind_the_sweep(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    submitted(queue)
+    done = queue.finish(claimed(queue, picker), DONE)
+    assert done.expires_at == clock.now + timedelta(days=37)

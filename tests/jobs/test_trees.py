@@ -1,0 +1,60 @@
+import pytest
+
+from gateleg.jobs.errors import BadSubmission, ParentGone
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import JobStatus, Progress
+from tests.jobs.sample import DONE, claimed, submitted
+
+
+def test_a_tree_has_every_job_below_its_parent(queue: Queue) -> None:
+    root = submitted(queue)
+    left, right = submitted(queue, parent=root.job_id, stage="left"), submitted(queue, parent=root.job_id, stage="right")
+    leaf = submitted(queue, parent=left.job_id)
+    submitted(queue)
+    whole = queue.tree(root.job_id)
+    assert {branch.job_id for branch in whole} == {root.job_id, left.job_id, right.job_id, leaf.job_id}
+    assert {child.stage for child in whole.children} == {"left", "right"}
+    assert [branch.job_id for branch in queue.tree(left.job_id)] == [left.job_id, leaf.job_id]
+
+
+def test_progress_rolls_up(queue: Queue, picker: Picker) -> None:
+    root = submitted(queue, priority=90)
+    submitted(queue, parent=root.job_id, priority=80)
+    submitted(queue, parent=root.job_id, priority=70)
+    queue.finish(claimed(queue, picker), DONE)
+    queue.renew(claimed(queue, picker), progress=Progress(done=1, total=2))
+    whole = queue.tree(root.job_id)
+    assert whole.fraction == pytest.approx((1 + 0.5 + 0) / 3)
+    assert whole.counts == {JobStatus.COMPLETED: 1, JobStatus.PROCESSING: 1, JobStatus.PENDING: 1}
+
+
+def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -> None:
+    root = submitted(queue, priority=100)
+    left, right = submitted(queue, parent=root.job_id, priority=90), submitted(queue, parent=root.job_id)
+    claimed(queue, picker)
+    running = claimed(queue, picker)
+    assert running.job_id == left.job_id
+    leaf = queue.submit(Submission("plain"), under=running).job
+    assert len(queue.cancel_tree(left.job_id)) == 2
+    assert queue.get(left.job_id).cancel_requested is not None
+    assert queue.get(leaf.job_id).status == JobStatus.CANCELLED
+    assert queue.get(right.job_id).status == JobStatus.PENDING
+    with pytest.raises(ParentGone):
+        queue.submit(Submission("plain"), under=running)
+
+
+def test_a_cancelled_job_has_no_more_children(queue: Queue) -> None:
+    root = submitted(queue)
+    queue.cancel(root.job_id)
+    with pytest.raises(ParentGone):
+        submitted(queue, parent=root.job_id)
+
+
+def test_a_tree_has_a_greatest_depth(queue: Queue) -> None:
+    job = submitted(queue)
+    for _ in range(26):
+        job = submitted(queue, parent=job.job_id)
+    with pytest.raises(BadSubmission, match="levels below its root"):
+        submitted(queue, parent=job.job_id)
