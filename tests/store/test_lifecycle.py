@@ -32,6 +32,12 @@ def test_deleted_tables_are_named_and_missing_ones_passed_over(memory: Store) ->
     assert memory.create_tables(shelf) == ["Notes"]
 
 
+def test_states_of_tables_say_which_are_missing(memory: Store) -> None:
+    memory.create_tables(shelf)
+    assert memory.table_states(shelf, titles) == {"Notes": "ACTIVE", "Titles": "MISSING"}
+    assert memory.scope(book="b").table_states(shelf) == {"Notes": "ACTIVE"}
+
+
 def described(*states: str) -> Any:
     """DescribeTable answers with these states in turn; a missing table for an empty one."""
     left = list(states)

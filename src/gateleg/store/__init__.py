@@ -14,7 +14,7 @@ Verbs
     many items      query page count collect delete_all
     together        batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
     inside          scope(partition): a store that cannot leave it (ask, ref); within(seconds); using(transport); lock(name)
-    whole tables    scan export create_tables ensure_tables delete_tables: for tools, never for a user's question
+    whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, never for a user's question
 
 Every verb is also a function here, which builds the operation as a value: `patch(job, Job.priority.set(9)).params()` is a dry run,
 `store.run(operation)` carries it out, `store.transact([create(a), patch(b, ...)])` carries out several together. Writes never change the
@@ -63,7 +63,7 @@ from gateleg.store.errors import (
     UniqueTaken,
 )
 from gateleg.store.hooks import Call, Hook
-from gateleg.store.lifecycle import create_tables, delete_tables, ensure_tables
+from gateleg.store.lifecycle import create_tables, delete_tables, ensure_tables, table_states
 from gateleg.store.loading import AsyncLoader, Loader
 from gateleg.store.locking import Lock, acquire, locks, release, renew
 from gateleg.store.metrics import Metrics, Tally
@@ -154,6 +154,7 @@ __all__ = [
     "retrying",
     "save",
     "scan",
+    "table_states",
     "transact",
     "transact_get",
     "upsert",

@@ -81,6 +81,7 @@ class AsyncStore(Views):
     create_tables = awaits(lifecycle.create_tables)
     ensure_tables = awaits(lifecycle.ensure_tables)
     delete_tables = awaits(lifecycle.delete_tables)
+    table_states = awaits(lifecycle.table_states)
 
     async def run(self, operation: Operation[R]) -> R:
         """Carry out an operation."""

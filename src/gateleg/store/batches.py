@@ -176,7 +176,7 @@ class BatchWrite(Operation[int]):
                 raise NotBatchable(f"{operation.pattern} needs a condition, a marker or a counter.")
             if write.kind == "Put":
                 item = write.parameters["Item"]
-                check_size(item, operation.ref.entity.__name__)
+                check_size(item, operation.entity.__name__)
                 key, entry = {name: item[name] for name in write.table.attributes}, {"PutRequest": {"Item": item}}
             else:
                 key, entry = write.parameters["Key"], {"DeleteRequest": {"Key": write.parameters["Key"]}}

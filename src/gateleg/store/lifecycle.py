@@ -84,6 +84,26 @@ class DeleteTables(_TableOperation):
         return names
 
 
+@dataclass(frozen=True, slots=True)
+class TableStates(Operation[dict[str, str]]):
+    """How tables are."""
+
+    tables: tuple[Table, ...]
+
+    def flow(self, setup: Setup) -> Flow[dict[str, str]]:
+        """One DescribeTable each."""
+        states: dict[str, str] = {}
+        for table in self.tables:
+            name = setup.name_of(table)
+            description = yield from describe(name)
+            states[name] = "MISSING" if description is None else description["TableStatus"]
+        return states
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """None: it touches no items."""
+        yield from ()
+
+
 def describe(name: str) -> Flow[dict[str, Any] | None]:
     """A table's description, or None when there is no such table."""
     try:
@@ -145,3 +165,8 @@ def ensure_tables(*tables: Table) -> Operation[list[str]]:
 def delete_tables(*tables: Table) -> Operation[list[str]]:
     """Delete tables with everything in them, and wait until they are gone. There is no way back but a backup."""
     return DeleteTables(tables)
+
+
+def table_states(*tables: Table) -> Operation[dict[str, str]]:
+    """The state of each table by its name in the account, such as ACTIVE, or MISSING: what a health check asks."""
+    return TableStates(tables)

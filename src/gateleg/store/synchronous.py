@@ -82,6 +82,7 @@ class Store(Views):
     create_tables = runs(lifecycle.create_tables)
     ensure_tables = runs(lifecycle.ensure_tables)
     delete_tables = runs(lifecycle.delete_tables)
+    table_states = runs(lifecycle.table_states)
 
     def run(self, operation: Operation[R]) -> R:
         """Carry out an operation."""

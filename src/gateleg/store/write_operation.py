@@ -33,8 +33,13 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
     __slots__ = ()
 
     @property
+    def entity(self) -> type[BaseModel]:
+        """What is written."""
+        raise NotImplementedError
+
+    @property
     def ref(self) -> Ref[Any]:
-        """The item that is written."""
+        """Which item is written."""
         raise NotImplementedError
 
     @property
@@ -65,14 +70,14 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
     @property
     def pattern(self) -> str:
         """The label in metrics."""
-        return f"{self.ref.entity.__name__}.{self.verb}"
+        return f"{self.entity.__name__}.{self.verb}"
 
     def flow(self, setup: Setup) -> Flow[R_co]:
         """One request; a transaction when markers or counters go along."""
-        from gateleg.store.transactions import transaction_flow
-
         write = self.write(setup.now())
         if write.companions:
+            from gateleg.store.transactions import transaction_flow
+
             yield from transaction_flow([self], setup, writes=[write])
             return (yield from self.after(write, setup))
         # The write knows its entity; to ask `ref` for it would build the key once more.

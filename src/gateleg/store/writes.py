@@ -39,9 +39,14 @@ class Put(WriteOperation[Any], Generic[E]):
     returning: Literal["new", "old", "none"] = "new"
 
     @property
+    def entity(self) -> type[E]:
+        """That of the instance."""
+        return type(self.instance)
+
+    @property
     def ref(self) -> Ref[E]:
         """The instance's own."""
-        return spec_of(type(self.instance)).ref(self.instance)
+        return spec_of(self.entity).ref(self.instance)
 
     @property
     def verb(self) -> str:
@@ -61,7 +66,7 @@ class Put(WriteOperation[Any], Generic[E]):
 
     def expectation(self) -> Expectation:
         """That there is none, or the one that was read."""
-        spec = spec_of(type(self.instance))
+        spec = spec_of(self.entity)
         version = getattr(self.instance, spec.version.name) if spec.version is not None and self.check_version else None
         fresh = self.create or version == 0
         return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
@@ -73,7 +78,7 @@ class Put(WriteOperation[Any], Generic[E]):
     def result(self, write: Write[Any], reply: Reply) -> Any:
         """The instance as it is stored now, or the one that was there before."""
         if self.returning == "old":
-            return spec_of(type(self.instance)).decode(reply["Attributes"]) if "Attributes" in reply else None
+            return spec_of(self.entity).decode(reply["Attributes"]) if "Attributes" in reply else None
         return self.stored(write) if self.returning == "new" else None
 
     def stored(self, write: Write[Any]) -> E:
@@ -101,6 +106,11 @@ class Patch(WriteOperation[Any], Generic[E]):
     returning: Literal["new", "old", "none", "changed"] = "new"
 
     @property
+    def entity(self) -> type[E]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
     def ref(self) -> Ref[E]:
         """The target's."""
         return locate(self.target, {})
@@ -124,7 +134,7 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     def expectation(self) -> Expectation:
         """That it exists, is the one that was read, and may move to the new state."""
-        spec = spec_of(self.ref.entity)
+        spec = spec_of(self.entity)
         version = None
         if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
             version = getattr(self.target, spec.version.name)
@@ -139,7 +149,7 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     def result(self, write: Write[Any], reply: Reply) -> Any:
         """The item as it is or was, or the attributes that changed."""
-        item, spec = reply.get("Attributes"), spec_of(self.ref.entity)
+        item, spec = reply.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
             return None
         return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
@@ -149,8 +159,8 @@ class Patch(WriteOperation[Any], Generic[E]):
         if self.returning == "none":
             return None
         if self.returning != "new":
-            raise NotReturned(f"{self.ref.entity.__name__} has counters or unique constraints: it is written by a transaction.")
-        spec = spec_of(self.ref.entity)
+            raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
+        spec = spec_of(self.entity)
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, True), self.pattern)
         return spec.decode(reply["Item"]) if "Item" in reply else None
 
@@ -164,6 +174,11 @@ class Delete(WriteOperation[Any], Generic[E]):
     condition: Condition | None = None
     check_version: bool = True
     returning: Literal["none", "old"] = "none"
+
+    @property
+    def entity(self) -> type[E]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
 
     @property
     def ref(self) -> Ref[E]:
@@ -181,7 +196,7 @@ class Delete(WriteOperation[Any], Generic[E]):
 
     def expectation(self) -> Expectation:
         """That it is the one that was read."""
-        spec = spec_of(self.ref.entity)
+        spec = spec_of(self.entity)
         versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
         version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
         return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
@@ -193,7 +208,7 @@ class Delete(WriteOperation[Any], Generic[E]):
     def result(self, write: Write[Any], reply: Reply) -> Any:
         """The item that was there."""
         item = reply.get("Attributes")
-        return spec_of(self.ref.entity).decode(item) if item is not None and self.returning == "old" else None
+        return spec_of(self.entity).decode(item) if item is not None and self.returning == "old" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The instance that was deleted."""
@@ -207,6 +222,11 @@ class Check(WriteOperation[None]):
 
     target: Any
     condition: Condition
+
+    @property
+    def entity(self) -> type[BaseModel]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
 
     @property
     def ref(self) -> Ref[Any]:
