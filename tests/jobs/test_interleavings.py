@@ -1,0 +1,328 @@
+"""The protocol of claims, leases, retries, cancels and dependencies under every interleaving of a few actors."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gateleg.jobs import claiming, directing, finishing, leases, submitting
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.errors import LeaseLost, ParentGone
+from gateleg.jobs.ledger import Slots
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.rules import Ending, Released
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.store import Store
+from gateleg.store.requests import Flow, Pause
+from tests.jobs.interleaving import Actor, Choices, run, search
+from tests.jobs.sample import DONE, failed, make_jobs
+
+
+class World:
+    """A queue of its own name for every run, so that all runs share one store."""
+
+    numbers = itertools.count()
+
+    def __init__(self, queue: Queue, clock: ManualClock) -> None:
+        self.queue, self.desk, self.clock = queue, queue.desk, clock
+        self.name = f"q{next(self.numbers)}"
+        self.completions: list[str] = []
+        self.starts: list[str] = []
+
+    def submit(self, **options: Any) -> Job:
+        return self.queue.submit(Submission("plain", queue=self.name, **options)).job
+
+    def picker(self) -> Picker:
+        return Picker(self.clock, fresh_for=-1.0, lost_for=0.0)
+
+    def works(self, worker: str, ending: Ending = DONE, picker: Picker | None = None) -> Flow[Job | None]:
+        """Claim one job and end it."""
+        job = yield from claiming.claim(self.desk, picker or self.picker(), self.name, worker)
+        if job is None:
+            return None
+        self.starts.append(worker)
+        ended = yield from finishing.finish(self.desk, job, ending)
+        if ending is DONE:
+            self.completions.append(worker)
+        return ended
+
+    def keeps(self, worker: str) -> Flow[Job | None]:
+        """Claim one job, renew its lease once, and end it."""
+        job = yield from claiming.claim(self.desk, self.picker(), self.name, worker)
+        if job is None:
+            return None
+        yield from leases.renew(self.desk, job)
+        ended = yield from finishing.finish(self.desk, job, DONE)
+        self.completions.append(worker)
+        return ended
+
+    def time_passes(self, seconds: float) -> Flow[None]:
+        yield Pause(0)
+        self.clock.advance(seconds)
+
+    def reaps(self) -> Flow[list[Job]]:
+        return (yield from leases.reap(self.desk, self.name))
+
+    def until_quiet(self) -> None:
+        """What workers would do until nothing is left to do."""
+        picker = self.picker()
+        for _ in range(50):
+            self.clock.advance(100)
+            self.queue.reap(self.name)
+            self.queue.promote(self.name)
+            job = self.queue.claim(picker, self.name, "late")
+            if job is None:
+                return
+            if job.job_type == finishing.SETTLE:
+                self.queue.settle(job.job_config["job_id"])
+            else:
+                self.completions.append("late")
+            self.queue.finish(job, DONE)
+        raise AssertionError("the queue does not become quiet")
+
+
+@pytest.fixture
+def world(clock: ManualClock) -> Iterator[Callable[[], World]]:
+    with Store.embedded(clock=clock, ticks=clock, random=random.Random(1)) as store:
+        queue = Queue(store, make_jobs())
+        queue.ensure_tables()
+        yield lambda: World(queue, clock)
+
+
+def unexpected(actors: list[Actor]) -> list[Exception]:
+    """Errors other than those that a worker must expect."""
+    return [actor.error for actor in actors if actor.error is not None and not isinstance(actor.error, LeaseLost)]
+
+
+def attempts_add_up(job: Job) -> bool:
+    """Every claim is in the history once, and what counts as a retry is counted."""
+    numbers = [attempt.number for attempt in job.attempts]
+    retries = sum(attempt.outcome in ("retried", "lost") for attempt in job.attempts)
+    return numbers == list(range(1, job.attempt + 1)) and retries == job.retry_count
+
+
+def play(
+    world: Callable[[], World],
+    prepare: Callable[[World], Any],
+    cast: Callable[[World, Any], dict[str, Flow[Any]]],
+    judge: Callable[[World, Any, list[Actor]], None],
+    *,
+    preemptions: int = 3,
+    faults: dict[str, int] | None = None,
+) -> int:
+    def scenario(choices: Choices) -> None:
+        one = world()
+        given = prepare(one)
+        actors = [Actor(name, flow, (faults or {}).get(name, 0)) for name, flow in cast(one, given).items()]
+        run(actors, one.queue.store.transport, choices, preemptions)
+        assert unexpected(actors) == []
+        one.until_quiet()
+        judge(one, given, actors)
+
+    return search(scenario)
+
+
+def completed_once(one: World, job: Job, actors: list[Actor]) -> None:
+    final = one.queue.get(job.job_id)
+    assert final.status == JobStatus.COMPLETED
+    assert len(one.completions) == 1
+    assert attempts_add_up(final)
+
+
+def test_two_workers_and_one_job(world: Callable[[], World]) -> None:
+    runs = play(world, lambda one: one.submit(), lambda one, job: {"a": one.works("a"), "b": one.works("b")}, completed_once, preemptions=9)
+    assert runs > 10
+
+
+def test_a_lease_that_ends_while_its_worker_goes_on(world: Callable[[], World]) -> None:
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {"a": one.works("a"), "time": one.time_passes(31), "reaper": one.reaps(), "b": one.works("b")}
+
+    assert play(world, lambda one: one.submit(), cast, completed_once) > 100
+
+
+def test_two_reapers_and_a_heartbeat(world: Callable[[], World]) -> None:
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {"a": one.keeps("a"), "time": one.time_passes(31), "r1": one.reaps(), "r2": one.reaps()}
+
+    assert play(world, lambda one: one.submit(), cast, completed_once) > 100
+
+
+def test_answers_that_are_lost_at_every_write(world: Callable[[], World]) -> None:
+    """A worker whose claim was not answered asks again, and finds out."""
+
+    def persistent(one: World, worker: str) -> Flow[Any]:
+        picker = one.picker()
+        while True:
+            try:
+                return (yield from one.works(worker, picker=picker))
+            except LeaseLost:
+                raise
+            except Exception:
+                yield Pause(0)
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {"a": persistent(one, "a"), "b": persistent(one, "b")}
+
+    assert play(world, lambda one: one.submit(), cast, completed_once, faults={"a": 2, "b": 1}, preemptions=2) > 100
+
+
+def test_a_failure_is_counted_once_when_its_answer_is_lost(world: Callable[[], World]) -> None:
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        final = one.queue.get(job.job_id)
+        assert (final.retry_count, final.attempt) == (1, 2)
+        assert attempts_add_up(final)
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        claimed = one.queue.claim(one.picker(), one.name, "a")
+        assert claimed is not None
+        return {"a": finishing.finish(one.desk, claimed, failed()), "reaper": one.reaps()}
+
+    assert play(world, lambda one: one.submit(), cast, judge, faults={"a": 3}) > 5
+
+
+def test_cancelling_against_claiming_and_completing(world: Callable[[], World]) -> None:
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        final = one.queue.get(job.job_id)
+        assert (final.status, len(one.completions)) in ((JobStatus.COMPLETED, 1), (JobStatus.CANCELLED, 0))
+        assert attempts_add_up(final)
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {
+            "a": one.works("a"),
+            "cancel": directing.cancel(one.desk, job.job_id),
+            "force": directing.cancel(one.desk, job.job_id, force=True),
+        }
+
+    assert play(world, lambda one: one.submit(), cast, judge) > 50
+
+
+def test_a_cancelled_lease_that_ends_is_cancelled(world: Callable[[], World]) -> None:
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        final = one.queue.get(job.job_id)
+        assert final.finished
+        assert len(one.completions) == (final.status == JobStatus.COMPLETED)
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {
+            "a": one.works("a"),
+            "cancel": directing.cancel(one.desk, job.job_id),
+            "time": one.time_passes(31),
+            "reaper": one.reaps(),
+        }
+
+    assert play(world, lambda one: one.submit(), cast, judge, preemptions=2) > 50
+
+
+def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable[[], World]) -> None:
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        dependent = one.queue.get(actors[1].result.job.job_id)
+        assert (dependent.status, dependent.waiting_for) == (JobStatus.COMPLETED, None)
+        assert len(one.completions) == 2
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        submission = Submission("plain", queue=one.name, depends_on=[job.job_id])
+        return {"a": one.works("a"), "submit": submitting.submit(one.desk, submission)}
+
+    assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 20
+
+
+def test_two_dependencies_that_end_together(world: Callable[[], World]) -> None:
+    def prepare(one: World) -> Job:
+        parents = [one.submit(), one.submit()]
+        return one.submit(depends_on=[parent.job_id for parent in parents])
+
+    def judge(one: World, last: Job, actors: list[Actor]) -> None:
+        assert one.queue.get(last.job_id).status == JobStatus.COMPLETED
+        assert len(one.completions) == 3
+
+    def cast(one: World, last: Job) -> dict[str, Flow[Any]]:
+        return {"a": one.works("a"), "b": one.works("b")}
+
+    assert play(world, prepare, cast, judge) > 100
+
+
+def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World]) -> None:
+    def prepare(one: World) -> tuple[Job, Job]:
+        first = one.submit(max_retries=0)
+        return first, one.submit(depends_on=[first.job_id])
+
+    def fails_and_is_retried(one: World, claimed: Job) -> Flow[None]:
+        yield from finishing.finish(one.desk, claimed, failed(final=True))
+        yield from directing.retry(one.desk, claimed.job_id)
+
+    def settles(one: World) -> Flow[None]:
+        for _ in range(2):
+            job = yield from claiming.claim(one.desk, one.picker(), one.name, "settler")
+            if job is None:
+                continue
+            if job.job_type == finishing.SETTLE:
+                yield from directing.settle(one.desk, job.job_config["job_id"])
+            yield from finishing.finish(one.desk, job, DONE if job.job_type == finishing.SETTLE else Released())
+
+    def judge(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
+        first, last = (one.queue.get(job.job_id) for job in jobs)
+        assert first.finished
+        assert last.status == first.status
+        assert last.readiness is not Readiness.BLOCKED
+
+    def cast(one: World, jobs: tuple[Job, Job]) -> dict[str, Flow[Any]]:
+        claimed = one.queue.claim(one.picker(), one.name, "a")
+        assert claimed is not None
+        return {"a": fails_and_is_retried(one, claimed), "settler": settles(one)}
+
+    assert play(world, prepare, cast, judge) > 100
+
+
+def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) -> None:
+    def prepare(one: World) -> list[Job]:
+        return [one.submit(concurrency_key=one.name), one.submit(concurrency_key=one.name)]
+
+    def watched(one: World, worker: str, running: set[str]) -> Flow[None]:
+        job = yield from claiming.claim(one.desk, one.picker(), one.name, worker)
+        if job is None:
+            return
+        assert not running
+        running.add(worker)
+        yield Pause(0)
+        # The place is free from the moment of the write, before the worker knows.
+        running.discard(worker)
+        yield from finishing.finish(one.desk, job, DONE)
+        one.completions.append(worker)
+
+    def judge(one: World, jobs: list[Job], actors: list[Actor]) -> None:
+        slots = one.queue.store.get(Slots, concurrency_key=one.name)
+        assert not slots.holders
+        assert len(one.completions) == 2
+
+    def cast(one: World, jobs: list[Job]) -> dict[str, Flow[Any]]:
+        running: set[str] = set()
+        return {"a": watched(one, "a", running), "b": watched(one, "b", running)}
+
+    assert play(world, prepare, cast, judge) > 100
+
+
+def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], World]) -> None:
+    def has_child(one: World) -> Flow[Any]:
+        job = yield from claiming.claim(one.desk, one.picker(), one.name, "a")
+        if job is None:
+            return None
+        try:
+            child = yield from submitting.submit(one.desk, Submission("plain", queue=one.name, subject="child"), under=job)
+        except ParentGone:
+            return None
+        return child.job
+
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        child = actors[0].result
+        children = [branch for branch in one.queue.tree(job.job_id) if branch.job_id != job.job_id]
+        assert [branch.job_id for branch in children] == ([] if child is None else [child.job_id])
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {"a": has_child(one), "force": directing.cancel(one.desk, job.job_id, force=True)}
+
+    assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 10
