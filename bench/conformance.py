@@ -1,7 +1,8 @@
 """Run a public conformance suite against our endpoint: `make conformance SUITE=<its checkout>`.
 
-Knows two kinds of suites by what is in the folder: Vitest suites that read DYNAMODB_ENDPOINT, and PynamoDB's integration tests, which were
-written for DynamoDB Local and run against an endpoint that does as it does. The suite stays where it is; what it needs is installed beside it, never here.
+Knows two kinds of suites by what is in the folder: Vitest suites that read DYNAMODB_ENDPOINT, and PynamoDB's integration tests, which
+were written for DynamoDB Local and run against an endpoint that does as it does. The suite stays where it is; what it needs is installed
+beside it, never here.
 """
 
 import os

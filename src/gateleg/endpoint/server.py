@@ -25,6 +25,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
 
+
 #: Seconds that a client has to answer the end of an encrypted connection. Idle ones rarely do.
 _FAREWELL = 1.0
 
