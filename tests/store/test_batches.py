@@ -1,8 +1,11 @@
 """Batches: chunks, order, repeats and what is left undone."""
 
+import random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateleg.store import Backoff, NotBatchable, Store, Throttled, batch_get, batch_write
 from gateleg.store.requests import Request, Together
@@ -83,6 +86,25 @@ def test_unprocessed_writes_are_sent_again() -> None:
     played = play(batch_write(notes(3), deletes=[Note.key(book="b", number=9)]).flow(quiet_setup()), once)
     assert [len(request.payload["RequestItems"]["Notes"]) for request in played.requests] == [4, 3, 2, 1]
     assert played.requests[-1].payload["RequestItems"]["Notes"][0]["DeleteRequest"]["Key"]["sk"] == {"S": "NOTE#00009"}
+
+
+@given(count=st.integers(0, 120), seed=st.integers(), concurrency=st.integers(1, 4))
+def test_whatever_is_left_undone_all_is_written_once(count: int, seed: int, concurrency: int) -> None:
+    chance = random.Random(seed)
+    done: list[str] = []
+
+    def answer(request: Request) -> Answer:
+        if chance.random() < 0.1:
+            return refusal("ThrottlingException")
+        entries = request.payload["RequestItems"]["Notes"]
+        kept = chance.randint(1, len(entries))
+        chance.shuffle(entries)
+        done.extend(entry["PutRequest"]["Item"]["sk"]["S"] for entry in entries[:kept])
+        return {"UnprocessedItems": {"Notes": entries[kept:]} if kept < len(entries) else {}}
+
+    setup = quiet_setup(concurrency=concurrency, backoff=Backoff(tries=1000, longest=0.001))
+    assert play(batch_write(notes(count)).flow(setup), answer).result == count
+    assert sorted(done) == [f"NOTE#{number:05}" for number in range(count)]
 
 
 def test_last_write_of_an_item_counts(memory: Store) -> None:
