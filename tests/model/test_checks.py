@@ -29,7 +29,9 @@ from gateleg.model import (
 )
 from gateleg.model import errors as model_errors
 from gateleg.model.errors import (
+    BadKeyOption,
     BadMark,
+    BadName,
     DuplicateMark,
     IndexMismatch,
     KeyMismatch,
@@ -158,6 +160,76 @@ def test_a_whole_key_and_a_longer_prefix_do_not_overlap() -> None:
         key = Key("P#{id}", "SCENE")
 
     assert [spec.name for spec in table.specs] == ["First", "Second"]
+
+
+def test_a_longer_form_below_another_is_told_apart_by_its_tag() -> None:
+    table = pair()
+
+    class Team(Entity, table=table, tag="team"):
+        org: Attr[str]
+        team: Attr[str]
+        key = Key("ORG#{org}", "TEAM#{team}")
+
+    class Member(Entity, table=table, tag="member"):
+        org: Attr[str]
+        team: Attr[str]
+        member: Attr[str]
+        key = Key("ORG#{org}", "TEAM#{team}#MEMBER#{member}")
+
+    assert [spec.name for spec in table.specs] == ["Team", "Member"]
+
+
+def test_a_longer_form_below_another_needs_tags() -> None:
+    table = Table("pairs", hash="PK", range="SK")
+
+    class Team(Entity, table=table):
+        org: Attr[str]
+        team: Attr[str]
+        key = Key("ORG#{org}", "TEAM#{team}")
+
+    with pytest.raises(OverlappingKeys):
+
+        class Member(Entity, table=table):
+            org: Attr[str]
+            team: Attr[str]
+            member: Attr[str]
+            key = Key("ORG#{org}", "TEAM#{team}#MEMBER#{member}")
+
+
+@pytest.mark.parametrize("options", [{"when": {"id": ["1"]}}, {"shards": 4}])
+def test_options_of_an_index_on_a_primary_key(options: dict[str, Any]) -> None:
+    with pytest.raises(BadKeyOption, match="belong to the key of an index"):
+
+        class _(Entity, table=pair()):
+            id: Attr[str]
+            key = Key("A#{id}", "X", **options)
+
+
+def test_legacy_forms_on_an_index_key() -> None:
+    with pytest.raises(BadKeyOption, match="Only primary keys"):
+
+        class _(Entity, table=pair()):
+            id: Attr[str]
+            key = Key("A#{id}", "X")
+            other = Key("B#{id}", "X", index="g", legacy=["{id}"])
+
+
+def test_a_sparse_rule_on_an_index_that_every_item_is_in() -> None:
+    with pytest.raises(BadKeyOption, match="a key attribute of its own"):
+
+        class _(Entity, table=Table("jobs", hash="id", indexes=[GSI("by-queue", hash="queue")])):
+            id: Attr[str]
+            queue: Attr[str]
+            key = Key("{id}")
+            ready = Key("{queue}", index="by-queue", when={"queue": ["a"]})
+
+
+@pytest.mark.parametrize("name", ["two words", "a/b", "", "x" * 256])
+def test_names_that_no_table_can_have(name: str) -> None:
+    with pytest.raises(BadName, match="letters, digits"):
+        Table(name, hash="id")
+    with pytest.raises(BadName):
+        Table("good", hash="id", indexes=[GSI(name, hash="x")])
 
 
 def test_entities_with_other_hashes_do_not_overlap() -> None:

@@ -263,3 +263,50 @@ def test_arguments_of_a_collection_are_checked() -> None:
         everything()
     with pytest.raises(UnknownArgument):
         everything(library_id="x", number=1)
+
+
+organisation = Table("organisation", hash="PK", range="SK", tag="kind")
+
+
+class Team(Entity, table=organisation, tag="team"):
+    org: Attr[str]
+    team: Attr[str]
+
+    key = Key("ORG#{org}", "TEAM#{team}")
+    all = Pattern(title="Teams of an organisation")
+
+
+class Member(Entity, table=organisation, tag="member"):
+    org: Attr[str]
+    team: Attr[str]
+    member: Attr[str]
+
+    key = Key("ORG#{org}", "TEAM#{team}#MEMBER#{member}")
+
+
+teams = Collection(Team, Member, title="Teams and their members")
+
+
+def test_a_collection_is_narrowed_by_what_its_sort_keys_share() -> None:
+    (request,) = teams(org="o", team="a").requests()
+    assert request["KeyConditionExpression"] == "#PK = :0 AND #SK BETWEEN :1 AND :2"
+    assert request["ExpressionAttributeValues"][":1"] == {"S": "TEAM#a"}
+    assert request["ExpressionAttributeValues"][":2"]["S"].startswith("TEAM#a#MEMBER#")
+
+
+def test_a_narrowed_collection_keeps_what_lies_between_its_texts_out() -> None:
+    items = [spec_of(Team).encode(Team(org="o", team=team)) for team in ("a", "a b")]
+    items.append(spec_of(Member).encode(Member(org="o", team="a", member="m")))
+    found = teams(org="o", team="a").sort(items)
+    assert [team.team for team in found.of(Team)] == ["a"]
+    assert [member.member for member in found.of(Member)] == ["m"]
+
+
+def test_a_collection_is_not_narrowed_by_what_only_one_entity_has() -> None:
+    with pytest.raises(UnknownArgument):
+        teams(org="o", team="a", member="m")
+
+
+def test_a_query_of_the_shorter_form_drops_the_longer_by_its_tag() -> None:
+    (request,) = Team.all(org="o").requests()
+    assert request["FilterExpression"] == "#kind = :2"

@@ -8,6 +8,7 @@ from pydantic import BaseModel, computed_field
 
 from gateleg.model import (
     GSI,
+    LSI,
     Attr,
     Counter,
     Entity,
@@ -518,3 +519,39 @@ def test_table_names_come_from_the_caller() -> None:
 def test_a_write_of_a_plain_model_is_typed_by_its_entity() -> None:
     write: Write[Order] = plan_put(order(), now=NOW)
     assert issubclass(write.entity, BaseModel)
+
+
+inverted = Table(
+    "inverted",
+    hash="PK",
+    range="SK",
+    indexes=[GSI("by-queue", hash="queue", range="G"), GSI("turned", hash="SK", range="PK2"), LSI("by-name", range="name")],
+)
+
+
+class Task(Entity, table=inverted):
+    owner: Attr[str]
+    number: Attr[int]
+    queue: Attr[str] = field("q")
+    priority: Attr[int] = field(0)
+    name: Attr[str | None] = field(None)
+
+    key = Key("O#{owner}", "T#{number:03d}")
+    queued = Key("{queue}", "{priority:03d}#{number:03d}", index="by-queue")
+    turned = Key("T#{number:03d}", "{name}#{owner}", index="turned")
+
+
+TASK = Task.key(owner="ada", number=7)
+
+
+def test_a_derived_range_is_rewritten_though_the_hash_beside_it_is_not_known() -> None:
+    write = plan_update(TASK, [Task.priority.set(5)], now=NOW)
+    assert sets(write) == {"priority": {"N": "5"}, "G": {"S": "005#007"}}
+    assert removed(write) == set()
+
+
+def test_an_update_never_writes_key_attributes_that_an_index_shares_with_the_table() -> None:
+    named = plan_update(Task(owner="ada", number=7), [Task.name.set("n")], now=NOW)
+    assert sets(named) == {"name": {"S": "n"}, "PK2": {"S": "n#ada"}}
+    nameless = plan_update(Task(owner="ada", number=7, name="n"), [Task.name.remove()], now=NOW)
+    assert removed(nameless) == {"name", "PK2"}

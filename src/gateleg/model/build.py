@@ -11,7 +11,7 @@ from gateleg.model.attr import attribute_of
 from gateleg.model.checks import check_attributes, check_spec
 from gateleg.model.codec import build_codec
 from gateleg.model.counters import Counter
-from gateleg.model.errors import DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
+from gateleg.model.errors import BadKeyOption, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
 from gateleg.model.fields import traits_of
 from gateleg.model.keys import Key, KeyField, KeyPlan
 from gateleg.model.nested import attr_type, case_of, field_names
@@ -130,6 +130,8 @@ class _Resolver:
         self.by_wire = {source.wire: source for source in sources.values()}
 
     def primary(self, key: Key) -> KeyPlan:
+        if key.when or key.shards != 1:
+            raise BadKeyOption(f"The primary key of {self.entity} has when or shards.", fix="They belong to the key of an index.")
         index = self.table.primary
         plan = self._plan(index, key.hash, key.range)
         legacy = []
@@ -148,10 +150,20 @@ class _Resolver:
             if len(found) != len(fields):
                 return None
             return KeyPlan(index, found[: len(index.hash)], found[len(index.hash) :])
+        if key.legacy:
+            raise BadKeyOption(
+                f"The key of {self.entity} for {index.name} has legacy forms.",
+                fix="Only primary keys have them: index keys are rewritten in place.",
+            )
         plan = self._plan(index, key.hash or (), key.range, primary)
         if key.shards > 1 and plan.hash[0].text is None:
             form = parse_template(key.hash[0].text)
             plan = KeyPlan(index, (self._text(plan.hash[0].attribute, form), *plan.hash[1:]), plan.range)
+        if key.when and all(entry.attribute in self.table.attributes for entry in plan.derived):
+            raise BadKeyOption(
+                f"The key of {self.entity} for {index.name} has when, but every item has its attributes.",
+                fix="Give the index a key attribute of its own, which items outside it then lack.",
+            )
         when = {name: tuple(self._source(name).validate(value, self.entity) for value in values) for name, values in key.when.items()}
         return KeyPlan(index, plan.hash, plan.range, when, key.shards)
 

@@ -17,6 +17,7 @@ from gateleg.model.errors import (
     StateInKey,
     WireNameClash,
 )
+from gateleg.model.parts import PartComponent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,9 @@ def _check_neighbours(spec: Spec[Any], other: Spec[Any]) -> None:
         raise DuplicateMark(f"{spec.table.name} has two TTL attributes: {spec.ttl.wire} and {other.ttl.wire}.")
     if spec.tag is not None and spec.tag == other.tag:
         raise OverlappingKeys(f"{spec.name} and {other.name} have the same tag {spec.tag!r}.", fix="Give each entity a tag of its own.")
-    if all(_overlap(mine, their) for mine, their in zip(spec.key.fields, other.key.fields, strict=True)):
+    pairs = list(zip(spec.key.fields, other.key.fields, strict=True))
+    tagged = spec.tag is not None and other.tag is not None
+    if all(_overlap(mine, their) for mine, their in pairs) and not (tagged and any(_differ(mine, their) for mine, their in pairs)):
         raise OverlappingKeys(f"The keys of {spec.name} and {other.name} in {spec.table.name} can be the same.")
 
 
@@ -114,3 +117,23 @@ def _overlap(mine: KeyField, theirs: KeyField) -> bool:
         other = theirs if mine.text is not None and not mine.names else mine
         return exact[0].startswith(other.prefix)
     return mine.prefix.startswith(theirs.prefix) or theirs.prefix.startswith(mine.prefix)
+
+
+def _differ(mine: KeyField, theirs: KeyField) -> bool:
+    """Whether no value can have both forms, though one may begin like the other: TEAM#{team} and TEAM#{team}#MEMBER#{member}.
+
+    Queries then meet both and drop one of them by its tag.
+    """
+    ours, others = _segments(mine), _segments(theirs)
+    if ours is None or others is None:
+        return False
+    return len(ours) != len(others) or any("\0" not in one + other and one != other for one, other in zip(ours, others, strict=True))
+
+
+def _segments(entry: KeyField) -> list[str] | None:
+    """The form between its # characters, with each placeholder as a NUL; None when values may hold a # themselves."""
+    if entry.text is None or "#" not in entry.text.template.delimiters:
+        return None
+    if any(isinstance(component, PartComponent) for component in entry.text.components):
+        return None
+    return "\0".join(entry.text.template.literals).split("#")

@@ -12,6 +12,7 @@ from gateleg.model.expressions import Placeholders
 from gateleg.model.key_conditions import render_key_condition
 from gateleg.model.keys import KeyPlan
 from gateleg.model.lookup import spec_of
+from gateleg.model.template import HIGH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,8 @@ E = TypeVar("E", bound=BaseModel)
 class Collection:
     """Entities that share a partition: `Collection(Project, Scene, title="A project and its scenes")`.
 
-    Call it with the components of the hash to ask for one partition.
+    Call it with the components of the hash to ask for one partition. Components that the sort keys of all entities begin with narrow it:
+    with TEAM#{team} and TEAM#{team}#MEMBER#{member}, `team=` asks for one team and its members.
     """
 
     def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
@@ -40,21 +42,41 @@ class Collection:
                     f"{entity.__name__} does not share its partition with {entities[0].__name__}.",
                     fix="Entities of a collection have the same table and the same hash template.",
                 )
+        #: the components that narrow the sort key, from left to right
+        self.leading = _shared([_sort_names(plan) for plan in self.plans])
 
     def __call__(self, **arguments: Any) -> CollectionQuery:
         """The items of one partition."""
         spec, plan = spec_of(self.entities[0]), self.plans[0]
         names = {name for entry in plan.hash for name in entry.names}
-        unknown = arguments.keys() - spec.arguments_of(names)
+        unknown = arguments.keys() - spec.arguments_of((*names, *self.leading))
         if unknown:
-            raise UnknownArgument(f"{', '.join(sorted(unknown))} is no part of the partition.", fix=f"It has {', '.join(sorted(names))}.")
+            raise UnknownArgument(
+                f"{', '.join(sorted(unknown))} is no part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
+            )
         values = spec.arguments(arguments, names)
-        missing = sorted(name for name in names if values.get(name) is None)
+        given = [name for name in self.leading if values.get(name) is not None]
+        missing = sorted(name for name in names if values.get(name) is None) or [
+            name for name in self.leading[: len(given)] if name not in given
+        ]
         if missing:
             raise MissingComponent(
                 f"The partition needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}."
             )
-        return CollectionQuery(self, {name: values[name] for name in names})
+        return CollectionQuery(self, {name: values[name] for name in (*names, *given)})
+
+
+def _sort_names(plan: KeyPlan) -> tuple[str, ...]:
+    """The components of a sort key that is one text."""
+    return plan.range[0].names if len(plan.range) == 1 and plan.range[0].text is not None else ()
+
+
+def _shared(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """What all sequences begin with."""
+    count = 0
+    while all(len(names) > count for names in sequences) and len({names[count] for names in sequences}) == 1:
+        count += 1
+    return sequences[0][:count]
 
 
 def _form(entry: Any) -> Any:
@@ -84,18 +106,39 @@ class CollectionQuery:
         request: dict[str, Any] = {"TableName": table_name or self.collection.table.name}
         if plan.index.name:
             request["IndexName"] = plan.index.name
-        request["KeyConditionExpression"] = render_key_condition(plan, self.values, None, out, shard)
+        request["KeyConditionExpression"] = render_key_condition(plan, self.values, None, out, shard) + self._narrowed(out)
         request |= out.parameters()
         optional = {"Limit": limit, "ConsistentRead": consistent or None, "ExclusiveStartKey": start}
         return request | {member: value for member, value in optional.items() if value is not None}
+
+    def _narrowed(self, out: Placeholders) -> str:
+        """The range of sort keys that begin with the given components, of all entities together."""
+        if not self._leading:
+            return ""
+        first = self.collection.plans[0].range[0]
+        low, high = [], []
+        for plan in self.collection.plans:
+            assert plan.range[0].text is not None
+            text, count = plan.range[0].text.lead(self.values)
+            low.append(text)
+            high.append(text if count == len(plan.range[0].names) else text + HIGH)
+        return f" AND {out.name(first.attribute)} BETWEEN {out.value({'S': min(low)})} AND {out.value({'S': max(high)})}"
+
+    @property
+    def _leading(self) -> dict[str, Any]:
+        return {name: self.values[name] for name in self.collection.leading if name in self.values}
 
     def sort(self, items: Iterable[Item]) -> Collected:
         """The items by entity; those of other entities in the partition are left out."""
         found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
         for item in items:
             spec = self.collection.table.spec_for(item)
-            if spec is not None and spec.entity in found:
-                found[spec.entity].append(spec.decode(item))
+            if spec is None or spec.entity not in found:
+                continue
+            instance = spec.decode(item)
+            # Texts that lie between those asked for, such as "a b" between "a" and "a#", are read along.
+            if all(getattr(instance, name) == value for name, value in self._leading.items()):
+                found[spec.entity].append(instance)
         return Collected(found)
 
 

@@ -103,23 +103,25 @@ class Draft(Generic[E]):
 
     def _rewrite(self, plan: KeyPlan) -> None:
         after = self.after()
-        fields = plan.derived
+        # An index may share key attributes with the table; those never change.
+        fields = tuple(entry for entry in plan.derived if entry.attribute not in self.spec.table.attributes)
         if any(name in self.changes and after[name] is None for name in plan.names) or any(
             name in self.changes and after[name] is not _COMPUTED and after[name] not in allowed for name, allowed in plan.when.items()
         ):
             for entry in fields:
                 self._write(entry.attribute, None)
             return
-        needed = list(plan.inputs)
-        if not plan.when and not any(self._optional(name) for name in plan.names):
-            # The item is in the index before and after, so key attributes without a changed component stay as they are.
-            fields = tuple(entry for entry in fields if set(entry.names) & self.changes.keys())
-            needed = [name for entry in fields for name in entry.names]
-        self._need(needed, f"the key of {plan.index.name}")
-        built = plan.build(after, shard_of(self.key, plan.shards) if plan.shards > 1 else None) if plan.holds(after) else {}
+        if plan.when or any(self._optional(name) for name in plan.names):
+            self._need(list(plan.inputs), f"the key of {plan.index.name}")
+            built = plan.build(after, shard_of(self.key, plan.shards) if plan.shards > 1 else None)
+            for entry in fields:
+                self._write(entry.attribute, built.get(entry.attribute))
+            return
+        # The item is in the index before and after, so key attributes without a changed component stay as they are.
         for entry in fields:
-            value = built.get(entry.attribute) if len(fields) == len(plan.derived) else self._field_value(plan, entry.attribute, after)
-            self._write(entry.attribute, value)
+            if set(entry.names) & self.changes.keys():
+                self._need(entry.names, f"the key of {plan.index.name}")
+                self._write(entry.attribute, self._field_value(plan, entry.attribute, after))
 
     def _field_value(self, plan: KeyPlan, attribute: str, after: Mapping[str, Any]) -> Value | None:
         entry = next(entry for entry in plan.fields if entry.attribute == attribute)

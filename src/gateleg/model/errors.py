@@ -101,6 +101,19 @@ class UnknownIndex(DeclarationError):
     code = "unknown-index"
 
 
+class BadKeyOption(DeclarationError):
+    """A key has an option that could have no effect: `when` or `shards` of a primary key, `legacy` of an index, and the like."""
+
+    code = "bad-key-option"
+
+
+class BadName(DeclarationError):
+    """A table or index has a name that DynamoDB does not take."""
+
+    code = "bad-name"
+    fix = "Use three to 255 letters, digits, _, - and . only."
+
+
 class MissingKey(DeclarationError):
     """An entity has a table but no key."""
 

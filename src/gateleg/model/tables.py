@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model.errors import IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.errors import BadName, IndexMismatch, TooManyIndexes, UnknownIndex
 from gateleg.model.uniques import is_marker
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ Names = str | Sequence[str]
 MAX_LOCAL = 5
 MAX_GLOBAL = 20
 MAX_KEY_PARTS = 4
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,255}")
 
 
 def _tuple(names: Names | None) -> tuple[str, ...]:
@@ -178,6 +180,9 @@ class Table:
 
 def _check_indexes(table: Table) -> None:
     names = [index.name for index in table.indexes]
+    for name in (table.name, *names):
+        if _NAME.fullmatch(name) is None:
+            raise BadName(f"{name!r} is no name for a table or an index.")
     for name in names:
         if names.count(name) > 1:
             raise IndexMismatch(f"{table.name} declares the index {name!r} twice.")
