@@ -52,7 +52,7 @@ class Actor:
         self.ended = False
         self._flow: Generator[Any, Any, Any] = flow
         self._step: Any = None
-        self._advance(lambda: next(self._flow))
+        self._started = False
 
     def _advance(self, go: Callable[[], Any]) -> None:
         try:
@@ -65,7 +65,12 @@ class Actor:
             self.error, self.ended = error, True
 
     def act(self, transport: Transport, choices: Choices) -> None:
-        """Carry out the next step."""
+        """Carry out the next step. A flow begins with its first one: what it decides before, it decides then."""
+        if not self._started:
+            self._started = True
+            self._advance(lambda: next(self._flow))
+            if self.ended:
+                return
         step = self._step
         if isinstance(step, Request):
             fault = "none"

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -32,6 +33,8 @@ class World:
         self.name = f"q{next(self.numbers)}"
         self.completions: list[str] = []
         self.starts: list[str] = []
+        self.renewed: datetime | None = None
+        self.ends = clock.now
 
     def submit(self, **options: Any) -> Job:
         return self.queue.submit(Submission("plain", queue=self.name, **options)).job
@@ -55,7 +58,8 @@ class World:
         job = yield from claiming.claim(self.desk, self.picker(), self.name, worker)
         if job is None:
             return None
-        yield from leases.renew(self.desk, job)
+        beat = yield from leases.renew(self.desk, job)
+        self.renewed = beat.until
         ended = yield from finishing.finish(self.desk, job, DONE)
         self.completions.append(worker)
         return ended
@@ -119,6 +123,7 @@ def play(
         given = prepare(one)
         actors = [Actor(name, flow, (faults or {}).get(name, 0)) for name, flow in cast(one, given).items()]
         run(actors, one.queue.store.transport, choices, preemptions)
+        one.ends = one.clock.now
         assert unexpected(actors) == []
         one.until_quiet()
         judge(one, given, actors)
@@ -149,7 +154,12 @@ def test_two_reapers_and_a_heartbeat(world: Callable[[], World]) -> None:
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {"a": one.keeps("a"), "time": one.time_passes(31), "r1": one.reaps(), "r2": one.reaps()}
 
-    assert play(world, lambda one: one.submit(), cast, completed_once) > 100
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        completed_once(one, job, actors)
+        # Nobody takes a job whose lease has not ended.
+        assert actors[0].error is None or one.renewed is None or one.renewed <= one.ends
+
+    assert play(world, lambda one: one.submit(), cast, judge) > 100
 
 
 def test_answers_that_are_lost_at_every_write(world: Callable[[], World]) -> None:
@@ -183,6 +193,18 @@ def test_a_failure_is_counted_once_when_its_answer_is_lost(world: Callable[[], W
         return {"a": finishing.finish(one.desk, claimed, failed()), "reaper": one.reaps()}
 
     assert play(world, lambda one: one.submit(), cast, judge, faults={"a": 3}) > 5
+
+
+def test_a_job_that_is_to_wait_is_not_claimed_from_an_old_list(world: Callable[[], World]) -> None:
+    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+        history = one.queue.get(job.job_id).attempts
+        for before, after in itertools.pairwise(history):
+            assert after.started_at - before.ended_at >= timedelta(seconds=0.5)
+
+    def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
+        return {"a": one.works("a", failed()), "b": one.works("b", failed())}
+
+    assert play(world, lambda one: one.submit(), cast, judge) > 10
 
 
 def test_cancelling_against_claiming_and_completing(world: Callable[[], World]) -> None:
@@ -256,13 +278,12 @@ def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World])
         yield from directing.retry(one.desk, claimed.job_id)
 
     def settles(one: World) -> Flow[None]:
-        for _ in range(2):
-            job = yield from claiming.claim(one.desk, one.picker(), one.name, "settler")
-            if job is None:
-                continue
-            if job.job_type == finishing.SETTLE:
-                yield from directing.settle(one.desk, job.job_config["job_id"])
-            yield from finishing.finish(one.desk, job, DONE if job.job_type == finishing.SETTLE else Released())
+        job = yield from claiming.claim(one.desk, one.picker(), one.name, "settler")
+        if job is None:
+            return
+        if job.job_type == finishing.SETTLE:
+            yield from directing.settle(one.desk, job.job_config["job_id"])
+        yield from finishing.finish(one.desk, job, DONE if job.job_type == finishing.SETTLE else Released())
 
     def judge(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
         first, last = (one.queue.get(job.job_id) for job in jobs)
@@ -273,9 +294,9 @@ def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World])
     def cast(one: World, jobs: tuple[Job, Job]) -> dict[str, Flow[Any]]:
         claimed = one.queue.claim(one.picker(), one.name, "a")
         assert claimed is not None
-        return {"a": fails_and_is_retried(one, claimed), "settler": settles(one)}
+        return {"a": fails_and_is_retried(one, claimed), "first": settles(one), "second": settles(one)}
 
-    assert play(world, prepare, cast, judge) > 100
+    assert play(world, prepare, cast, judge, preemptions=2) > 100
 
 
 def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) -> None:
