@@ -54,6 +54,17 @@ def test_service_codes_become_kinds(code: str, status: int, kind: type[StoreErro
     assert error.request == {"operation": "GetItem", "request": {"TableName": "t"}}
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",
+        "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
+    ],
+)
+def test_a_key_that_is_too_long_is_a_kind_of_its_own(message: str) -> None:
+    assert type(translated(ServiceError("ValidationException", message), None)) is errors.KeyTooLong
+
+
 def test_no_answer_is_a_kind_of_its_own() -> None:
     assert type(translated(Unreachable("connection refused"), None)) is errors.NoAnswer
 

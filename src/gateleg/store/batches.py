@@ -11,7 +11,7 @@ from gateleg.model import Ref, spec_of
 from gateleg.store.backoff import THROTTLES
 from gateleg.store.combining import Identity, identity
 from gateleg.store.errors import NotBatchable, Throttled
-from gateleg.store.legacy import read_older
+from gateleg.store.legacy import brought_home, read_older
 from gateleg.store.operation import Operation
 from gateleg.store.requests import Pause, Request, Together
 from gateleg.store.sizes import check_size
@@ -181,7 +181,13 @@ class BatchWrite(Operation[int]):
             else:
                 key, entry = write.parameters["Key"], {"DeleteRequest": {"Key": write.parameters["Key"]}}
             entries[identity(setup.name_of(write.table), key)] = entry
-        return batch_write_flow(entries, setup, "batch_write")
+        older = [operation.ref for operation in self.operations if spec_of(operation.entity).key.legacy]
+        return self._write(entries, older, setup)
+
+    def _write(self, entries: dict[Identity, dict[str, Any]], older: list[Ref[Any]], setup: Setup) -> Flow[int]:
+        for ref in older:
+            yield from brought_home(ref, setup)
+        return (yield from batch_write_flow(entries, setup, "batch_write"))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all operations."""

@@ -158,6 +158,13 @@ class TooLarge(StoreError):
         self.limit = limit
 
 
+class KeyTooLong(StoreError):
+    """A key over 2,048 bytes in its hash or 1,024 in its range."""
+
+    code = "key-too-long"
+    fix = "Bound the attributes of the key with max_length, or key the item by a digest of what is long."
+
+
 class TooMany(StoreError):
     """More operations than one transaction takes. Refused before it was sent."""
 

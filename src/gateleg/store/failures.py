@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from gateleg.store.errors import (
     ConditionFailed,
     IdempotencyMismatch,
     IllegalTransition,
+    KeyTooLong,
     LostRace,
     NoAnswer,
     NotFound,
@@ -111,6 +113,7 @@ _DENIED = frozenset(
         "OptInRequired",
     }
 )
+_LONG_KEY = re.compile(r"size of (hashkey|all range keys|rangekey) has exceeded", re.IGNORECASE)
 _MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
 _BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
 
@@ -122,6 +125,8 @@ def translated(error: ServiceError | Unreachable, request: Request | None) -> St
     what = f"{request.operation if request else 'The request'}: {error.message or error.code}"
     if error.code == "ValidationException" and "maximum allowed size" in error.message:
         return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+    if error.code == "ValidationException" and _LONG_KEY.search(error.message):
+        return KeyTooLong(what, request=request)
     kind: type[StoreError]
     if error.code in _MISSING:
         kind = TableMissing

@@ -1,4 +1,4 @@
-"""Items that were found under an older form of their key."""
+"""Items that lie under an older form of their key: they are read from there, and brought to their present key by the first write."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import ModelError, spec_of
+from gateleg.model import ModelError, Placeholders, all_of, spec_of
+from gateleg.model.expressions import equals, exists, missing
+from gateleg.store.backoff import settled
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Ref, Spec
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -37,3 +43,58 @@ def _with_new_key(item: Item, spec: Spec[Any]) -> Item:
         except ModelError:
             return item
     return item
+
+
+def brought_home(ref: Ref[Any], setup: Setup) -> Flow[bool]:
+    """Move an item that still lies under an older key to the one it has today; whether there was one.
+
+    Writes do this first, so that nobody writes past the older item and no two of them are left.
+    """
+    spec, moved = spec_of(ref.entity), False
+    for key in ref.legacy():
+        payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
+        reply = yield Request("GetItem", payload, f"{spec.name}.move")
+        while "Item" in reply and (found := read_older(reply["Item"], ref)) is not None:
+            if (yield from _moved(spec, reply["Item"], found, setup)):
+                moved = True
+                break
+            reply = yield Request("GetItem", payload, f"{spec.name}.move")
+    return moved
+
+
+def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
+    """Write the item under its present key and delete the older one, together; False when somebody changed the older one first."""
+    name = setup.name_of(spec.table)
+    put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
+    delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_unchanged(spec, older)}
+    payload = {"TransactItems": [{"Put": put}, {"Delete": delete}], "ClientRequestToken": setup.token()}
+    try:
+        yield from settled(Request("TransactWriteItems", payload, f"{spec.name}.move"), setup)
+        return True
+    except ServiceError as error:
+        codes = [reason.get("Code") for reason in error.extra.get("CancellationReasons", ())]
+        if "ConditionalCheckFailed" not in codes:
+            raise
+    if codes[0] != "ConditionalCheckFailed":
+        return False
+    # There is an item under the present key: it is the newer one, and the older must not come back when that is deleted.
+    try:
+        yield from settled(Request("DeleteItem", delete, f"{spec.name}.move"), setup)
+        return True
+    except ServiceError as error:
+        if error.code != "ConditionalCheckFailedException":
+            raise
+        return False
+
+
+def _unchanged(spec: Spec[Any], item: Item) -> dict[str, Any]:
+    """That an item is still the one that was read, as far as its version or its time of writing tells."""
+    stamps = [attribute.wire for attribute in spec.attributes.values() if attribute.traits.stamp == "write"]
+    marks = [spec.version.wire] if spec.version is not None else stamps
+    same = [equals(wire, item[wire]) if wire in item else missing(wire) for wire in marks]
+    return _condition(all_of(exists(spec.table.hash), *same))
+
+
+def _condition(condition: Any) -> dict[str, Any]:
+    out = Placeholders()
+    return {"ConditionExpression": condition.render(out), **out.parameters()}

@@ -12,6 +12,7 @@ from gateleg.store.backoff import settled
 from gateleg.store.combining import Entry, combined, marked_values
 from gateleg.store.errors import NotFound, Refused, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
 from gateleg.store.failures import explained
+from gateleg.store.legacy import brought_home
 from gateleg.store.operation import Operation
 from gateleg.store.requests import Request
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
@@ -34,6 +35,10 @@ def transaction_flow(
     operations: Sequence[WriteOperation[Any]], setup: Setup, *, writes: Sequence[Write[Any]] | None = None, token: str | None = None
 ) -> Flow[list[Entry]]:
     """Write all or nothing; asked again while other transactions are in the way. The result is what was sent."""
+    if writes is None:
+        for operation in operations:
+            if spec_of(operation.entity).key.legacy:
+                yield from brought_home(operation.ref, setup)
     now = setup.now()
     plans = list(writes) if writes is not None else [operation.write(now) for operation in operations]
     entries = combined(plans, setup)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.failures import explained
+from gateleg.store.legacy import brought_home
 from gateleg.store.operation import Operation
 from gateleg.store.requests import Request
+from gateleg.store.setup import Setup
 from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from gateleg.model import KeyPlan, Ref, Write
     from gateleg.store.failures import Expectation
     from gateleg.store.requests import Flow, Reply
-    from gateleg.store.setup import Setup
 
 R_co = TypeVar("R_co", covariant=True)
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
@@ -73,8 +74,20 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
         return f"{self.entity.__name__}.{self.verb}"
 
     def flow(self, setup: Setup) -> Flow[R_co]:
-        """One request; a transaction when markers or counters go along."""
+        """One request; a transaction when markers or counters go along. Items under an older key are brought home first."""
         write = self.write(setup.now())
+        if spec_of(write.entity).key.legacy:
+            yield from brought_home(self.ref, setup)
+        return (yield from self._sent(write, setup))
+
+    def params(self, prefix: str = "") -> dict[str, Any]:
+        """The request that writes, as it would be sent: a dry run."""
+        setup = Setup(prefix=prefix)
+        first = next(self._sent(self.write(setup.now()), setup))
+        assert isinstance(first, Request)
+        return first.payload
+
+    def _sent(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         if write.companions:
             from gateleg.store.transactions import transaction_flow
 
