@@ -58,6 +58,7 @@ class World:
         job = yield from claiming.claim(self.desk, self.picker(), self.name, worker)
         if job is None:
             return None
+        yield Pause(0)
         beat = yield from leases.renew(self.desk, job)
         self.renewed = beat.until
         ended = yield from finishing.finish(self.desk, job, DONE)
