@@ -11,6 +11,9 @@ import typer
 from gateleg.cli.commands import app
 from gateleg.engine.engine import handler_of
 from gateleg.engine.shapes import OPERATIONS
+from gateleg.model import errors as model_errors
+from gateleg.objects import errors as object_errors
+from gateleg.store import errors as store_errors
 
 PAGES = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py; change the code instead. -->\n"
@@ -63,7 +66,32 @@ def _default(option: click.Parameter) -> str:
     return "" if option.default in (None, False, "") or callable(option.default) else f"`{option.default}`"
 
 
-GENERATED = {"operations.md": operations, "command-line.md": command_line}
+def errors() -> str:
+    """Every error of the kit, by its code."""
+    lines = [
+        NOTE,
+        "# Errors\n",
+        "An error says what happened, why where that helps, and what to do; its code stands at the end in brackets. Catch a class below,",
+        "or the first of each part for all of its kind. Errors of the store carry the request, all values taken out, as `request`.\n",
+    ]
+    for title, module in (("Model", model_errors), ("Store", store_errors), ("Objects", object_errors)):
+        kinds = [
+            kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__ and "code" in vars(kind)
+        ]
+        lines.append(f"## {title}\n")
+        for kind in kinds:
+            lines += _error(kind)
+    return "\n".join(lines)
+
+
+def _error(kind: Any) -> list[str]:
+    parent = "" if kind.__base__ is Exception else f", a `{kind.__base__.__name__}`"
+    why = f" {kind.why}" if getattr(kind, "why", "") else ""
+    fix = "The message says what to do." if kind.fix == "See the message." else kind.fix
+    return [f"### {kind.code}\n", f"`{kind.__name__}`{parent}. {inspect.cleandoc(kind.__doc__)}{why}\n", f"*{fix}*\n"]
+
+
+GENERATED = {"operations.md": operations, "command-line.md": command_line, "errors.md": errors}
 
 if __name__ == "__main__":
     PAGES.mkdir(exist_ok=True)
