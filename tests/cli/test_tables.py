@@ -166,6 +166,37 @@ def test_a_question_can_be_turned_round_and_counted(filled: Desk) -> None:
     assert filled.run("query", "Job.ready", "--arg", "queue=default", "--count").stdout == "5\n"
 
 
+@pytest.mark.parametrize(
+    ("options", "priorities"),
+    [
+        (["--where", "priority>=3"], [3, 4]),
+        (["--where", "priority = 1..2"], [1, 2]),
+        (["--filter", "status=PEND*", "--filter", "conversation_id!=d", "--where", "priority<1"], [0]),
+    ],
+)
+def test_a_question_is_narrowed_and_filtered(filled: Desk, options: list[str], priorities: list[int]) -> None:
+    found = filled.json("query", "Job.of_type", "--arg", "job_type=report", *options)["items"]
+    assert sorted(item["priority"] for item in found) == priorities
+
+
+@pytest.mark.parametrize(
+    ("where", "words"), [("priority", "is no comparison"), ("size>1", "has no attribute size"), ("priority>high", "cannot be 'high'")]
+)
+def test_a_comparison_that_means_nothing_is_explained(filled: Desk, where: str, words: str) -> None:
+    result = filled.run("query", "Job.of_type", "--arg", "job_type=report", "--where", where)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "member"), [("cloudformation", "AWSTemplateFormatVersion"), ("terraform", "resource"), ("requests", None)]
+)
+def test_tables_are_written_for_other_tools(language: str, member: str | None) -> None:
+    result = CliRunner().invoke(app, ["tables", "template", language, "--tables", "tests.model.seeds.mv", "--protect"])
+    document = json.loads(result.stdout)
+    assert member in document if member else document[0]["DeletionProtectionEnabled"] is True
+
+
 def test_a_cursor_of_another_question_is_refused(filled: Desk) -> None:
     first = filled.json("query", "Job.ready", "--arg", "queue=default", "--limit", "1")
     assert filled.run("query", "Job.ready", "--arg", "queue=else", "--cursor", first["cursor"]).exit_code == 1

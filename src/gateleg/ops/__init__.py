@@ -1,7 +1,18 @@
-"""What operating takes: explaining access patterns and their cost, and documents of the declared tables."""
+"""What operating takes: explaining access patterns and their cost, and documents and templates of the declared tables."""
 
 from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document
 from gateleg.ops.explaining import Explanation, explain
+from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
 
-__all__ = ["Explanation", "ReadCost", "document", "explain", "query_cost"]
+__all__ = [
+    "Explanation",
+    "NotExpressible",
+    "ReadCost",
+    "cloudformation",
+    "create_requests",
+    "document",
+    "explain",
+    "query_cost",
+    "terraform",
+]

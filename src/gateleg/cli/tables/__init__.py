@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.tables import changes, items, reports, transfer
+from gateleg.cli.tables import changes, items, reports, templates, transfer
 
 app = typer.Typer(help="Declared tables: plan, apply, explain, document, check, ask and move them.", no_args_is_help=True)
 app.command()(changes.plan)
@@ -11,6 +11,7 @@ app.command()(changes.drift)
 app.command()(reports.explain)
 app.command()(reports.docs)
 app.command()(reports.lint)
+app.command()(templates.template)
 app.command()(items.browse)
 app.command()(items.query)
 app.command()(transfer.export)

@@ -36,7 +36,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Compare the declared tables with the deployed ones: what would change, and what needs a new table. Changes nothing."""
-    plans = _plans(store, tables, prefix, only, _settings(billing, protect, recovery, tag), FAILED, replace=delete_existing)
+    plans = _plans(store, tables, prefix, only, read_settings(billing, protect, recovery, tag), FAILED, replace=delete_existing)
     if json:
         print_json([plan.data() for plan in plans])
         return
@@ -55,7 +55,7 @@ def drift(
     json: JsonOption = False,
 ) -> None:
     """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be found out."""
-    plans = _plans(store, tables, prefix, only, _settings(billing, protect, recovery, tag), MISUSED)
+    plans = _plans(store, tables, prefix, only, read_settings(billing, protect, recovery, tag), MISUSED)
     different = [plan for plan in plans if not plan.done]
     if json:
         print_json([plan.data() for plan in different])
@@ -86,7 +86,7 @@ def apply(
     from gateleg.migrate import Unsettled
     from gateleg.migrate import apply as carry_out
 
-    settings = _settings(billing, protect, recovery, tag)
+    settings = read_settings(billing, protect, recovery, tag)
     declared = load_tables(tables, only)
     watcher = _Watcher(console(), yes, quiet=json)
     outcomes: dict[str, Outcome] = {}
@@ -111,7 +111,8 @@ def _plans(
         return [plan_of(target, table, settings, replace=replace) for table in declared]
 
 
-def _settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Settings":
+def read_settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Settings":
+    """The settings that the options say."""
     from gateleg.migrate import Capacity, Settings
 
     pairs = [tag.partition("=") for tag in tags or ()]

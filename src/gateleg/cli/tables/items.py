@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.tables.comparisons import read_comparison
 from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
 from gateleg.cli.tables.opening import opened
 from gateleg.cli.tables.options import (
@@ -64,6 +65,12 @@ def query(
     tables: TablesOption = None,
     prefix: PrefixOption = "",
     arg: ArgumentsOption = None,
+    where: Annotated[
+        str | None, typer.Option("--where", "-w", help="Narrow the sort key: name>=value, name=low..high, name=start*.")
+    ] = None,
+    filter: Annotated[
+        list[str] | None, typer.Option("--filter", "-f", help="Drop what does not compare so, after reading it; may be repeated.")
+    ] = None,
     limit: LimitOption = 20,
     cursor: CursorOption = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="In the opposite order.")] = False,
@@ -81,6 +88,10 @@ def query(
         fail(f"{access.name} needs {' '.join(f'--arg {name}=...' for name in missing)}", MISUSED)
     try:
         asked = access(**arguments)
+        if where is not None:
+            asked = asked.where(read_comparison(access.entity, where))
+        for comparison in filter or ():
+            asked = asked.filter(read_comparison(access.entity, comparison))
     except ModelError as error:
         fail(str(error), MISUSED)
     asked = asked.reversed() if reverse else asked

@@ -1,0 +1,115 @@
+"""The declared tables in the languages of infrastructure tools: CloudFormation, Terraform, and the service's own requests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate import Capacity, Settings, declared_shape
+from gateleg.migrate.creation import create_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.migrate.shapes import IndexShape, TableShape
+    from gateleg.model import Table
+
+Document = dict[str, Any]
+_DEFAULT = Settings()
+
+
+class NotExpressible(ValueError):
+    """A table that a tool's language has no words for."""
+
+
+def create_requests(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> list[Document]:
+    """The CreateTable requests, as `aws dynamodb create-table --cli-input-json` takes them one by one."""
+    return [create_table(declared_shape(table, prefix), settings).request for table in tables]
+
+
+def cloudformation(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> Document:
+    """A CloudFormation template. Tables stay when the stack, or a table's place in it, goes."""
+    resources: dict[str, Document] = {}
+    for table in tables:
+        shape = declared_shape(table, prefix)
+        properties = create_table(shape, settings).request
+        if shape.stream is not None:
+            properties["StreamSpecification"] = {"StreamViewType": shape.stream}
+        if shape.ttl is not None:
+            properties["TimeToLiveSpecification"] = {"AttributeName": shape.ttl, "Enabled": True}
+        if settings.recoverable is not None:
+            properties["PointInTimeRecoverySpecification"] = {"PointInTimeRecoveryEnabled": settings.recoverable}
+        resource = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain", "Properties": properties}
+        resources[_unused(_camel(table.name), resources)] = resource
+    return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}
+
+
+def terraform(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> Document:
+    """Resources of Terraform's AWS provider in its JSON syntax: a file that ends in .tf.json."""
+    resources: dict[str, Document] = {}
+    for table in tables:
+        resources[_unused(_snake(table.name), resources)] = _terraform_table(declared_shape(table, prefix), settings)
+    return {"resource": {"aws_dynamodb_table": resources}}
+
+
+def _terraform_table(shape: TableShape, settings: Settings) -> Document:
+    capacity = settings.billing if isinstance(settings.billing, Capacity) else None
+    indexes = (*shape.globals.values(), *shape.locals.values())
+    types = {key.name: key.type for keys in (shape.keys, *(index.keys for index in indexes)) for key in keys}
+    resource: Document = {"name": shape.name, "billing_mode": "PROVISIONED" if capacity else "PAY_PER_REQUEST"}
+    resource |= _keys(shape.name, shape.keys) | _units(capacity)
+    resource["attribute"] = [{"name": name, "type": types[name]} for name in sorted(types)]
+    if shape.globals:
+        resource["global_secondary_index"] = [_index(index) | _units(capacity) for index in shape.globals.values()]
+    if shape.locals:
+        # The hash of a local index is the table's, and has no argument here.
+        local = [_index(index) for index in shape.locals.values()]
+        resource["local_secondary_index"] = [{name: value for name, value in index.items() if name != "hash_key"} for index in local]
+    if shape.stream is not None:
+        resource |= {"stream_enabled": True, "stream_view_type": shape.stream}
+    if shape.ttl is not None:
+        resource["ttl"] = {"attribute_name": shape.ttl, "enabled": True}
+    if settings.protected is not None:
+        resource["deletion_protection_enabled"] = settings.protected
+    if settings.recoverable is not None:
+        resource["point_in_time_recovery"] = {"enabled": settings.recoverable}
+    if settings.tags:
+        resource["tags"] = dict(settings.tags)
+    return resource | {"lifecycle": {"prevent_destroy": True}}
+
+
+def _index(index: IndexShape) -> Document:
+    found = {"name": index.name, **_keys(index.name, index.keys), "projection_type": index.projection}
+    return found | ({"non_key_attributes": sorted(index.include)} if index.include else {})
+
+
+def _keys(name: str, keys: Iterable[Any]) -> Document:
+    found: Document = {}
+    for key in keys:
+        member = "hash_key" if key.role == "HASH" else "range_key"
+        if member in found:
+            raise NotExpressible(f"{name} has a key of several attributes, for which Terraform has no words here; use CloudFormation.")
+        found[member] = key.name
+    return found
+
+
+def _units(capacity: Capacity | None) -> Document:
+    return {"read_capacity": capacity.read, "write_capacity": capacity.write} if capacity is not None else {}
+
+
+def _camel(name: str) -> str:
+    return "".join(part[0].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name) if part) or "Table"
+
+
+def _snake(name: str) -> str:
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    text = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    return text if text[:1].isalpha() else f"table_{text}"
+
+
+def _unused(name: str, taken: Document) -> str:
+    """The name, or the first of its numbered forms that nobody has."""
+    number, found = 1, name
+    while found in taken:
+        number, found = number + 1, f"{name}{number + 1}"
+    return found
