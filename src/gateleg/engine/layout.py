@@ -92,7 +92,7 @@ class Layout:
         self.indexes = tuple(IndexLayout(index, table.keys, self.name) for index in table.indexes)
         self.select = f"SELECT k, size, v FROM {self.name}"
         self.get = f"SELECT size, v FROM {self.name} WHERE k = ?"
-        self.put = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?)"
+        self.put = f"INSERT INTO {self.name} VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET size = excluded.size, v = excluded.v"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
@@ -196,8 +196,12 @@ class Layout:
         return done
 
     def create(self, connection: apsw.Connection) -> None:
-        """Make room for the table's rows."""
-        connection.execute(f"CREATE TABLE {self.name}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
+        """Make room for the table's rows.
+
+        They lie in the order in which they came, with an index of their keys: keys come in the order of hashes, and a table laid out by
+        them would touch another page with every new item.
+        """
+        connection.execute(f"CREATE TABLE {self.name}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL)")
         for layout in self.indexes:
             self.create_index(connection, layout)
 
