@@ -1,9 +1,11 @@
 """From the deployed tables to the declared ones: what differs, in which steps it can be changed, and carrying them out.
 
-`plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps.
+`plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps. `backfill`
+brings stored items up to the declaration of their entity.
 """
 
 from gateleg.migrate.applying import Outcome, Unsettled, Watcher, apply, plan_of
+from gateleg.migrate.backfill import Fault, Report, backfill
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.plans import Plan, Step
@@ -12,14 +14,17 @@ from gateleg.migrate.shapes import Capacity, Deployed, Settings, TableShape, dec
 __all__ = [
     "Capacity",
     "Deployed",
+    "Fault",
     "Outcome",
     "Plan",
+    "Report",
     "Settings",
     "Step",
     "TableShape",
     "Unsettled",
     "Watcher",
     "apply",
+    "backfill",
     "declared_shape",
     "deployed_shape",
     "inspect_table",

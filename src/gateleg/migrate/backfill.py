@@ -1,0 +1,167 @@
+"""Bringing stored items up to the present declaration: newer schemas, new index keys, moved keys. Resumable, throttled, safe beside users.
+
+An item is due when writing it again would store something else than what is there. It is rewritten only if it is still what was read;
+when a user was faster, it is read and looked at again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateleg.model import DecodeError, ModelError, Placeholders, all_of, spec_of
+from gateleg.model.expressions import equals, exists
+from gateleg.store import Progress
+from gateleg.store.backoff import settled
+from gateleg.store.legacy import brought_home, with_present_key
+from gateleg.store.rates import Rate
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+    from gateleg.model import Item, Spec
+    from gateleg.store import Store
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
+
+Verdict = Literal["current", "rewritten", "moved", "gone"]
+#: types whose values a condition compares cheaply
+_PLAIN = frozenset({"S", "N", "B", "BOOL"})
+#: how often an item that users keep changing is looked at again
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An item that cannot be brought up, and why."""
+
+    key: Item
+    why: str
+
+
+@dataclass
+class Report:
+    """How far a backfill has come."""
+
+    #: where to go on; keep it to resume later
+    progress: Progress
+    seen: int = 0
+    #: items that were, or in a dry run would be, written again in their place
+    rewritten: int = 0
+    #: items that were, or would be, moved from an older key
+    moved: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        """Whether the whole table has been seen."""
+        return not self.progress.starts
+
+
+def backfill(
+    store: Store,
+    entity: type[BaseModel],
+    *,
+    progress: Progress | None = None,
+    segments: int = 1,
+    read_units: float | None = None,
+    write_units: float | None = None,
+    dry_run: bool = False,
+    every: int = 1000,
+) -> Iterator[Report]:
+    """Bring all items of an entity up to its declaration. Gives its report after so many items (`every`), and at the end.
+
+    `read_units` and `write_units` bound the capacity used in a second. Nothing is written in a dry run, which tells what is left to do.
+    """
+    spec = spec_of(entity)
+    report = Report(progress or Progress.fresh(segments))
+    rate = Rate(write_units, store.setup) if write_units is not None else None
+    for item in store.scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
+        if not belongs(item, spec):
+            continue
+        report.seen += 1
+        try:
+            verdict = verdict_of(item, spec) if dry_run else store.drive(brought_up(item, spec, store.setup, rate))
+        except ModelError as error:
+            report.faults.append(Fault(_key(item, spec), str(error)))
+            continue
+        report.rewritten += verdict == "rewritten"
+        report.moved += verdict == "moved"
+        if report.seen % every == 0:
+            yield report
+    yield report
+
+
+def belongs(item: Item, spec: Spec[Any]) -> bool:
+    """Whether an item is one of the entity's, under its present key or an older one."""
+    owner = spec.table.spec_for(item)
+    return owner is spec or (owner is None and any(plan.fits(item) for plan in spec.key.legacy))
+
+
+def verdict_of(item: Item, spec: Spec[Any]) -> Verdict:
+    """What a backfill would do with an item."""
+    instance = _read(item, spec)
+    if spec.ref(instance).key != _key(item, spec):
+        return "moved"
+    return "current" if spec.encode(instance) == item else "rewritten"
+
+
+def _read(item: Item, spec: Spec[Any]) -> Any:
+    """The item as an entity, also when its older key says less than the entity needs."""
+    try:
+        return spec.decode(item)
+    except DecodeError:
+        present = with_present_key(item, spec)
+        if present == item:
+            raise
+        return spec.decode(present)
+
+
+def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None) -> Flow[Verdict]:
+    """Bring one item up, however often users change it meanwhile."""
+    name, key = setup.name_of(spec.table), _key(item, spec)
+    for _ in range(_TRIES):
+        verdict = verdict_of(item, spec)
+        if verdict == "moved":
+            moved = yield from brought_home(spec.ref(_read(item, spec)), setup)
+            return "moved" if moved else "gone"
+        if verdict == "current" or (yield from _rewritten(name, item, spec, setup, rate)):
+            return verdict
+        reply = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
+        if "Item" not in reply:
+            return "gone"
+        item = reply["Item"]
+    raise ModelError(f"An item of {spec.name} was changed by others {_TRIES} times in a row.", fix="Run the backfill again.")
+
+
+def _rewritten(name: str, item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
+    """Put the item as it is written today, if it is still what was read."""
+    out = Placeholders()
+    compared = [spec.version.wire] if spec.version is not None and spec.version.wire in item else _plain_names(item, spec)
+    condition = all_of(exists(spec.table.hash), *(equals(wire, item[wire]) for wire in compared))
+    assert condition is not None
+    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(item)), "ConditionExpression": condition.render(out)}
+    payload |= out.parameters()
+    if rate is not None:
+        payload["ReturnConsumedCapacity"] = "TOTAL"
+    try:
+        reply = yield from settled(Request("PutItem", payload, f"{spec.name}.backfill"), setup)
+    except ServiceError as error:
+        if error.code != "ConditionalCheckFailedException":
+            raise
+        return False
+    if rate is not None:
+        yield from rate.charge(reply)
+    return True
+
+
+def _plain_names(item: Item, spec: Spec[Any]) -> list[str]:
+    return [name for name, value in item.items() if name not in spec.table.attributes and next(iter(value)) in _PLAIN]
+
+
+def _key(item: Item, spec: Spec[Any]) -> Item:
+    return {part: item[part] for part in spec.table.attributes}
