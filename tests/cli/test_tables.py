@@ -197,6 +197,34 @@ def test_tables_are_written_for_other_tools(language: str, member: str | None) -
     assert member in document if member else document[0]["DeletionProtectionEnabled"] is True
 
 
+def old_document(desk: Desk, **further: Any) -> None:
+    item = {"pk": {"S": "r"}, "document_id": {"S": "d"}, "repository_id": {"S": "r"}} | further
+    with desk.open() as store:
+        store.transport.call("PutItem", {"TableName": rag.documents.name, "Item": item})
+
+
+def test_a_backfill_moves_old_documents_and_then_has_nothing_to_do(filled: Desk, tmp_path: Path) -> None:
+    old_document(filled, upload_date={"N": "1"})
+    assert filled.run("backfill", "Document", "--dry-run").exit_code == 1
+    done = filled.json("backfill", "Document", "--resume", str(tmp_path / "progress.json"))
+    assert (done["seen"], done["moved"]) == (1, 1)
+    assert json.loads((tmp_path / "progress.json").read_text()) == {"segments": 1, "starts": {}}
+    assert filled.run("backfill", "Document", "--dry-run").stdout == "1 items seen, 0 to be rewritten, 0 to be moved\n"
+
+
+def test_a_backfill_tells_what_it_cannot_read(filled: Desk) -> None:
+    old_document(filled)
+    result = filled.run("backfill", "Document")
+    assert result.exit_code == 1
+    assert "upload_date" in result.stderr
+
+
+def test_a_backfill_of_an_unknown_entity_names_the_known_ones(desk: Desk) -> None:
+    result = desk.run("backfill", "Paper")
+    assert result.exit_code == 2
+    assert "Document" in result.stderr
+
+
 def test_a_cursor_of_another_question_is_refused(filled: Desk) -> None:
     first = filled.json("query", "Job.ready", "--arg", "queue=default", "--limit", "1")
     assert filled.run("query", "Job.ready", "--arg", "queue=else", "--cursor", first["cursor"]).exit_code == 1

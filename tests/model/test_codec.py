@@ -445,6 +445,11 @@ def test_an_old_item_without_a_step_is_refused() -> None:
         spec_of(Lost).decode({"id": {"S": "1"}})
 
 
+def test_a_step_that_stumbles_over_an_item_is_named() -> None:
+    with pytest.raises(DecodeError, match="step of Aged to schema 2 failed on an item: KeyError"):
+        spec_of(Aged).decode({"id": {"S": "1"}})
+
+
 def test_a_step_beyond_the_schema_is_refused() -> None:
     with pytest.raises(DeclarationError):
         upcaster(Aged, to=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateleg.model.errors import DeclarationError, MissingUpcaster
+from gateleg.model.errors import DeclarationError, DecodeError, MissingUpcaster, ModelError
 from gateleg.model.lookup import spec_of
 from gateleg.model.wire import Item
 
@@ -50,5 +50,14 @@ def bring_up(item: Item, spec: Spec[Any]) -> Item:
                 f"An item of {spec.name} has schema {number} and nothing brings it to {step}.",
                 fix=f"Register one with @upcaster({spec.name}, to={step}).",
             )
-        item = spec.upcasters[step](item)
+        item = _taken(spec, step, item)
     return item if number >= spec.schema else {**item, spec.table.schema: {"N": str(spec.schema)}}
+
+
+def _taken(spec: Spec[Any], step: int, item: Item) -> Item:
+    try:
+        return spec.upcasters[step](item)
+    except ModelError:
+        raise
+    except Exception as error:  # whatever the step stumbles over in an item
+        raise DecodeError(f"The step of {spec.name} to schema {step} failed on an item: {type(error).__name__}: {error}.") from error

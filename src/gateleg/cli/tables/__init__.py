@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.tables import changes, items, reports, templates, transfer
+from gateleg.cli.tables import backfilling, changes, items, reports, templates, transfer
 
 app = typer.Typer(help="Declared tables: plan, apply, explain, document, check, ask and move them.", no_args_is_help=True)
 app.command()(changes.plan)
@@ -12,6 +12,7 @@ app.command()(reports.explain)
 app.command()(reports.docs)
 app.command()(reports.lint)
 app.command()(templates.template)
+app.command()(backfilling.backfill)
 app.command()(items.browse)
 app.command()(items.query)
 app.command()(transfer.export)

@@ -1,0 +1,95 @@
+"""`backfill`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.tables.declared import load_tables
+from gateleg.cli.tables.opening import opened
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.tables.printing import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.migrate import Report
+    from gateleg.model import Spec, Table
+    from gateleg.store import Progress
+
+#: how many faults are told
+_TOLD = 20
+
+
+def backfill(
+    entity: Annotated[str, typer.Argument(help="An entity of the declared tables.")],
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what is left to do; with 1 when something is.")] = False,
+    segments: Annotated[int, typer.Option(min=1, max=1_000_000, help="Parts of the table that are read side by side.")] = 1,
+    read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
+    write_units: Annotated[float | None, typer.Option(min=0.1, help="Write units to use in a second, at most.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="File that keeps how far it came, and goes on from there.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside users."""
+    from gateleg.migrate import backfill as bring_up
+    from gateleg.store import Progress
+
+    spec = _entity(load_tables(tables), entity)
+    progress = _kept(resume) or Progress.fresh(segments)
+    report: Report | None = None
+    with opened(store, prefix) as target:
+        try:
+            for report in bring_up(target, spec.entity, progress=progress, read_units=read_units, write_units=write_units, dry_run=dry_run):
+                _keep(resume, progress)
+                if not json and not report.done:
+                    typer.echo(f"{report.seen:,} items", err=True)
+        finally:
+            _keep(resume, progress)
+    assert report is not None
+    _tell(report, dry_run, json)
+
+
+def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
+    specs = [spec for table in tables for spec in table.specs]
+    found = next((spec for spec in specs if spec.name == name), None)
+    if found is None:
+        fail(f"there is no entity {name}; declared are: {', '.join(spec.name for spec in specs)}", MISUSED)
+    return found
+
+
+def _kept(file: Path | None) -> "Progress | None":
+    from gateleg.store import Progress
+
+    if file is None or not file.exists():
+        return None
+    try:
+        kept = json.loads(file.read_text())
+        return Progress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        fail(f"{file} does not say how far a backfill came", MISUSED)
+
+
+def _keep(file: Path | None, progress: "Progress") -> None:
+    if file is not None:
+        file.write_text(json.dumps({"segments": progress.segments, "starts": progress.starts}))
+
+
+def _tell(report: "Report", dry_run: bool, as_json: bool) -> None:
+    left = report.rewritten + report.moved
+    if as_json:
+        faults = [{"key": fault.key, "why": fault.why} for fault in report.faults]
+        print_json({"seen": report.seen, "rewritten": report.rewritten, "moved": report.moved, "faults": faults})
+    else:
+        verb = "to be " if dry_run else ""
+        typer.echo(f"{report.seen:,} items seen, {report.rewritten:,} {verb}rewritten, {report.moved:,} {verb}moved")
+    for fault in report.faults[:_TOLD]:
+        typer.echo(f"{json.dumps(fault.key, ensure_ascii=False)}: {fault.why}", err=True)
+    if report.faults:
+        fail(f"{len(report.faults):,} items cannot be brought up")
+    if dry_run and left:
+        raise typer.Exit(FAILED)
