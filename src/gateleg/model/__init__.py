@@ -43,11 +43,14 @@ Writing: plans are `Write` values
 
 Expressions: `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then `placeholders.parameters()`.
 
+Streams: `read_change(table, record)` is the change of an entity that a record of the table's stream tells.
+
 For tools: `describe(table)` is plain data for documents, `lint(table)` lists what is probably not meant.
 """
 
 from gateleg.model.actions import Action, render_actions
 from gateleg.model.attr import Attr
+from gateleg.model.changes import Change, read_change
 from gateleg.model.collection import Collected, Collection, CollectionQuery
 from gateleg.model.counters import Counter, CounterChange, counter_changes
 from gateleg.model.describe import describe
@@ -80,6 +83,7 @@ __all__ = [
     "Action",
     "Attr",
     "Attribute",
+    "Change",
     "Collected",
     "Collection",
     "CollectionQuery",
@@ -127,6 +131,7 @@ __all__ = [
     "plan_delete",
     "plan_put",
     "plan_update",
+    "read_change",
     "render_actions",
     "required",
     "same_as",

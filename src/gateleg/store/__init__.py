@@ -71,6 +71,7 @@ from gateleg.store.metrics import Metrics, Tally
 from gateleg.store.operation import Operation, Stream
 from gateleg.store.paging import Page, page
 from gateleg.store.querying import collect, count, query
+from gateleg.store.readiness import Health, health
 from gateleg.store.reading import find, get
 from gateleg.store.scanning import Progress, export, scan
 from gateleg.store.sizes import item_size
@@ -92,6 +93,7 @@ __all__ = [
     "ConditionFailed",
     "CursorRejected",
     "DuplicateTarget",
+    "Health",
     "Hook",
     "IdempotencyMismatch",
     "IllegalTransition",
@@ -145,6 +147,7 @@ __all__ = [
     "export",
     "find",
     "get",
+    "health",
     "item_size",
     "locks",
     "page",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.store import batches, changing, clearing, lifecycle, paging, querying, reading, scanning, transactions, writing
+from gateleg.store import batches, changing, clearing, lifecycle, paging, querying, readiness, reading, scanning, transactions, writing
 from gateleg.store.deadlines import Deadline
 from gateleg.store.failures import translated
 from gateleg.store.loading import AsyncLoader
@@ -81,6 +81,7 @@ class AsyncStore(Views):
     create_tables = awaits(lifecycle.create_tables)
     ensure_tables = awaits(lifecycle.ensure_tables)
     delete_tables = awaits(lifecycle.delete_tables)
+    health = awaits(readiness.health)
     table_states = awaits(lifecycle.table_states)
 
     async def run(self, operation: Operation[R]) -> R:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.store import batches, changing, clearing, lifecycle, paging, querying, reading, scanning, transactions, writing
+from gateleg.store import batches, changing, clearing, lifecycle, paging, querying, readiness, reading, scanning, transactions, writing
 from gateleg.store.deadlines import Deadline
 from gateleg.store.failures import translated
 from gateleg.store.loading import Loader
@@ -82,6 +82,7 @@ class Store(Views):
     create_tables = runs(lifecycle.create_tables)
     ensure_tables = runs(lifecycle.ensure_tables)
     delete_tables = runs(lifecycle.delete_tables)
+    health = runs(readiness.health)
     table_states = runs(lifecycle.table_states)
 
     def run(self, operation: Operation[R]) -> R:

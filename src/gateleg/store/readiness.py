@@ -1,0 +1,69 @@
+"""Whether a store can be used: asked by hosts before they take requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.store.errors import OutOfScope
+from gateleg.store.failures import translated
+from gateleg.store.lifecycle import describe
+from gateleg.store.operation import Operation
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import KeyPlan, Table
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a look at a store found."""
+
+    #: seconds that it took
+    seconds: float
+    #: what is wrong, in words; empty when all is well
+    problems: tuple[str, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        """Whether the store answers and every table is there and active."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Operation[Health]):
+    """A look at a store and some of its tables."""
+
+    tables: tuple[Table, ...]
+
+    def flow(self, setup: Setup) -> Flow[Health]:
+        """One request for each table, or one for none. Nothing is raised: an answer that fails is a problem."""
+        started, problems = setup.ticks(), []
+        try:
+            if not self.tables:
+                yield Request("ListTables", {"Limit": 1}, "health")
+            for table in self.tables:
+                name = setup.name_of(table)
+                described = yield from describe(name)
+                status = "missing" if described is None else described["TableStatus"]
+                if status not in ("ACTIVE", "UPDATING"):
+                    problems.append(f"The table {name} is {status.lower()}.")
+        except (ServiceError, Unreachable) as error:
+            problems.append(str(translated(error, None)))
+        return Health(setup.ticks() - started, tuple(problems))
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """All of it: no scope has room for a table."""
+        raise OutOfScope("Tables belong to no partition.")
+
+
+def health(*tables: Table) -> Operation[Health]:
+    """Whether the service answers and these tables can be used: `store.health(jobs).well`. It never raises; see `problems`."""
+    return Look(tables)

@@ -1,0 +1,32 @@
+from gateleg.model import Table
+from gateleg.store import AsyncStore, Store, health
+from gateleg.store.transports import Unreachable
+from tests.store.doubles import play, quiet_setup, refusal
+from tests.store.notes import shelf, titles
+
+
+def test_a_store_with_its_tables_is_well(store: Store) -> None:
+    store.create_tables(shelf, titles)
+    found = store.health(shelf, titles)
+    assert found.well
+    assert found.seconds >= 0
+
+
+def test_a_missing_table_is_named(memory: Store) -> None:
+    assert memory.health(Table("Gone", hash="id")).problems == ("The table Gone is missing.",)
+
+
+async def test_an_empty_store_that_answers_is_well(async_store: AsyncStore) -> None:
+    assert (await async_store.health()).well
+
+
+def test_a_table_that_is_being_made_cannot_be_used_yet() -> None:
+    played = play(health(shelf).flow(quiet_setup()), [{"Table": {"TableStatus": "CREATING"}}])
+    assert played.result.problems == ("The table Notes is creating.",)
+
+
+def test_no_answer_is_a_problem_and_not_an_error() -> None:
+    played = play(health().flow(quiet_setup()), [Unreachable("connection refused")])
+    assert "connection refused" in played.result.problems[0]
+    played = play(health().flow(quiet_setup()), [refusal("UnrecognizedClientException")])
+    assert "access-denied" in played.result.problems[0]
