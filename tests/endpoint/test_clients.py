@@ -186,3 +186,8 @@ async def test_aiodynamo(url: str) -> None:
         await table.update_item({"artist": "Nina", "title": "3"}, F("plays").add(10))
         assert (await table.get_item({"artist": "Nina", "title": "3"}))["plays"] == 13
         assert [item["title"] async for item in table.scan(filter_expression=F("plays").gt(2))] == ["3", "4"]
+
+
+def test_discovered_endpoints_are_this_one(url: str) -> None:
+    client: Any = boto3.client("dynamodb", endpoint_url=url, **CREDENTIALS)
+    assert [endpoint["Address"] for endpoint in client.describe_endpoints()["Endpoints"]] == [url.removeprefix("http://")]
