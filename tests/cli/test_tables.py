@@ -197,6 +197,20 @@ def test_tables_are_written_for_other_tools(language: str, member: str | None) -
     assert member in document if member else document[0]["DeletionProtectionEnabled"] is True
 
 
+def test_patterns_are_offered_to_language_models(filled: Desk) -> None:
+    call = {"name": "Job_of_type", "arguments": {"job_type": "report", "limit": 2}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        "",
+        "not JSON",
+        json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
+    ]
+    answers = [json.loads(line) for line in filled.run("mcp", input="\n".join(lines) + "\n").stdout.splitlines()]
+    assert [answer.get("id") for answer in answers] == [1, None, 2]
+    assert [item["priority"] for item in answers[2]["result"]["structuredContent"]["items"]] == [4, 3]
+
+
 def old_document(desk: Desk, **further: Any) -> None:
     item = {"pk": {"S": "r"}, "document_id": {"S": "d"}, "repository_id": {"S": "r"}} | further
     with desk.open() as store:

@@ -4,15 +4,18 @@ from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document
 from gateleg.ops.explaining import Explanation, explain
 from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
+from gateleg.ops.tools import Tool, read_tools
 
 __all__ = [
     "Explanation",
     "NotExpressible",
     "ReadCost",
+    "Tool",
     "cloudformation",
     "create_requests",
     "document",
     "explain",
     "query_cost",
+    "read_tools",
     "terraform",
 ]

@@ -1,0 +1,32 @@
+"""`mcp`."""
+
+import json
+import sys
+
+from gateleg.cli.tables.declared import load_tables
+from gateleg.cli.tables.opening import opened
+from gateleg.cli.tables.options import DEFAULT_STORE, OnlyOption, PrefixOption, StoreOption, TablesOption
+
+
+def mcp(store: StoreOption = DEFAULT_STORE, tables: TablesOption = None, prefix: PrefixOption = "", only: OnlyOption = None) -> None:
+    """Offer the declared access patterns to a language model: a server of the Model Context Protocol on standard input and output.
+
+    It only reads, and only by declared patterns and keys. Attributes that are declared hidden are never shown.
+    """
+    from gateleg.ops.mcp import Host
+    from gateleg.ops.tools import read_tools
+
+    declared = load_tables(tables, only)
+    with opened(store, prefix) as source:
+        host = Host(source, read_tools(declared))
+        for line in sys.stdin:
+            if not line.strip():
+                continue
+            try:
+                message = json.loads(line)
+            except ValueError:
+                message = None
+            answer = host.answer(message)
+            if answer is not None:
+                sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+                sys.stdout.flush()

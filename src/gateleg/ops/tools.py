@@ -1,0 +1,96 @@
+"""The questions that declared tables answer, as tools for programs that choose by description, such as language models. Reading only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema
+
+from gateleg.model import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gateleg.model import Access, Spec, Table
+    from gateleg.store import Store
+
+Schema = dict[str, Any]
+_MOST = 100
+_PAGE: dict[str, Schema] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 20, "description": "Items to answer with."},
+    "cursor": {"type": "string", "description": "The cursor of an earlier answer, to go on after it."},
+}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A question: its name, what it answers, the JSON schema of its arguments, and how it is asked."""
+
+    name: str
+    description: str
+    schema: Schema
+    ask: Callable[[Store, Mapping[str, Any]], Any]
+
+
+def read_tools(tables: Iterable[Table]) -> list[Tool]:
+    """One tool for each access pattern, one for each entity to get an item by its key, and one that describes the tables."""
+    declared = list(tables)
+    tools = [tool for table in declared for spec in table.specs for tool in _entity_tools(spec)]
+    return [_description(declared), *tools]
+
+
+def _description(tables: list[Table]) -> Tool:
+    about = "The declared tables: their entities, attributes, states, keys and access patterns."
+    return Tool("describe_tables", about, _object({}, ()), lambda store, given: {"tables": [describe(table) for table in tables]})
+
+
+def _entity_tools(spec: Spec[Any]) -> Iterator[Tool]:
+    names = spec.key.names
+    schema = _object({name: _schema(spec, name) for name in names}, names)
+    about = f"One {spec.name} by its key, or null. {spec.doc}".strip()
+    yield Tool(_name(f"{spec.name}_get"), about, schema, lambda store, given: {"item": _shown(store.find(spec.entity, **given))})
+    for access in spec.patterns.values():
+        yield _pattern_tool(spec, access)
+
+
+def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> Tool:
+    arguments = {name: _schema(spec, name) for name in (*access.required, *access.optional)}
+    about = f"{access.pattern.title}. {access.pattern.description}".strip()
+    if access.optional:
+        about += f" {', '.join(access.optional)} may be left out, from the last on."
+
+    def ask(store: Store, given: Mapping[str, Any]) -> Any:
+        values = {name: value for name, value in given.items() if name not in _PAGE}
+        partial = access.plan.index.project != "all"
+        limit = max(1, min(_MOST, int(given.get("limit") or 20)))
+        page = store.page(access(**values), limit=limit, cursor=given.get("cursor"), hydrate=partial)
+        return {"items": [_shown(item) for item in page], "cursor": page.next}
+
+    return Tool(_name(f"{spec.name}_{access.pattern.name}"), about, _object(arguments | _PAGE, access.required), ask)
+
+
+def _shown(item: Any) -> Any:
+    """An instance as JSON, without its hidden attributes."""
+    return None if item is None else item.model_dump(mode="json", exclude_none=True)
+
+
+def _schema(spec: Spec[Any], name: str) -> Schema:
+    source = spec.sources[name]
+    attribute = spec.attributes[source.attribute]
+    try:
+        found = TypeAdapter(source.annotation).json_schema()
+    except PydanticInvalidForJsonSchema:
+        found = {"type": "string"}
+    kept = {member: value for member, value in found.items() if member not in ("title", "description")}
+    return kept | ({"description": attribute.info.description} if attribute.info.description else {})
+
+
+def _object(properties: Mapping[str, Schema], required: Iterable[str]) -> Schema:
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:64]
