@@ -247,3 +247,8 @@ def test_subclasses_have_expressions_of_their_own() -> None:
     assert Child.size.path == ("Size",)
     assert Child.extra_part.path == ("ExtraPart",)
     assert Child(id="1").size == 1
+
+
+def test_a_range_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(ExpressionValue, match="Nothing lies between 3 and 2"):
+        Task.tries.between(3, 2)

@@ -203,7 +203,8 @@ def satisfies(text: str, clause: tuple[str, ...]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "template", ["{v:03d}", "S#{v:03d}", "{v:03d}#{tail}", "S#{v:03d}#{tail}", "S#{v:03d:desc}", "S#{v:03d:desc}#{tail}"]
+    "template",
+    ["{v:03d}", "S#{v:03d}", "{v:03d}#{tail}", "S#{v:03d}#{tail}", "S#{v:03d:desc}", "S#{v:03d:desc}#{tail}", "{v:03d:desc}#{tail}"],
 )
 @given(value=st.integers(0, 999), bound=st.integers(0, 999), operator=st.sampled_from(sorted(OPERATORS)), tail=keyable_text)
 def test_a_bound_selects_exactly_the_values_it_means(template: str, value: int, bound: int, operator: str, tail: str) -> None:
@@ -211,6 +212,8 @@ def test_a_bound_selects_exactly_the_values_it_means(template: str, value: int, 
     text = key.build({"v": value, "tail": tail})
     clause = key.range_of(key.template.prefix, 0, operator, (bound,))
     assert satisfies(text, clause) == OPERATORS[operator](value, bound)
+    # An empty text is no key, and refused as a bound of one.
+    assert all(clause)
 
 
 @given(value=st.integers(0, 999), low=st.integers(0, 999), high=st.integers(0, 999), tail=keyable_text)

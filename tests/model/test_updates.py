@@ -33,6 +33,7 @@ from gateleg.model import (
 from gateleg.model.errors import (
     DerivedKeyUnknown,
     EmptyKey,
+    EmptySet,
     ExpressionError,
     ImmutableKey,
     MissingComponent,
@@ -519,6 +520,21 @@ def test_table_names_come_from_the_caller() -> None:
 def test_a_write_of_a_plain_model_is_typed_by_its_entity() -> None:
     write: Write[Order] = plan_put(order(), now=NOW)
     assert issubclass(write.entity, BaseModel)
+
+
+class Tagged(Entity, table=Table("tagged", hash="id")):
+    id: Attr[str]
+    tags: Attr[set[str]] = field(factory=set)
+    marks: Attr[set[str] | None] = field(None)
+    key = Key("{id}")
+
+
+def test_a_set_that_becomes_empty_is_removed_where_empty_is_its_default() -> None:
+    assert removed(plan_update(Tagged.key(id="1"), [Tagged.tags.set(set())], now=NOW)) == {"tags"}
+    actions = changed_attributes(Tagged(id="1", tags={"a"}), Tagged(id="1"))
+    assert removed(plan_update(Tagged.key(id="1"), actions, now=NOW)) == {"tags"}
+    with pytest.raises(EmptySet):
+        Tagged.marks.set(set())
 
 
 inverted = Table(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.engine.values import examine_item
+from gateleg.model.errors import EncodeError
 from gateleg.model.wire import wire
 from gateleg.store import TooLarge, item_size
 from gateleg.store.sizes import ITEM_LIMIT, check_size
@@ -46,3 +47,8 @@ def test_limit_is_exact() -> None:
     assert check_size(item, "It") == ITEM_LIMIT
     with pytest.raises(TooLarge, match="It has 409,601 bytes"):
         check_size({"a": {"S": "x" * ITEM_LIMIT}}, "It")
+
+
+def test_half_a_character_is_refused_with_the_entity_named() -> None:
+    with pytest.raises(EncodeError, match="Note cannot be written"):
+        check_size({"id": {"S": "\ud800"}}, "Note")

@@ -20,6 +20,7 @@ from gateleg.model.expressions import (
     Path,
     Placeholders,
 )
+from gateleg.model.fields import empty_is_absent
 from gateleg.model.nested import attr_type, case_of, field_names
 from gateleg.model.shape_choice import shape_of
 from gateleg.model.shapes import ListShape, Scope, SetShape, Shape
@@ -160,6 +161,8 @@ class Attr(Comparable[T], Generic[T]):
             return SetAction(self.path, self.owner, self.name, operand=value)
         if value is None:
             self.validate(None)
+            return RemoveAction(self.path, self.owner, self.name)
+        if not value and isinstance(self.shape, SetShape) and self.info is not None and empty_is_absent(self.info):
             return RemoveAction(self.path, self.owner, self.name)
         return SetAction(self.path, self.owner, self.name, operand=self.written(value))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
+from gateleg.model.fields import empty_is_absent
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.nested import UNKNOWN
 from gateleg.model.shapes import BINARY, TEXT, Scope, SetShape
@@ -81,7 +82,7 @@ def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
     lines.append("    }")
     for attribute in spec.attributes.values():
         if not _always(attribute):
-            empty = isinstance(attribute.shape, SetShape) and _empty_is_absent(attribute)
+            empty = isinstance(attribute.shape, SetShape) and empty_is_absent(attribute.info)
             test = "v" if empty else "v is not None"
             lines += [f"    v = d[{attribute.name!r}]", f"    if {test}: item[{attribute.wire!r}] = {attribute.shape.pack('v', scope)}"]
     for source in spec.denormalised():
@@ -109,11 +110,6 @@ def _empty_checks(spec: Spec[Any]) -> list[str]:
         for source in checked
         if not (source.member and spec.attributes[source.attribute].optional)
     ]
-
-
-def _empty_is_absent(attribute: Attribute) -> bool:
-    factory = attribute.info.default_factory
-    return factory in (set, frozenset) or (not attribute.info.is_required() and attribute.info.default in (set(), frozenset()))
 
 
 def _key_source(spec: Spec[Any], entry: KeyField, scope: Scope) -> str:

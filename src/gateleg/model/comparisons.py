@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gateleg.model.errors import ExpressionError
+from gateleg.model.errors import ExpressionError, ExpressionValue
 from gateleg.model.expressions import (
     Arithmetic,
     Between,
@@ -59,8 +59,11 @@ class Comparable(Operand[T], Generic[T]):
         return self._compare(">=", other)
 
     def between(self, low: T, high: T) -> Condition:
-        """Between two values, both included."""
-        return Between(self, self.constant(low), self.constant(high))
+        """Between two values, both included. The service refuses a range that ends before it begins, so it is refused here."""
+        first, last = self.constant(low), self.constant(high)
+        if isinstance(first, Constant) and isinstance(last, Constant) and _after(first.value, last.value):
+            raise ExpressionValue(f"Nothing lies between {low!r} and {high!r}.", fix="Give the lower value first.")
+        return Between(self, first, last)
 
     def is_in(self, choices: Iterable[T]) -> Condition:
         """One of up to 100 values."""
@@ -113,3 +116,11 @@ class Term(Operand[T], Generic[T]):
 
     def __sub__(self, other: T | Operand[T]) -> Operand[T]:
         return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))
+
+
+def _after(one: Any, other: Any) -> bool:
+    """Whether one value follows another, where their type has an order."""
+    try:
+        return bool(one > other)
+    except TypeError:
+        return False

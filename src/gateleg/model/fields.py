@@ -146,3 +146,8 @@ def traits_of(info: FieldInfo) -> Traits:
 
 
 _PLAIN = Traits()
+
+
+def empty_is_absent(info: FieldInfo) -> bool:
+    """Whether a set is by default empty: then an empty one, which DynamoDB does not store, is absent on the wire."""
+    return info.default_factory in (set, frozenset) or (not info.is_required() and info.default in (set(), frozenset()))

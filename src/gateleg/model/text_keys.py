@@ -85,8 +85,8 @@ class TextKey:
             return ("BETWEEN", low, high + tail)
         if component.descending:
             operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[operator]
-        if not prefix and not tail:
-            return (operator, texts[0])
+        if not prefix:
+            return (operator, texts[0] + tail if operator in ("<=", ">") else texts[0])
         if operator == ">=":
             return ("BETWEEN", texts[0], prefix + HIGH)
         if operator == ">":

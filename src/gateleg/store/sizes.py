@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.model.errors import EncodeError
 from gateleg.store.errors import TooLarge
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def check_size(item: Item, about: str, request: Request | None = None) -> int:
 
     The length of its JSON is never less than its size and is quickly found, so that items are measured exactly only near the limit.
     """
-    bound = len(orjson.dumps(item))
+    try:
+        bound = len(orjson.dumps(item))
+    except TypeError as error:
+        raise EncodeError(f"{about} cannot be written: {error}.", fix="Texts must be whole characters of Unicode.") from error
     if bound <= ITEM_LIMIT:
         return bound
     size = item_size(item)
