@@ -211,6 +211,11 @@ def test_patterns_are_offered_to_language_models(filled: Desk) -> None:
     assert [item["priority"] for item in answers[2]["result"]["structuredContent"]["items"]] == [4, 3]
 
 
+def test_a_prompt_has_the_store_and_the_entities_at_hand(filled: Desk) -> None:
+    result = filled.run("shell", input='print("found", store.count(Job.of_type, job_type="report"))\n')
+    assert "found 5" in result.stdout
+
+
 def old_document(desk: Desk, **further: Any) -> None:
     item = {"pk": {"S": "r"}, "document_id": {"S": "d"}, "repository_id": {"S": "r"}} | further
     with desk.open() as store:

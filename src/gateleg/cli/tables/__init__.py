@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.tables import backfilling, changes, items, reports, templates, tools, transfer
+from gateleg.cli.tables import backfilling, changes, items, reports, shell, templates, tools, transfer
 
 app = typer.Typer(help="Declared tables: plan, apply, explain, document, check, ask and move them.", no_args_is_help=True)
 app.command()(changes.plan)
@@ -16,5 +16,6 @@ app.command()(backfilling.backfill)
 app.command()(items.browse)
 app.command()(items.query)
 app.command()(tools.mcp)
+app.command()(shell.shell)
 app.command()(transfer.export)
 app.command(name="import")(transfer.load)
