@@ -3,7 +3,7 @@
 import typer
 
 import gateleg
-from gateleg.cli import engine, tables
+from gateleg.cli import engine, jobs, tables, worker
 
 app = typer.Typer(
     name="gateleg",
@@ -14,6 +14,8 @@ app = typer.Typer(
 )
 app.add_typer(engine.app, name="engine")
 app.add_typer(tables.app, name="tables")
+app.add_typer(jobs.app, name="jobs")
+app.command()(worker.worker)
 
 
 @app.command()

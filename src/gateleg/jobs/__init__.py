@@ -1,1 +1,130 @@
-"""A job queue on DynamoDB: submit, claim, lease, retry, tree, schedule, log, archive; and the worker."""
+"""A job queue on DynamoDB: submit, claim, lease, retry, tree, schedule, log, archive; and the worker.
+
+    jobs = Jobs()
+
+    @jobs.handler("PCA", config=PcaConfig, result=PcaResult, queue="math", retry=Retry(times=5), timeout=3600, runs="process")
+    async def pca(job: JobContext, config: PcaConfig) -> PcaResult: ...
+
+    queue = Queue(store, jobs)                              or AsyncQueue(store, jobs), whose verbs are awaited
+    queue.ensure_tables()
+    answer = queue.submit(Submission("PCA", PcaConfig(), priority=80, subject="19305"))
+    await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
+
+Verbs
+    in          submit submit_many, writes (for a transaction of the caller)
+    looking     get look_up jobs_page tree log look_on stats workers states schedules archive_page; `follow` and `follow_async`
+    directing   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
+    a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it
+
+A claim is one conditional update: it needs a pending job with the version that was seen, and gives the worker a lease and a token. Every
+later write of the worker needs the token, so a worker that lost its job can change nothing; heartbeats do not move the version, so a
+person's edit is never lost to one. A result is written again until it is written, as long as the token holds. What must happen together
+(a job and the keys it takes, an end and the dependents it releases, a run and the schedule that moves on) is one transaction.
+
+Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
+
+Every verb is a flow (`Desk` first), written once in the module it belongs to; `Rehearsal` runs handlers in tests with a `ManualClock`.
+"""
+
+from gateleg.jobs.archive import ArchivedJob
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.desk import Desk, Settings
+from gateleg.jobs.errors import (
+    BadConfig,
+    BadHandler,
+    BadSchedule,
+    BadSubmission,
+    ConfigTooLarge,
+    DependencyCycle,
+    DependencyMissing,
+    HandlerTaken,
+    JobError,
+    JobMissing,
+    KeyReused,
+    LeaseLost,
+    ParentGone,
+    QueueDraining,
+    ResultTooLarge,
+    ScheduleMissing,
+    TooManyDependencies,
+    UnknownJobType,
+    WrongState,
+)
+from gateleg.jobs.following import Update, follow, follow_async
+from gateleg.jobs.handlers import Handler, Jobs
+from gateleg.jobs.ledger import QueueState, Schedule, WorkerRecord
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
+from gateleg.jobs.rehearsal import Rehearsal
+from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Retry, Snoozed
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
+from gateleg.jobs.stats import QueueStats, Work
+from gateleg.jobs.submissions import Submission, Submitted
+from gateleg.jobs.tables import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
+from gateleg.jobs.trees import Branch
+from gateleg.jobs.worker import Worker
+
+__all__ = [
+    "TABLES",
+    "ArchivedJob",
+    "AsyncQueue",
+    "Attempt",
+    "BadConfig",
+    "BadHandler",
+    "BadSchedule",
+    "BadSubmission",
+    "Branch",
+    "Cancelled",
+    "Completed",
+    "ConfigTooLarge",
+    "DependencyCycle",
+    "DependencyMissing",
+    "Desk",
+    "Ending",
+    "Failed",
+    "Failure",
+    "GiveUp",
+    "Handler",
+    "HandlerTaken",
+    "Job",
+    "JobContext",
+    "JobError",
+    "JobMissing",
+    "JobStatus",
+    "Jobs",
+    "KeyReused",
+    "LeaseLost",
+    "LogEntry",
+    "ManualClock",
+    "ParentGone",
+    "Picker",
+    "Progress",
+    "Queue",
+    "QueueDraining",
+    "QueueState",
+    "QueueStats",
+    "Readiness",
+    "Rehearsal",
+    "Released",
+    "ResultTooLarge",
+    "Results",
+    "Retry",
+    "Schedule",
+    "ScheduleMissing",
+    "Settings",
+    "Snooze",
+    "Snoozed",
+    "Stopped",
+    "Submission",
+    "Submitted",
+    "TooManyDependencies",
+    "UnknownJobType",
+    "Update",
+    "Work",
+    "Worker",
+    "WorkerRecord",
+    "WrongState",
+    "follow",
+    "follow_async",
+]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.archive import ArchivedJob
 from gateleg.jobs.desk import gathered
-from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.ledger import LogChunk
+from gateleg.jobs.listing import look_up
 from gateleg.jobs.tables import KEPT_LINES, Job, LogEntry, Logs
-from gateleg.store import find, query
+from gateleg.store import query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
+    from gateleg.jobs.archive import ArchivedJob
     from gateleg.jobs.desk import Desk
     from gateleg.store.requests import Flow
 
@@ -47,19 +47,17 @@ def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: da
 
 def read_log(desk: Desk, job_id: UUID, *, after: int = 0) -> Flow[list[LogEntry]]:
     """The lines of a job's log from number `after` on, counted from 0, also while it runs and once it is archived."""
-    job: Job | ArchivedJob | None = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
-    if job is None:
-        job = yield from find(ArchivedJob, job_id=job_id).flow(desk.setup)
-    if job is None:
-        raise JobMissing(f"There is no job {job_id}.")
+    job = yield from look_up(desk, job_id)
+    return (yield from lines_of(desk, job, after))
+
+
+def lines_of(desk: Desk, job: Job | ArchivedJob, after: int = 0) -> Flow[list[LogEntry]]:
+    """The lines of the log of a job that was read, from number `after` on."""
     logs = job.logs
+    if after >= logs.earlier:
+        return logs.entries[after - logs.earlier :]
     lines: list[LogEntry] = []
-    if after < logs.earlier:
-        chunks = yield from gathered(query(LogChunk.of_job(job_id=job_id), consistent=True), desk)
-        for chunk in chunks:
-            # A write that was repeated with more lines may have left a shorter chunk behind; what follows begins where it must.
-            lines = [*lines[: chunk.first], *chunk.lines]
-        lines = lines[: logs.earlier]
-    else:
-        after -= logs.earlier
-    return [*lines, *logs.entries][after:]
+    for chunk in (yield from gathered(query(LogChunk.of_job(job_id=job.job_id), consistent=True), desk)):
+        # A write that was repeated with more lines may have left a shorter chunk behind; what follows begins where it must.
+        lines = [*lines[: chunk.first], *chunk.lines]
+    return [*lines[: logs.earlier], *logs.entries][after:]

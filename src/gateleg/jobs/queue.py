@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from gateleg.jobs import claiming, directing, finishing, leases, listing, logs, queues, submitting, sweeping, tallies, trees
+from gateleg.jobs import claiming, directing, finishing, following, leases, listing, logs, queues, submitting, sweeping, tallies, trees
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs import stats as _stats
 from gateleg.jobs.archive import archive_table
@@ -91,6 +91,7 @@ class Queue:
     stats = called(_stats.stats)
     jobs_page = called(listing.jobs_page)
     look_up = called(listing.look_up)
+    look_on = called(following.look_on)
     archive_page = called(listing.archive_page)
     tree = called(trees.tree)
     cancel_tree = called(trees.cancel_tree)
@@ -147,6 +148,7 @@ class AsyncQueue:
     stats = awaited(_stats.stats)
     jobs_page = awaited(listing.jobs_page)
     look_up = awaited(listing.look_up)
+    look_on = awaited(following.look_on)
     archive_page = awaited(listing.archive_page)
     tree = awaited(trees.tree)
     cancel_tree = awaited(trees.cancel_tree)

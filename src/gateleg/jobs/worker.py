@@ -32,6 +32,8 @@ _log = logging.getLogger("gateleg.jobs")
 _STATES_FOR = 2.0
 #: Seconds between two reports of a worker.
 _REPORT_EVERY = 10.0
+#: Seconds in which a worker that stops tries to give its jobs back.
+_LAST_WRITES = 30.0
 
 
 class Worker:
@@ -168,7 +170,7 @@ class Worker:
                 failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
                 ended: Job | None = await self.queue.finish(job, Failed(failure))
             else:
-                execution = self.running[job.job_id] = Execution(self.queue, job, handler)
+                execution = self.running[job.job_id] = self.execution(job, handler)
                 ended = await execution.carry_out()
             if ended is not None:
                 self.tallies.ended(ended, self.queue.desk.now())
@@ -179,6 +181,10 @@ class Worker:
             if job.concurrency_key is not None:
                 self._picker.freed(job.concurrency_key)
             await self._let_go(left)
+
+    def execution(self, job: Job, handler: Handler) -> Execution:
+        """The attempt of a claimed job; for subclasses that want to watch it."""
+        return Execution(self.queue, job, handler)
 
     async def _let_go(self, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
@@ -202,7 +208,11 @@ class Worker:
         for execution in list(self.running.values()):
             execution.stop("draining")
         if self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WRITES)
+            for task in left:
+                # The store does not answer. The leases of these jobs will end, and others take them.
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _report(self, record: WorkerRecord) -> None:
         """Say that this worker is alive, learn who else is, and write down what was counted."""

@@ -1,0 +1,63 @@
+"""`cancel` and `retry`."""
+
+from typing import Annotated
+
+import typer
+
+from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.jobs.looking import JobArgument, SubjectOption, TypeOption
+from gateleg.cli.jobs.opening import QueueOption, opened_queue, read_id
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+
+
+def cancel(
+    job: JobArgument,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the job.")] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Also all jobs below it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler: its result is refused.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Cancel a job. One that runs is asked to stop."""
+    from gateleg.cli.jobs.showing import plain
+    from gateleg.cli.tables.printing import print_json
+
+    with opened_queue(store, prefix) as opened:
+        name = read_id(job)
+        cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
+        done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
+    if json:
+        print_json([plain(one) for one in done])
+        return
+    for one in done:
+        asked = one.cancel_requested is not None and not one.finished
+        typer.echo(f"{one.job_id} {'is asked to stop' if asked else f'is {one.status}'}")
+
+
+def retry(
+    job: Annotated[str | None, typer.Argument(help="The job's id; without one, all failed jobs that fit the options.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
+    type: TypeOption = None,
+    subject: SubjectOption = None,
+    queue: QueueOption = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 1000,
+    json: JsonOption = False,
+) -> None:
+    """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""
+    from gateleg.cli.jobs.showing import plain
+    from gateleg.cli.tables.printing import print_json
+
+    if job is None and not (all or type or subject or queue):
+        fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)
+    with opened_queue(store, prefix) as opened:
+        if job is not None:
+            done = [opened.retry(read_id(job))]
+        else:
+            done = opened.retry_failed(job_type=type, subject=subject, queue=queue, limit=limit)
+    if json:
+        print_json([plain(one) for one in done])
+    else:
+        typer.echo(f"{len(done):,} {'job waits' if len(done) == 1 else 'jobs wait'} again")

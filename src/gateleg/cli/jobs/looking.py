@@ -1,0 +1,188 @@
+"""`list`, `show`, `logs`, `tree` and `archive`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.jobs.opening import QueueOption, opened_queue, read_id
+from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.jobs import Job, Queue
+
+#: Seconds between two looks at what is followed.
+_EVERY = 1.0
+JobArgument = Annotated[str, typer.Argument(help="The job's id.")]
+SubjectOption = Annotated[str | None, typer.Option(help="Only jobs about this subject.")]
+TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs of this type.")]
+
+
+def listed(
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    status: Annotated[str | None, typer.Option("--status", "-s", help="PENDING, PROCESSING, COMPLETED, FAILED or CANCELLED.")] = None,
+    type: TypeOption = None,
+    subject: SubjectOption = None,
+    queue: QueueOption = None,
+    worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
+    limit: LimitOption = 25,
+    cursor: CursorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List jobs, newest first."""
+    from gateleg.cli.jobs.showing import plain, row
+    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.jobs import JobStatus
+
+    wanted = None
+    if status is not None:
+        try:
+            wanted = JobStatus(status.upper())
+        except ValueError:
+            fail(f"{status!r} is no status; there are {', '.join(JobStatus)}", MISUSED)
+    with opened_queue(store, prefix) as opened:
+        page = opened.jobs_page(
+            status=wanted, job_type=type, subject=subject, queue=queue, worker=worker, tag=tag, limit=limit, cursor=cursor
+        )
+    if json:
+        print_json({"jobs": [plain(job) for job in page], "next": page.next})
+    elif not page.items:
+        typer.echo("No jobs.")
+    else:
+        print_rows([row(job) for job in page])
+        if page.next:
+            typer.echo(f"More: --cursor {page.next}", err=True)
+
+
+def show(job: JobArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: JsonOption = False) -> None:
+    """Show a job: its config, attempts, results and last lines of log. Also from the archive."""
+    from gateleg.cli.jobs.showing import plain
+    from gateleg.cli.tables.printing import print_json
+    from gateleg.jobs import Job
+
+    with opened_queue(store, prefix) as opened:
+        found = opened.look_up(read_id(job))
+    if json or not isinstance(found, Job):
+        print_json(plain(found))
+    else:
+        _print_job(found)
+
+
+def _print_job(job: Job) -> None:
+    from rich.table import Table
+
+    from gateleg.cli.jobs.showing import coloured, plain, span
+    from gateleg.cli.tables.printing import console
+
+    out = console()
+    facts = Table.grid(padding=(0, 2))
+    shown = ("job_id", "job_type", "queue", "priority", "subject", "created_at", "started_at", "completed_at", "worker_id", "parent_job_id",
+             "job_stage", "retry_count", "max_retries", "run_at", "cancel_reason", "job_config", "job_results")  # fmt: skip
+    values = plain(job)
+    facts.add_row("status", coloured(job.status))
+    for name in shown:
+        if name in values:
+            facts.add_row(name, str(values[name]))
+    out.print(facts)
+    for attempt in job.attempts:
+        error = "" if attempt.error is None else f": {attempt.error.kind}: {attempt.error.message}"
+        ran = span((attempt.ended_at - attempt.started_at).total_seconds())
+        out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}: {attempt.outcome}{error}")
+    for entry in job.logs.entries:
+        out.print(f"{entry.timestamp:%H:%M:%S} {entry.level:7} {entry.message}")
+
+
+def logs(
+    job: JobArgument,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is finished.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print the whole log of a job; with -f also what comes. Exits with 1 when a followed job does not end well."""
+    with opened_queue(store, prefix) as opened:
+        if follow:
+            print_updates(opened, read_id(job), json)
+        else:
+            for entry in opened.log(read_id(job)):
+                typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
+
+
+def print_updates(queue: Queue, job_id: UUID, json: bool = False) -> None:
+    """Print the lines of a job's log as they come, until it is finished."""
+    from gateleg.jobs import JobStatus, follow
+
+    status = JobStatus.PENDING
+    for update in follow(queue, job_id, every=_EVERY):
+        status = update.job.status
+        for entry in update.lines:
+            typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
+    typer.echo(f"{job_id} is {status}", err=True)
+    if status != JobStatus.COMPLETED:
+        raise typer.Exit(1)
+
+
+def tree(
+    job: JobArgument,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on until every job of the tree is finished.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show a job with all that it has started, and how far each is."""
+    from gateleg.cli.jobs.showing import plain_tree, tree_view
+    from gateleg.cli.tables.printing import console, print_json
+
+    with opened_queue(store, prefix) as opened:
+        branch = opened.tree(read_id(job))
+        if json:
+            print_json(plain_tree(branch))
+        elif not watch:
+            console().print(tree_view(branch))
+        else:
+            from rich.live import Live
+
+            with Live(tree_view(branch), console=console(), auto_refresh=False) as live:
+                while branch.fraction < 1:
+                    time.sleep(_EVERY)
+                    branch = opened.tree(read_id(job))
+                    live.update(tree_view(branch), refresh=True)
+
+
+def archive(
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    subject: SubjectOption = None,
+    type: TypeOption = None,
+    limit: LimitOption = 25,
+    cursor: CursorOption = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="First move the finished jobs that are due to the archive.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """List archived jobs of a type or about a subject, newest first."""
+    from gateleg.cli.jobs.showing import archived_row, plain
+    from gateleg.cli.tables.printing import print_json, print_rows
+
+    if not sweep and (subject is None) == (type is None):
+        fail("give --subject or --type", MISUSED)
+    with opened_queue(store, prefix) as opened:
+        if sweep:
+            typer.echo(f"{opened.sweep(limit=1_000_000):,} jobs archived", err=json)
+        if subject is None and type is None:
+            return
+        page = opened.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
+    if json:
+        print_json({"jobs": [plain(job) for job in page], "next": page.next})
+    elif not page.items:
+        typer.echo("No archived jobs.")
+    else:
+        print_rows([archived_row(job) for job in page])
+        if page.next:
+            typer.echo(f"More: --cursor {page.next}", err=True)

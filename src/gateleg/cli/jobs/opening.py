@@ -1,0 +1,70 @@
+"""The queue that a command works on, the application whose jobs it knows, and saying what went wrong."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.tables.opening import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.jobs import Jobs, Queue
+
+AppOption = Annotated[
+    str | None, typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers, such as shop.work:jobs.")
+]
+QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
+
+
+def load_jobs(app: str | None) -> Jobs:
+    """The handlers of an application: a `Jobs`, or an object that has one as `jobs`. Without an application, none."""
+    from gateleg.jobs import Jobs
+
+    if app is None:
+        return Jobs()
+    module, _, name = app.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), name or "jobs")
+    except ModuleNotFoundError as error:
+        fail(f"cannot import {module}: there is no module {error.name}", MISUSED)
+    except AttributeError:
+        fail(f"{module} has no {name or 'jobs'}", MISUSED)
+    found = getattr(found, "jobs", found)
+    if not isinstance(found, Jobs):
+        fail(f"{app} is no gateleg.jobs.Jobs", MISUSED)
+    return found
+
+
+@contextmanager
+def opened_queue(store: str, prefix: str, app: str | None = None) -> Iterator[Queue]:
+    """The queue on a store, whose tables are made when they are missing; what it refuses ends the command."""
+    from gateleg.jobs import JobError, Queue
+
+    jobs = load_jobs(app)
+    with opened(store, prefix) as target:
+        try:
+            queue = Queue(target, jobs)
+            queue.ensure_tables()
+            yield queue
+        except JobError as error:
+            fail(str(error), FAILED)
+
+
+def read_id(text: str) -> UUID:
+    """A job's id."""
+    try:
+        return UUID(text)
+    except ValueError:
+        fail(f"{text!r} is no job id", MISUSED)

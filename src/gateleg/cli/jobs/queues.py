@@ -1,0 +1,115 @@
+"""`pause`, `resume`, `drain`, `stats` and `workers`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateleg.cli.jobs.opening import QueueOption, opened_queue
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+
+if TYPE_CHECKING:
+    from gateleg.jobs import QueueStats, Work
+
+QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
+_BY = "command line"
+
+
+def pause(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+    """Start no more jobs of a queue; those that run go on."""
+    with opened_queue(store, prefix) as opened:
+        typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
+
+
+def resume(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+    """Let a queue run again."""
+    with opened_queue(store, prefix) as opened:
+        typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
+
+
+def drain(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+    """Take no new jobs into a queue; those that wait are still run."""
+    with opened_queue(store, prefix) as opened:
+        typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
+
+
+def stats(
+    queue: QueueOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    minutes: Annotated[int, typer.Option(min=1, help="How many of the last minutes to look at.")] = 15,
+    json: JsonOption = False,
+) -> None:
+    """Tell what waits and runs, and how fast: of one queue, or of all that workers or people have touched."""
+    from gateleg.cli.tables.printing import print_json, print_rows
+
+    with opened_queue(store, prefix) as opened:
+        names = [queue] if queue else sorted({"default", *opened.states(), *(name for one in opened.workers() for name in one.queues)})
+        found = [opened.stats(name, minutes=minutes) for name in names]
+    if json:
+        print_json([asdict(one) for one in found])
+        return
+    print_rows([_queue_row(one) for one in found])
+    types = [(one.queue, name, work) for one in found for name, work in one.by_type.items()]
+    if types:
+        print_rows([{"queue": name, "type": kind, **_work(work)} for name, kind, work in types])
+
+
+def _queue_row(found: QueueStats) -> dict[str, str]:
+    from gateleg.cli.jobs.showing import span
+
+    return {
+        "queue": found.queue,
+        "mode": found.mode,
+        "waiting": f"{found.waiting:,}",
+        "delayed": f"{found.delayed:,}",
+        "running": f"{found.running:,}",
+        "oldest": span(found.oldest_waiting),
+        **_work(found.work),
+    }
+
+
+def _work(work: Work) -> dict[str, str]:
+    from gateleg.cli.jobs.showing import span
+
+    return {
+        "completed": f"{work.completed:,}",
+        "failed": f"{work.failed:,}",
+        "retried": f"{work.retried:,}",
+        "per minute": f"{work.throughput:.1f}",
+        "run 50 %": span(work.run_half),
+        "run 95 %": span(work.run_most),
+        "wait 95 %": span(work.wait_most),
+        "lost claims": f"{work.lost_claims:,}",
+    }
+
+
+def workers(store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: JsonOption = False) -> None:
+    """List the workers that are alive."""
+    from gateleg.cli.jobs.showing import age, plain
+    from gateleg.cli.tables.printing import print_json, print_rows
+
+    with opened_queue(store, prefix) as opened:
+        found = opened.workers()
+    if json:
+        print_json([plain(one) for one in found])
+    elif not found:
+        typer.echo("No workers.")
+    else:
+        print_rows(
+            [
+                {
+                    "worker": one.worker_id,
+                    "state": one.state,
+                    "queues": ", ".join(one.queues),
+                    "running": f"{len(one.running)} of {one.concurrency}",
+                    "up": age(one.started_at),
+                    "seen": age(one.seen_at),
+                    "memory": f"{one.memory_bytes / 1e6:,.0f} MB",
+                    "version": one.app_version,
+                }
+                for one in found
+            ]
+        )

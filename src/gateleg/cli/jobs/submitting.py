@@ -1,0 +1,66 @@
+"""`submit`."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.jobs.opening import AppOption, opened_queue, read_id
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+
+
+def submit(
+    job_type: Annotated[str, typer.Argument(help="A job type of the application.")],
+    config: Annotated[str, typer.Argument(help="The config, as JSON; - reads it from standard input.")] = "{}",
+    app: AppOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    prefix: PrefixOption = "",
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
+    priority: Annotated[int | None, typer.Option(help="0 to 100, higher first.")] = None,
+    subject: Annotated[str | None, typer.Option(help="What the job is about: a conversation, a project.")] = None,
+    delay: Annotated[float | None, typer.Option(help="Seconds to wait before it may start.")] = None,
+    after: Annotated[list[str] | None, typer.Option(help="Job that must be completed first; may be repeated.")] = None,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: a repetition answers with the first job.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log until it is finished.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Submit a job; prints its id."""
+    from gateleg.cli.jobs.looking import print_updates
+    from gateleg.cli.jobs.showing import plain
+    from gateleg.cli.tables.printing import print_json
+    from gateleg.jobs import Submission
+
+    submission = Submission(
+        job_type,
+        read_config(config),
+        queue=queue,
+        priority=priority,
+        subject=subject,
+        delay=delay,
+        depends_on=[read_id(text) for text in after or ()],
+        idempotency_key=key,
+        tags=tag or (),
+        created_by="command line",
+    )
+    with opened_queue(store, prefix, app) as opened:
+        answer = opened.submit(submission)
+        if json:
+            print_json({"created": answer.created, "job": plain(answer.job)})
+        else:
+            typer.echo(str(answer.job.job_id))
+        if follow:
+            print_updates(opened, answer.job.job_id)
+
+
+def read_config(text: str) -> dict[str, Any]:
+    """A config from JSON."""
+    try:
+        found = json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        fail(f"the config is no JSON: {error}", MISUSED)
+    if not isinstance(found, dict):
+        fail("the config must be a JSON object", MISUSED)
+    return found

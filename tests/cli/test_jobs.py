@@ -1,0 +1,184 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gateleg.cli.commands import app
+from gateleg.jobs import Jobs, Queue
+from gateleg.jobs.tables import JobStatus
+from gateleg.store import Store
+from tests.jobs.chores import jobs
+
+
+class Desk:
+    """Runs commands on one store."""
+
+    def __init__(self, store: str) -> None:
+        self.store = store
+
+    def run(self, *arguments: str, input: str | None = None) -> Result:
+        return CliRunner().invoke(app, ["jobs", *arguments, "--store", self.store], input=input)
+
+    def ok(self, *arguments: str, input: str | None = None) -> str:
+        result = self.run(*arguments, input=input)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.ok(*arguments, "--json"))
+
+    def submit(self, *arguments: str) -> str:
+        return self.ok("submit", *arguments, "--app", "tests.jobs.chores").strip()
+
+    def finish(self, **options: Any) -> None:
+        """Run everything that is ready."""
+        from gateleg.jobs import Rehearsal
+
+        with Store.connect(self.store) as store:
+            Rehearsal(Queue(store, jobs)).run(**options)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("COLUMNS", "200")
+    return Desk(f"embedded:{tmp_path / 'data'}")
+
+
+def test_a_job_is_submitted_listed_and_shown(desk: Desk) -> None:
+    name = desk.submit("echo", '{"words": ["a"]}', "--subject", "s", "--priority", "80", "--tag", "red")
+    assert name in desk.ok("list")
+    (listed,) = desk.json("list", "--status", "pending", "--tag", "red")["jobs"]
+    assert (listed["job_id"], listed["priority"], listed["subject"]) == (name, 80, "s")
+    assert "PENDING" in desk.ok("show", name)
+    desk.finish()
+    assert desk.json("show", name)["job_results"]["value"] == {"said": "a"}
+    assert "attempt 1 by rehearsal" in desk.ok("show", name)
+    assert desk.ok("list", "--status", "PENDING") == "No jobs.\n"
+
+
+def test_a_config_comes_from_standard_input(desk: Desk) -> None:
+    name = desk.ok("submit", "echo", "-", "--app", "tests.jobs.chores:jobs", input='{"words": ["x"]}').strip()
+    assert desk.json("show", name)["job_config"] == {"words": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (("submit", "echo", "{", "--app", "tests.jobs.chores"), 2, "no JSON"),
+        (("submit", "echo", "[]", "--app", "tests.jobs.chores"), 2, "must be a JSON object"),
+        (("submit", "echo", '{"words": 1}', "--app", "tests.jobs.chores"), 1, "bad-config"),
+        (("submit", "nothing", "--app", "tests.jobs.chores"), 1, "unknown-job-type"),
+        (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
+        (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
+        (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is no gateleg.jobs.Jobs"),
+        (("show", "x"), 2, "no job id"),
+        (("show", str(uuid4())), 1, "job-missing"),
+        (("list", "--status", "LOST"), 2, "no status"),
+        (("retry",), 2, "name a job"),
+        (("archive",), 2, "give --subject or --type"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(desk: Desk, arguments: tuple[str, ...], status: int, told: str) -> None:
+    result = desk.run(*arguments)
+    assert result.exit_code == status
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_the_log_is_printed_and_followed(desk: Desk) -> None:
+    name = desk.submit("echo", '{"words": ["one", "two"]}')
+    desk.finish()
+    assert [line.split(maxsplit=3)[3] for line in desk.ok("logs", name).splitlines()] == ["one", "two"]
+    assert [line.split(maxsplit=3)[3] for line in desk.ok("logs", name, "-f").splitlines()] == ["one", "two"]
+    assert json.loads(desk.ok("logs", name, "--json").splitlines()[0])["message"] == "one"
+
+
+def test_following_a_job_that_fails_ends_with_1(desk: Desk) -> None:
+    name = desk.submit("fails")
+    desk.finish()
+    assert desk.run("logs", name, "-f").exit_code == 1
+
+
+def test_jobs_are_cancelled_and_retried(desk: Desk) -> None:
+    name = desk.submit("echo")
+    assert "is CANCELLED" in desk.ok("cancel", name, "--reason", "no need")
+    assert desk.json("show", name)["cancel_reason"] == "no need"
+    assert desk.ok("retry", name) == "1 job waits again\n"
+    failing = [desk.submit("fails"), desk.submit("fails")]
+    desk.finish(limit=3)
+    assert desk.ok("retry", "--type", "fails") == "2 jobs wait again\n"
+    assert len(desk.json("cancel", failing[0], "--tree")) == 1
+
+
+def test_a_tree_shows_every_job(desk: Desk) -> None:
+    name = desk.submit("family")
+    desk.finish()
+    shown = desk.ok("tree", name)
+    assert "family" in shown
+    assert "echo / child 1" in shown
+    assert [child["stage"] for child in desk.json("tree", name)["children"]] == ["child 0", "child 1"]
+    assert "100%" in desk.ok("tree", name, "--watch")
+
+
+def test_queues_are_paused_resumed_drained_and_measured(desk: Desk) -> None:
+    assert desk.ok("pause", "default") == "default is paused\n"
+    (found,) = desk.json("stats")
+    assert (found["queue"], found["mode"]) == ("default", "paused")
+    assert "paused" in desk.ok("stats", "--queue", "default")
+    assert desk.ok("drain", "default") == "default is draining\n"
+    assert desk.ok("resume", "default") == "default is running\n"
+    assert desk.ok("workers") == "No workers.\n"
+
+
+def test_schedules_are_added_listed_and_removed(desk: Desk) -> None:
+    added = desk.ok("schedules", "add", "nightly", "echo", "--cron", "0 3 * * *", "--app", "tests.jobs.chores")
+    assert "runs next at" in added
+    assert "0 3 * * *" in desk.ok("schedules", "list")
+    assert "off" in desk.ok("schedules", "disable", "nightly")
+    assert desk.json("schedules", "list")[0]["enabled"] is False
+    desk.ok("schedules", "enable", "nightly")
+    desk.ok("schedules", "remove", "nightly")
+    assert desk.ok("schedules", "list") == "No schedules.\n"
+    assert desk.run("schedules", "add", "x", "echo", "--app", "tests.jobs.chores").exit_code == 1
+
+
+def test_the_archive_is_swept_and_listed(desk: Desk) -> None:
+    desk.submit("echo", "--subject", "s")
+    desk.finish()
+    assert "0 jobs archived" in desk.ok("archive", "--sweep")
+    assert desk.ok("archive", "--subject", "s") == "No archived jobs.\n"
+
+
+def test_a_worker_runs_jobs_until_it_is_told_to_stop(desk: Desk) -> None:
+    name = desk.submit("echo", '{"words": ["hello"]}', "--queue", "side")
+    command = [sys.executable, "-m", "gateleg", "worker", "--app", "tests.jobs.chores", "--store", desk.store, "--queues", "side=2,default"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
+        watchdog = threading.Timer(60, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdout is not None
+            assert "works on side, default" in process.stdout.readline()
+            followed = desk.run("logs", name, "-f")
+            assert "hello" in followed.output
+            process.send_signal(signal.SIGTERM)
+            assert "has stopped" in process.stdout.read()
+            assert process.wait() == 0
+        finally:
+            watchdog.cancel()
+            process.kill()
+    with Store.connect(desk.store) as store:
+        assert [job.status for job in Queue(store, Jobs()).jobs_page()] == [JobStatus.COMPLETED]
+
+
+def test_queues_of_a_worker_are_checked() -> None:
+    for text in ("a=0", "=1", "a=x", ""):
+        result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--queues", text])
+        assert result.exit_code == 2

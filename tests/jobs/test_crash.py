@@ -1,0 +1,143 @@
+"""Workers that are killed, stopped and cut off at random: every job is completed once, and its log is whole."""
+
+import contextlib
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import KEPT_ATTEMPTS, Job, JobStatus
+from gateleg.store import Store
+from tests.jobs.chaos_worker import LEASE, LINES, work
+
+pytestmark = pytest.mark.crash
+
+#: How much to do: more jobs make a longer, harder run.
+JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "400"))
+WORKERS = 4
+FAULT_RATE = 0.03
+
+
+class Crew:
+    """Worker processes that things happen to."""
+
+    def __init__(self, data: Path, audit: Path, seed: int) -> None:
+        self.data, self.audit = data, audit
+        self.chance = random.Random(seed)
+        self.numbers = itertools.count()
+        self.counts: Counter[str] = Counter()
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.leaving: list[subprocess.Popen[bytes]] = []
+        self.stopped: dict[int, float] = {}
+
+    def start(self, rate: float = FAULT_RATE) -> None:
+        command = [sys.executable, "-m", "tests.jobs.chaos_worker", str(self.data), str(self.audit), str(next(self.numbers)), str(rate)]
+        self.workers.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        self.counts["started"] += 1
+
+    def mischief(self) -> None:
+        """Kill one, stop one for longer than its lease, or let one go on."""
+        for worker in [one for one in self.workers if self.stopped.get(one.pid, float("inf")) < time.monotonic()]:
+            del self.stopped[worker.pid]
+            worker.send_signal(signal.SIGCONT)
+        ready = set(self.audit.read_text().splitlines()) if self.audit.exists() else set()
+        running = [worker for worker in self.workers if worker.pid not in self.stopped and f"ready {worker.pid}" in ready]
+        draw = self.chance.random()
+        if draw < 0.35 and running:
+            victim = self.chance.choice(running)
+            victim.kill()
+            victim.wait()
+            self.workers.remove(victim)
+            self.counts["killed"] += 1
+            self.start()
+        elif draw < 0.5 and len(running) > 1:
+            victim = self.chance.choice(running)
+            victim.send_signal(signal.SIGSTOP)
+            self.stopped[victim.pid] = time.monotonic() + LEASE * (1.2 + self.chance.random())
+            self.counts["stopped for longer than the lease"] += 1
+        elif draw < 0.55 and running:
+            victim = self.chance.choice(running)
+            victim.terminate()
+            self.workers.remove(victim)
+            # Not waited for here: it may need the store, which a worker that is stopped may hold up.
+            self.leaving.append(victim)
+            self.counts["asked to stop"] += 1
+            self.start()
+
+    def end(self) -> None:
+        for worker in self.workers:
+            with contextlib.suppress(ProcessLookupError):
+                worker.send_signal(signal.SIGCONT)
+                worker.terminate()
+        for worker in [*self.workers, *self.leaving]:
+            worker.wait()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path, seed: int) -> None:
+    data, audit = tmp_path / "data", tmp_path / "audit"
+    registry = Jobs()
+    registry.handler("work")(work)
+    with Store.connect(f"embedded:{data}") as store:
+        queue = Queue(store, registry)
+        queue.ensure_tables()
+        names = [one.job.job_id for one in queue.submit_many([Submission("work", max_retries=200) for _ in range(JOBS)])]
+        crew = Crew(data, audit, seed)
+        for _ in range(WORKERS):
+            crew.start()
+        try:
+            _until_completed(store, crew, mischief=True)
+        finally:
+            crew.end()
+        _check(queue, names, audit.read_text().splitlines(), crew.counts)
+
+
+def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:
+    """Let things happen until every job is completed; time bounds the loop, and what is left then is stuck."""
+    deadline = time.monotonic() + 120 + JOBS
+    while store.count(Job.in_status(status=JobStatus.COMPLETED)) < JOBS:
+        assert time.monotonic() < deadline, "jobs are stuck"
+        if mischief:
+            crew.mischief()
+        time.sleep(crew.chance.random() * 0.4)
+
+
+def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[str]) -> None:
+    believed = Counter(line.split()[0] for line in audit if line.endswith(" completed"))
+    counts["refused to zombies"] = sum(line.endswith(" lost") for line in audit)
+    for name in names:
+        job = queue.get(name)
+        outcomes = Counter(attempt.outcome for attempt in job.attempts)
+        assert job.status == JobStatus.COMPLETED
+        assert outcomes["completed"] == 1
+        assert believed[str(name)] <= 1
+        assert job.attempts[-1].outcome == "completed"
+        assert [attempt.number for attempt in job.attempts] == list(range(1, job.attempt + 1))[-KEPT_ATTEMPTS:]
+        if job.attempt <= KEPT_ATTEMPTS:
+            assert job.retry_count == outcomes["retried"] + outcomes["lost"]
+        _check_log(queue, job)
+        counts.update({f"attempts {outcome}": number for outcome, number in outcomes.items()})
+    for kind in ("ready", "due", "leased"):
+        assert queue.store.count(getattr(Job, kind)(queue="default")) == 0
+    print(f"\n{len(names)} jobs completed once each: {dict(sorted(counts.items()))}")
+
+
+def _check_log(queue: Queue, job: Job) -> None:
+    """The lines of every attempt are in order and without gaps, and those of the last are all there."""
+    lines = [line.message.split() for line in queue.log(job.job_id) if line.level == "INFO"]
+    by_attempt = {attempt: [int(number) for _, number in group] for attempt, group in itertools.groupby(lines, lambda line: line[0])}
+    assert list(by_attempt) == sorted(by_attempt, key=int)
+    for numbers in by_attempt.values():
+        assert numbers == list(range(len(numbers)))
+    assert len(by_attempt[str(job.attempt)]) == LINES
