@@ -51,6 +51,7 @@ class Crew:
         for worker in [one for one in self.workers if self.stopped.get(one.pid, float("inf")) < time.monotonic()]:
             del self.stopped[worker.pid]
             worker.send_signal(signal.SIGCONT)
+        assert all(worker.poll() is None for worker in self.workers), "a worker died by itself"
         ready = set(self.audit.read_text().splitlines()) if self.audit.exists() else set()
         running = [worker for worker in self.workers if worker.pid not in self.stopped and f"ready {worker.pid}" in ready]
         draw = self.chance.random()

@@ -134,7 +134,6 @@ def claim_write(desk: Desk, candidate: Candidate, worker_id: str, token: str) ->
         Job.lease_token.set(token),
         Job.lease_until.set(now + timedelta(seconds=desk.settings.lease_seconds)),
         Job.attempt.add(1),
-        Job.progress.remove(),
     ]
     known: dict[str, Any] = {"queue": candidate.queue}
     return patch(Job.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)

@@ -161,8 +161,8 @@ def _aligned(desk: Desk, job: Job, dependent: Job | None) -> Flow[int]:
         try:
             return (yield from _align(desk, job, dependent, unchanged))
         except _REFUSED as error:
-            if isinstance(error, TransactionCanceled) and error.reasons[-1] is not None:
-                # The job has moved on, and whoever moved it has ordered another settlement.
+            if isinstance(error, TransactionCanceled) and error.reasons[1] is not None:
+                # That is the check: the job has moved on, and whoever moved it has ordered another settlement.
                 return 0
             delay = next(delays, None)
             if delay is None or not again(error):

@@ -6,10 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from gateleg.jobs.archiving import Archivist
+from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
 #: Seconds between two rounds, and for how long a duty is taken.
@@ -23,11 +26,14 @@ _SWEPT = 100
 class Duties:
     """The duties of a worker for its queues. Each is held by one worker at a time, and goes to another when that one is gone."""
 
-    def __init__(self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, every: float = _ROUND) -> None:
+    def __init__(
+        self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, objects: AsyncObjects | None = None, every: float = _ROUND
+    ) -> None:
         self.queue = queue
         self.queues = queues
         self.worker_id = worker_id
         self._every = every
+        self._archivist = Archivist(queue, objects)
         self._until: dict[str, float] = {}
         self._next_try: dict[str, float] = {}
         self._next_sweep = 0.0
@@ -37,7 +43,7 @@ class Duties:
         while True:
             try:
                 await self.round()
-            except StoreError as error:
+            except (StoreError, ObjectsError) as error:
                 _log.warning("a duty failed: %s", error)
             await asyncio.sleep(self._every)
 
@@ -56,7 +62,7 @@ class Duties:
         """Move finished jobs to the archive now and then, a few at a time so that other duties do not wait."""
         now = asyncio.get_running_loop().time()
         if now >= self._next_sweep:
-            moved = await self.queue.sweep(limit=_SWEPT)
+            moved = await self._archivist.sweep(limit=_SWEPT)
             self._next_sweep = now + (0.0 if moved == _SWEPT else _SWEEP_EVERY)
 
     async def _holds(self, duty: str) -> bool:

@@ -62,8 +62,6 @@ def finish(
     extra: list[Action] = []
     if logs is not None:
         extra.append(Job.logs.set(logs))
-    if progress is not None:
-        extra.append(Job.progress.set(progress))
     along: list[WriteOperation[Any]] = [] if chunk is None else [put(chunk)]
     current = claimed
     delays = desk.setup.backoff.delays(desk.setup)
@@ -75,7 +73,9 @@ def finish(
             return current
         verdict = judge(current, ending, retry_of(desk, current), desk.now(), desk.setup.random)
         try:
-            return (yield from _end(desk, current, verdict, extra, along))
+            # Another attempt begins from nothing; otherwise it stays to be seen how far the last one came.
+            reached = [Job.progress.set(progress)] if progress is not None and verdict.status != JobStatus.PENDING else []
+            return (yield from _end(desk, current, verdict, [*extra, *reached], along))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
             if not again(error):
                 raise
@@ -154,8 +154,7 @@ def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> lis
     if verdict.retry_count != job.retry_count:
         actions.append(Job.retry_count.set(verdict.retry_count))
     if verdict.status == JobStatus.PENDING:
-        actions += [Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now))]
-        return actions
+        return [*actions, Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now)), Job.progress.remove()]
     return [*actions, *finish_actions(desk, verdict.status, verdict.results, now)]
 
 

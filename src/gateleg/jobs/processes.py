@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.runners import Run
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables import Job
@@ -36,6 +37,17 @@ class ChildFailed(Exception):
         super().__init__(message)
         self.kinds = kinds
         self.trace = trace
+
+
+def _module_of(named: Any) -> str:
+    """The module to import something from, also when it is the one that was started with `python -m`."""
+    module: str = named.__module__
+    if module != "__main__":
+        return module
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    if spec is None:
+        raise BadHandler(f"{named.__qualname__} is in a script, which the process of a handler cannot import.", fix="Move it to a module.")
+    return str(spec.name)
 
 
 class ProcessRun(Run):
@@ -79,8 +91,8 @@ class ProcessRun(Run):
         config = self.handler.config
         return {
             "path": sys.path,
-            "handle": [self.handler.handle.__module__, self.handler.handle.__qualname__],
-            "config": None if config is None else [config.__module__, config.__qualname__],
+            "handle": [_module_of(self.handler.handle), self.handler.handle.__qualname__],
+            "config": None if config is None else [_module_of(config), config.__qualname__],
             "job": spec_of(Job).encode(self.job),
         }
 

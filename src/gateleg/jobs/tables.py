@@ -137,7 +137,7 @@ class Job(Entity, table=queue_table):
     #: 0 to 100, higher first
     priority: Attr[int] = field(50, ge=0, le=100)
     #: what the job is about: a conversation, a project, a collection
-    subject: Attr[str | None] = field(None, name="conversation_id")
+    subject: Attr[str | None] = field(None, name="conversation_id", min_length=1, max_length=500)
     #: how often it was tried again after a failure
     retry_count: Attr[int] = field(0, ge=0)
     max_retries: Attr[int] = field(3, ge=0)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
 #: Seconds for which the state of a queue is taken for granted.
@@ -42,7 +43,7 @@ class Worker:
     `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
     shortest and longest seconds between two looks at queues that are empty; a submission in the same process ends the wait. After
     `stop`, running jobs have `drain_seconds` to end before they are given back. One worker of each queue also sees to what nobody else
-    does: delayed jobs, lost workers, schedules and the archive.
+    does: delayed jobs, lost workers, schedules and the archive, which puts long logs into `objects`.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Worker:
         idle: tuple[float, float] = (0.05, 2.0),
         drain_seconds: float = 30.0,
         duties: bool = True,
+        objects: AsyncObjects | None = None,
     ) -> None:
         self.queue = queue
         self.queues = dict(queues or {"default": 1})
@@ -67,7 +69,7 @@ class Worker:
         self._idle = idle
         self._drain_seconds = drain_seconds
         self._picker = Picker(queue.desk.setup.ticks)
-        self._duties = Duties(queue, tuple(self.queues), self.worker_id) if duties else None
+        self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
         self._states: dict[str, QueueState] = {}
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
