@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
-#: Seconds between two rounds, and for how long a duty is taken.
+#: Seconds between two rounds, and for how long a duty is taken, at most: with short leases both are shorter.
 _ROUND = 1.0
 _TERM = 15.0
+#: How many jobs are moved at once, and how often in one round.
+_BATCH = 100
+_BATCHES = 20
 #: Seconds between two sweeps, and how many jobs one of them moves.
 _SWEEP_EVERY = 60.0
 _SWEPT = 100
@@ -26,13 +29,13 @@ _SWEPT = 100
 class Duties:
     """The duties of a worker for its queues. Each is held by one worker at a time, and goes to another when that one is gone."""
 
-    def __init__(
-        self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, objects: AsyncObjects | None = None, every: float = _ROUND
-    ) -> None:
+    def __init__(self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
         self.queues = queues
         self.worker_id = worker_id
-        self._every = every
+        lease = queue.desk.settings.lease_seconds
+        self._every = min(_ROUND, lease / 3)
+        self._term = min(_TERM, max(_ROUND, lease))
         self._archivist = Archivist(queue, objects)
         self._until: dict[str, float] = {}
         self._next_try: dict[str, float] = {}
@@ -51,8 +54,10 @@ class Duties:
         """See to every duty that this worker holds or can take."""
         for name in self.queues:
             if await self._holds(f"watch:{name}"):
-                await self.queue.promote(name, 100)
-                await self.queue.reap(name, 100)
+                for _ in range(_BATCHES):
+                    if await self.queue.promote(name, _BATCH) < _BATCH:
+                        break
+                await self.queue.reap(name, _BATCH)
         if await self._holds("schedules"):
             await self.queue.run_schedules()
         if await self._holds("sweep"):
@@ -72,11 +77,11 @@ class Duties:
             return True
         if self._next_try.get(duty, 0.0) > now:
             return False
-        if await self.queue.take_duty(duty, self.worker_id, _TERM):
-            self._until[duty] = now + _TERM / 2
+        if await self.queue.take_duty(duty, self.worker_id, self._term):
+            self._until[duty] = now + self._term / 2
             return True
         self._until.pop(duty, None)
-        self._next_try[duty] = now + _TERM / 3
+        self._next_try[duty] = now + self._term / 3
         return False
 
     async def leave(self) -> None:
