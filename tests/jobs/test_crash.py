@@ -24,7 +24,7 @@ from tests.jobs.chaos_worker import LEASE, LINES, work
 pytestmark = pytest.mark.crash
 
 #: How much to do: more jobs make a longer, harder run.
-JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "400"))
+JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "200"))
 WORKERS = 4
 FAULT_RATE = 0.03
 
@@ -111,7 +111,7 @@ def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:
         assert time.monotonic() < deadline, "jobs are stuck"
         if mischief:
             crew.mischief()
-        time.sleep(crew.chance.random() * 0.4)
+        time.sleep(0.2 + crew.chance.random() * 0.6)
 
 
 def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[str]) -> None:
