@@ -24,7 +24,7 @@ from tests.jobs.chaos_worker import LEASE, LINES, work
 pytestmark = pytest.mark.crash
 
 #: How much to do: more jobs make a longer, harder run.
-JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "200"))
+JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "600"))
 WORKERS = 4
 FAULT_RATE = 0.03
 
