@@ -11,6 +11,7 @@ import typer
 from gateleg.cli.commands import app
 from gateleg.engine.engine import handler_of
 from gateleg.engine.shapes import OPERATIONS
+from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
@@ -74,7 +75,7 @@ def errors() -> str:
         "An error says what happened, why where that helps, and what to do; its code stands at the end in brackets. Catch a class below,",
         "or the first of each part for all of its kind. Errors of the store carry the request, all values taken out, as `request`.\n",
     ]
-    for title, module in (("Model", model_errors), ("Store", store_errors), ("Objects", object_errors)):
+    for title, module in (("Model", model_errors), ("Store", store_errors), ("Objects", object_errors), ("Jobs", job_errors)):
         kinds = [
             kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__ and "code" in vars(kind)
         ]
