@@ -55,10 +55,10 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateleg needs Python 3.11 or later: make PYTHON=python3.11 $(MAKECMDGOALS)")'
 ifneq ($(UV),)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python -e '.[aws]' --group dev
+	$(UV) pip install --quiet --python $(BIN)/python -e '.[aws,web,ai,delphi]' --group dev
 else
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet -e '.[aws]' --group dev
+	$(BIN)/python -m pip install --quiet -e '.[aws,web,ai,delphi]' --group dev
 endif
 	@touch $(READY)

@@ -1,0 +1,1 @@
+"""Chat and embedding models behind two protocols; local ones by default."""

@@ -1,0 +1,55 @@
+"""What an application of the suite brings to a host, in one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fastapi import APIRouter
+
+    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.model import Table
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+
+class Resources(Protocol):
+    """What an application's routes, pages and demo work with. The host has all of it."""
+
+    @property
+    def store(self) -> AsyncStore:
+        """The store of all tables."""
+
+    @property
+    def objects(self) -> AsyncObjects:
+        """The store of all objects."""
+
+    @property
+    def queue(self) -> AsyncQueue:
+        """The job queue with the handlers of all installed applications."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """One application: its tables, job types, routes, pages and demonstration."""
+
+    #: its name in addresses: `/api/{name}/...` and `/{name}` in the console
+    name: str
+    #: its name in the navigation, in the words of its users
+    title: str
+    #: a Material icon for the navigation
+    icon: str
+    #: one sentence for whoever has not met it
+    about: str = ""
+    tables: tuple[Table, ...] = ()
+    #: its job types and their handlers
+    jobs: Jobs | None = None
+    #: makes its HTTP routes, which the host serves under `/api/{name}`
+    routes: Callable[[Resources], APIRouter] | None = None
+    #: registers its console pages under `/{name}`
+    pages: Callable[[Resources], None] | None = None
+    #: loads something worth seeing; called once on a fresh store
+    demo: Callable[[Resources], Awaitable[None]] | None = None

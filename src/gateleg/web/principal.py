@@ -1,0 +1,42 @@
+"""Who calls: a name, a role, groups and a tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """What a caller may do with the kit; each role may do all that the ones below it may."""
+
+    #: look at everything of the kit that is not secret
+    VIEWER = 1
+    #: and submit, cancel, retry and edit
+    OPERATOR = 2
+    #: and manage keys, settings and whole tables
+    ADMIN = 3
+
+    @property
+    def word(self) -> str:
+        """The name as people and APIs write it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A caller who has been recognised. Applications decide by `groups` and `tenant`, the kit by `role`."""
+
+    name: str
+    role: Role
+    groups: frozenset[str] = frozenset()
+    tenant: str | None = None
+    #: the API key behind the caller; None for someone at this machine while no key exists
+    key_id: str | None = None
+
+    def may(self, role: Role) -> bool:
+        """Whether the caller has a role, or one above it."""
+        return self.role >= role
+
+
+#: Whoever reaches a host that has no keys: it listens on loopback only, so it is someone at this machine.
+LOCAL = Principal("local", Role.ADMIN)
