@@ -45,10 +45,10 @@ def command_line() -> str:
 
 
 def _describe(command: Any, path: str, lines: list[str]) -> None:
-    subcommands = getattr(command, "commands", None)
-    if subcommands:
-        for name in sorted(subcommands):
-            _describe(subcommands[name], f"{path} {name}", lines)
+    if hasattr(command, "list_commands"):
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            _describe(command.get_command(context, name), f"{path} {name}", lines)
         return
     lines += [f"## `{path}`\n", f"{(command.help or '').strip()}\n"]
     options = [p for p in command.params if p.name != "help"]

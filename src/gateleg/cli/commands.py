@@ -1,21 +1,51 @@
-"""All commands, put together. What a command needs is imported when it runs, so that help is quick."""
+"""All commands, put together. A group is imported when it is called, and what a command needs when it runs, so that each starts quickly."""
+
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 import gateleg
-from gateleg.cli import engine, jobs, tables, worker
+
+#: Command, and the module whose `app` holds it: a group, or one command alone.
+GROUPS = {
+    "engine": "gateleg.cli.engine",
+    "tables": "gateleg.cli.tables",
+    "jobs": "gateleg.cli.jobs",
+    "worker": "gateleg.cli.worker",
+}
+
+
+class Commands(TyperGroup):
+    """The commands of this module, and the groups by name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order in which help shows them."""
+        return [*GROUPS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, whose group is imported now."""
+        if cmd_name not in GROUPS:
+            return super().get_command(ctx, cmd_name)
+        command = typer.main.get_command(import_module(GROUPS[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
 
 app = typer.Typer(
     name="gateleg",
+    cls=Commands,
     help="DynamoDB applications in Python: folded into one process, or opened on Amazon DynamoDB.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(engine.app, name="engine")
-app.add_typer(tables.app, name="tables")
-app.add_typer(jobs.app, name="jobs")
-app.command()(worker.worker)
+
+
+@app.callback()
+def gateleg_command() -> None:
+    """Make it a group even while it has one command of its own."""
 
 
 @app.command()

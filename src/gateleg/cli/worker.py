@@ -10,7 +10,10 @@ from gateleg.cli.tables.options import DEFAULT_STORE, PrefixOption, StoreOption
 if TYPE_CHECKING:
     from gateleg.jobs import Jobs
 
+app = typer.Typer(add_completion=False)
 
+
+@app.command()
 def worker(
     app: Annotated[str, typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers.")],
     store: StoreOption = DEFAULT_STORE,
