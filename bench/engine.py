@@ -316,10 +316,18 @@ def start() -> None:
     with folder() as path:
         Engine(path).close()
         opened = best(lambda: Engine(path).close(), 0.5) / 1000
-        began = time.perf_counter()
-        with running(ours("full", path)):
-            listening = (time.perf_counter() - began) * 1000
-    CONSOLE.print(f"Opening an engine: {opened:.1f} ms (goal: under 10). Endpoint listening after {listening:.0f} ms (goal: under 500)\n")
+        waits = sorted(_wait_until_listening(path) for _ in range(9))
+    CONSOLE.print(
+        f"Opening an engine: {opened:.1f} ms (goal: under 10). "
+        f"Endpoint listening after {waits[len(waits) // 2]:.0f} ms, the median of {len(waits)} starts; {waits[0]:.0f} at best (goal: under 500)\n"
+    )
+
+
+def _wait_until_listening(path: str) -> float:
+    """Milliseconds from the command to the first connection."""
+    began = time.perf_counter()
+    with running(ours("full", path)):
+        return (time.perf_counter() - began) * 1000
 
 
 def main() -> None:

@@ -162,3 +162,19 @@ def test_the_demo_is_loaded_once_and_keeps_what_was_changed() -> None:
         engine.call("DeleteItem", {"TableName": demo.TABLE, "Key": {"artist": {"S": "Fela Kuti"}, "title": {"S": "Zombie"}}})
         assert not demo.load(engine)
         assert engine.call("Scan", {"TableName": demo.TABLE})["Count"] == 7
+
+
+def test_a_group_of_commands_is_imported_only_when_it_is_called() -> None:
+    program = (
+        "import sys; from gateleg.cli.commands import app; app(['engine', 'check', '--help'], standalone_mode=False); "
+        "sys.exit('gateleg.cli.tables' in sys.modules or 'gateleg.cli.jobs' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_an_engine_opens_without_its_operations() -> None:
+    program = (
+        "import sys; from gateleg.engine import Engine; engine = Engine(':memory:'); "
+        "before = 'gateleg.engine.expressions' in sys.modules; engine.call('ListTables', {}); sys.exit(before)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

@@ -18,27 +18,15 @@ from gateleg.engine.database import Database, Durability, Group
 from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
 from gateleg.engine.failures import translate
 from gateleg.engine.maintenance import Maintenance
-from gateleg.engine.operations import batch, items, query, transactions
 from gateleg.engine.schema import Realm
 from gateleg.engine.wording import value_refusal
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
 
-_OPERATIONS: dict[str, Handler] = {
-    "GetItem": items.get_item,
-    "PutItem": items.put_item,
-    "UpdateItem": items.update_item,
-    "DeleteItem": items.delete_item,
-    "Query": query.query,
-    "Scan": query.scan,
-    "BatchGetItem": batch.batch_get_item,
-    "BatchWriteItem": batch.batch_write_item,
-    "TransactGetItems": transactions.transact_get_items,
-    "TransactWriteItems": transactions.transact_write_items,
-}
+#: Rooms of operations, the busiest first. Each is imported when one of its operations is first called: an engine opens without them.
+_ROOMS = ("items", "query", "batch", "transactions", "tables", "partiql", "streams", "backups", "recovery", "exports", "imports")
 
-#: Rooms of operations that most processes never enter: imported when one of their operations is first called.
-_LATER = ("tables", "partiql", "streams", "backups", "recovery", "exports", "imports")
+_OPERATIONS: dict[str, Handler] = {}
 
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
@@ -162,7 +150,7 @@ def handler_of(operation: str) -> Handler:
     """The function that answers an operation."""
     if operation in _OPERATIONS:
         return _OPERATIONS[operation]
-    for name in _LATER:
+    for name in _ROOMS:
         _OPERATIONS.update(import_module(f"gateleg.engine.operations.{name}").OPERATIONS)
         if operation in _OPERATIONS:
             return _OPERATIONS[operation]

@@ -12,7 +12,6 @@ import apsw
 from gateleg.engine import archive, backfill, changelog, expiry, streams
 from gateleg.engine.context import Context
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.writing import Change
 from gateleg.engine.schema import Table
 
 #: Seconds between two rounds while items may expire or indexes wait to be filled, and otherwise.
@@ -109,6 +108,8 @@ class Maintenance:
                     return False
         except apsw.SQLError:
             return False  # the table has been dropped since the round began
+        from gateleg.engine.operations.writing import Change  # an engine opens without what only writes need
+
         with self._context.database.write() as connection:
             fresh = self._current(layout.table.id)
             if fresh is None or fresh.table.ttl is None:

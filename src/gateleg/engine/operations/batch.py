@@ -1,6 +1,6 @@
 """BatchGetItem and BatchWriteItem."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -170,3 +170,9 @@ def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any] | None]
     if present:
         answer["ConsumedCapacity"] = present
     return answer
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "BatchGetItem": batch_get_item,
+    "BatchWriteItem": batch_write_item,
+}

@@ -1,5 +1,6 @@
 """GetItem, PutItem, UpdateItem and DeleteItem."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gateleg.engine import capacity
@@ -156,3 +157,11 @@ def _write_answer(context: Context, request: dict[str, Any], change: Change, key
 def _add_capacity(answer: dict[str, Any], consumed: dict[str, Any] | None) -> None:
     if consumed is not None:
         answer["ConsumedCapacity"] = consumed
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "GetItem": get_item,
+    "PutItem": put_item,
+    "UpdateItem": update_item,
+    "DeleteItem": delete_item,
+}

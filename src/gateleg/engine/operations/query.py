@@ -1,6 +1,6 @@
 """Query and Scan."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -231,3 +231,9 @@ def _check_filter(where: Source, condition: Condition | None, member: str) -> No
     for name in where.keys.names:
         if name in condition.attributes:
             raise validation(f"{member} can only contain non-primary key attributes: Primary key attribute: {name}")
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "Query": query,
+    "Scan": scan,
+}

@@ -245,3 +245,9 @@ def _metrics(context: Context, request: dict[str, Any], actions: list[Action], c
         if found is not None:
             metrics.setdefault(change.layout.table.name, []).append(found)
     return {"ItemCollectionMetrics": metrics}
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "TransactGetItems": transact_get_items,
+    "TransactWriteItems": transact_write_items,
+}
