@@ -1,6 +1,15 @@
-"""The HTTP host: who calls, one error envelope, server-sent events, the APIs of the kit, and the console."""
+"""The HTTP host: who calls, one error envelope, server-sent events, the APIs of the kit, and the console.
+
+    settings = load_settings(environ=os.environ)
+    async with Host.open(settings, applications) as host:
+        app = create_app(host)                          an ASGI application for uvicorn
+
+`Host` and `create_app` are imported from `gateleg.web.host` and `gateleg.web.app`, so that applications that only declare themselves
+do not load the web framework.
+"""
 
 from gateleg.web.application import Application, Resources
+from gateleg.web.errors import Refusal
 from gateleg.web.principal import LOCAL, Principal, Role
 
-__all__ = ["LOCAL", "Application", "Principal", "Resources", "Role"]
+__all__ = ["LOCAL", "Application", "Principal", "Refusal", "Resources", "Role"]

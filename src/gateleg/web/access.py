@@ -1,0 +1,43 @@
+"""What a route asks of its caller, as dependencies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, Request
+
+from gateleg.web.errors import NotAllowed, NotSignedIn
+from gateleg.web.principal import Principal, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def principal_of(request: Request) -> Principal:
+    """Who calls."""
+    principal: Principal | None = getattr(request.state, "principal", None)
+    if principal is None:
+        raise NotSignedIn
+    return principal
+
+
+def needs(role: Role) -> Callable[[Request], Principal]:
+    """A dependency that lets in whoever has a role, or one above it."""
+
+    def check(request: Request) -> Principal:
+        principal = principal_of(request)
+        if not principal.may(role):
+            raise NotAllowed(f"This needs the role {role.word}; {principal.name!r} has {principal.role.word}.")
+        return principal
+
+    return check
+
+
+def only(role: Role) -> Any:
+    """The same for routes and routers that need no principal themselves: `APIRouter(dependencies=[only(Role.VIEWER)])`."""
+    return Depends(needs(role))
+
+
+Viewer = Annotated[Principal, Depends(needs(Role.VIEWER))]
+Operator = Annotated[Principal, Depends(needs(Role.OPERATOR))]
+Admin = Annotated[Principal, Depends(needs(Role.ADMIN))]

@@ -1,0 +1,119 @@
+"""`create_app`: the one ASGI application of a host, put together from its parts."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+import gateleg
+from gateleg.jobs import JobError
+from gateleg.model import ModelError
+from gateleg.objects import ObjectsError
+from gateleg.store import StoreError
+from gateleg.web.access import only
+from gateleg.web.bodies import BodyLimit
+from gateleg.web.envelope import answer
+from gateleg.web.errors import Refusal, Unknown
+from gateleg.web.gate import Gate
+from gateleg.web.limits import Limits
+from gateleg.web.metrics import Traffic
+from gateleg.web.passage import Passage
+from gateleg.web.principal import Role
+from gateleg.web.signin import signin_routes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi.responses import Response
+
+    from gateleg.web.host import Host
+
+
+class Misread(Refusal):
+    """A request whose path, query or body does not have the form that the API documents."""
+
+    code = "invalid"
+    status = 422
+    fix = "See `problems`, and the document of the API."
+
+
+def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
+    """Everything that a host serves. `console` overrides the setting."""
+    traffic = Traffic()
+    limits = Limits(host.settings, host.store.setup.ticks)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+
+    app = FastAPI(
+        title="Gateleg",
+        version=gateleg.__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    _handle_errors(app)
+    # The last one added is the first to see a request.
+    app.add_middleware(Gate, host=host, limits=limits)
+    app.add_middleware(BodyLimit, settings=host.settings)
+    app.add_middleware(Passage, traffic=traffic)
+    app.include_router(signin_routes(host, limits))
+    for application in host.applications:
+        if application.routes is not None:
+            app.include_router(
+                application.routes(host), prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.VIEWER)]
+            )
+    _end_surfaces(app)
+    if host.settings.console if console is None else console:
+        from gateleg.web.console import mount
+
+        mount(app, host)
+    return app
+
+
+def _handle_errors(app: FastAPI) -> None:
+    async def told(request: Request, error: Exception) -> Response:
+        return answer(error)
+
+    async def misread(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
+        return answer(Misread("The request does not have the form that it must have.", details={"problems": problems}))
+
+    for kind in (Refusal, StoreError, JobError, ObjectsError, ModelError, HTTPException):
+        app.add_exception_handler(kind, told)
+    app.add_exception_handler(RequestValidationError, misread)
+
+
+def _end_surfaces(app: FastAPI) -> None:
+    """Have what no route of an API takes answered in the envelope, and not by a page of the console."""
+
+    async def nothing(request: Request) -> Response:
+        allowed = _allowed_methods(app, request.scope)
+        if allowed:
+            raise HTTPException(405, "The method is not one of this address.", {"Allow": ", ".join(sorted(allowed))})
+        raise Unknown("There is nothing at this address.")
+
+    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+    for surface in ("/api", "/events", "/objects", "/metrics", "/health", "/ready", "/signin", "/signout"):
+        app.add_route(surface, nothing, methods=methods, include_in_schema=False)
+        app.add_route(f"{surface}/{{path:path}}", nothing, methods=methods, include_in_schema=False)
+
+
+def _allowed_methods(app: FastAPI, scope: Any) -> set[str]:
+    found: set[str] = set()
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"):
+        for route in app.router.routes:
+            if getattr(route, "endpoint", None) is scope.get("endpoint"):
+                break
+            if route.matches({**scope, "method": method})[0] is Match.FULL:
+                found.add(method)
+                break
+    return found

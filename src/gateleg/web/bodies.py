@@ -1,0 +1,67 @@
+"""How much a request may send. Counted while it comes in, whatever its headers say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+
+from gateleg.web.envelope import answer
+from gateleg.web.errors import BadRequest, TooLargeBody
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gateleg.web.settings import Settings
+
+
+def limit_of(path: str, settings: Settings) -> int:
+    """The bytes that a request to a path may have. Objects, and what a page of the console uploads, are large."""
+    return settings.upload_limit if path.startswith(("/objects/", "/_nicegui/client/")) else settings.body_limit
+
+
+class BodyLimit:
+    """Ends requests that send more than they may."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = limit_of(scope["path"], self._settings)
+        announced = Headers(scope=scope).get("content-length")
+        if announced is not None and not (announced.isascii() and announced.isdigit()):
+            await answer(BadRequest("The Content-Length is no number."))(scope, receive, send)
+            return
+        if announced is not None and int(announced[:18]) > limit:
+            await answer(_too_large(limit))(scope, receive, send)
+            return
+        received, started = 0, False
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise _too_large(limit)
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, counted, noted)
+        except TooLargeBody as error:
+            if started:
+                raise
+            await answer(error)(scope, receive, send)
+
+
+def _too_large(limit: int) -> TooLargeBody:
+    return TooLargeBody(f"The body may have {limit:,} bytes.", details={"limit": limit})

@@ -1,0 +1,213 @@
+"""Who calls: one gate for HTTP and for websockets, before anything else looks at a request.
+
+It sets `scope["state"]["principal"]`, so that `request.state.principal` is there in routes and in pages of the console.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse
+
+from gateleg.web.envelope import answer
+from gateleg.web.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal
+from gateleg.web.principal import LOCAL
+from gateleg.web.sessions import COOKIE
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gateleg.web.host import Host
+    from gateleg.web.limits import Limits
+    from gateleg.web.principal import Principal
+
+CSRF_HEADER = "x-csrf-token"
+#: What anybody may ask for. Links to objects carry their own permission, which their route looks at.
+OPEN = frozenset({"/health", "/ready", "/signin", "/signout", "/favicon.ico"})
+_OPEN_BELOW = ("/objects/",)
+#: For programs: they are told in the envelope that they need a key, and are not sent to the sign-in page.
+_FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/graphql", "/dynamodb", "/_nicegui")
+#: The console's own requests carry the id of their page, which another site cannot know.
+_PAGES_OWN = ("/_nicegui",)
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A principal, and how it is known."""
+
+    principal: Principal
+    #: the session's cookie, when a browser showed it without being asked
+    cookie: str | None = None
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address, or a host name as a request has it, means this machine."""
+    name = address.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def host_name(headers: Headers) -> str:
+    """The host that a request is for, without its port."""
+    try:
+        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def same_origin(headers: Headers, scheme: str, url: str | None) -> bool:
+    """Whether a request comes from a page of this host, or from no page at all."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return origin in (url, f"{scheme}://{headers.get('host', '')}")
+
+
+def is_local(scope: Scope, headers: Headers) -> bool:
+    """Whether a request was sent on this machine, to this machine, and by no proxy."""
+    client = scope.get("client")
+    near = client is not None and is_loopback(client[0])
+    return near and is_loopback(host_name(headers)) and not any(name in headers for name in _FORWARDED)
+
+
+def shown_key(headers: Headers) -> str | None:
+    """The key that a request shows, if it does."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    return headers.get("x-api-key")
+
+
+class Gate:
+    """Lets requests in with their principal, or answers them."""
+
+    def __init__(self, app: ASGIApp, host: Host, limits: Limits) -> None:
+        self.app = app
+        self._host = host
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one request or websocket."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        path = scope["path"]
+        try:
+            self._check_host(headers)
+            caller = await self._caller(scope, headers)
+            if caller is None and not _is_open(path):
+                raise NotSignedIn
+            if caller is not None:
+                self._check_origin(scope, headers, caller)
+                if not path.startswith(_PAGES_OWN):
+                    self._limits.take_key(caller.principal)
+        except Refusal as error:
+            await _refuse(error, scope, headers, receive, send)
+            return
+        scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
+        scope["state"]["session"] = None if caller is None else caller.cookie
+        if scope["type"] == "websocket" and caller is not None:
+            await self._watched(scope, headers, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _check_host(self, headers: Headers) -> None:
+        allowed = self._host.settings.hosts
+        name = host_name(headers)
+        if allowed and name not in allowed and not is_loopback(name):
+            raise ForeignHost(f"This host does not answer for {name!r}.")
+
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
+        """Who calls; None for nobody that is known. A key or session that is shown and not good is refused where that matters."""
+        open_to_all = _is_open(scope["path"])
+        try:
+            if token := shown_key(headers):
+                return Caller(await self._host.keys.recognise(token))
+            if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
+                return Caller(await self._host.sessions.recognise(cookie), cookie)
+        except NotSignedIn:
+            if not open_to_all:
+                raise
+            return None
+        if await self._host.keys.exist():
+            return None
+        if is_local(scope, headers):
+            return Caller(LOCAL)
+        if open_to_all:
+            return None
+        raise ForeignHost("This host has no keys yet, so it answers only to this machine under a name of this machine.")
+
+    def _check_origin(self, scope: Scope, headers: Headers, caller: Caller) -> None:
+        """Refuse what a page of another site has a browser send: a browser adds the cookie, or its being here, by itself."""
+        by_itself = caller.cookie is not None or caller.principal is LOCAL
+        changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
+        if not (by_itself and changes):
+            return
+        scheme = scope.get("scheme", "http").replace("ws", "http")
+        if not same_origin(headers, scheme, self._host.settings.url):
+            raise ForeignOrigin("The request comes from a page of another site.")
+        path = scope["path"]
+        if caller.cookie is None or scope["type"] == "websocket" or path.startswith(_PAGES_OWN) or path in OPEN:
+            # The forms of the open pages carry the token in their body; their routes look at it.
+            return
+        if not self._host.sessions.csrf_fits(caller.cookie, headers.get(CSRF_HEADER, "")):
+            raise ForeignOrigin(f"A write in a session needs its token in {CSRF_HEADER}.", fix="GET /api/session has the token.")
+
+    async def _watched(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Run a websocket that ends when its caller is no longer welcome: a key that is revoked is so at once."""
+        closed = False
+
+        async def still_welcome() -> bool:
+            nonlocal closed
+            if not closed:
+                try:
+                    closed = await self._caller(scope, headers) is None
+                except Refusal:
+                    closed = True
+                if closed:
+                    await send({"type": "websocket.close", "code": 4401, "reason": "signed out"})
+            return not closed
+
+        async def checked_receive() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive" and not await still_welcome():
+                return {"type": "websocket.disconnect", "code": 4401}
+            return message
+
+        async def checked_send(message: Message) -> None:
+            if message["type"] == "websocket.send" and not await still_welcome():
+                return
+            if not closed:
+                await send(message)
+
+        await self.app(scope, checked_receive, checked_send)
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN or path.startswith(_OPEN_BELOW)
+
+
+async def _refuse(error: Refusal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
+        return
+    wants_page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "") and not scope["path"].startswith(_FOR_PROGRAMS)
+    if isinstance(error, NotSignedIn) and wants_page:
+        asked = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+        place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
+        await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
+        return
+    await answer(error)(scope, receive, send)

@@ -1,0 +1,49 @@
+"""What browsers are told about every answer, so that a page can do only what ours need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: The console is Vue with templates that are compiled in the browser, which needs `unsafe-eval`; scripts come from this host only.
+CONSOLE_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob: https:",
+        "media-src 'self' blob: https:",
+        "font-src 'self' data:",
+        "connect-src 'self' ws: wss:",
+        "frame-src 'self' blob: data:",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+#: For pages of ours without scripts.
+PLAIN_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: For answers that are no pages.
+DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+
+def security_headers(path: str, present: Mapping[str, str], secure: bool) -> dict[str, str]:
+    """The headers to add to an answer; those that a route has set itself stay."""
+    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready"))
+    headers = {
+        "content-security-policy": DATA_POLICY if programs else CONSOLE_POLICY,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",
+        "x-frame-options": "DENY",
+        "cross-origin-opener-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    }
+    if secure:
+        headers["strict-transport-security"] = "max-age=31536000"
+    return {name: value for name, value in headers.items() if name not in present}

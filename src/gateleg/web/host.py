@@ -1,0 +1,123 @@
+"""`Host`: everything that the HTTP surfaces, the console and the applications work with, opened once for a process."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs import TABLES as JOB_TABLES
+from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.objects import Offloaded, open_objects, parse_objects_address
+from gateleg.store import AsyncStore, Metrics
+from gateleg.web.audit import Audit
+from gateleg.web.keys import Keys
+from gateleg.web.sessions import Sessions
+from gateleg.web.tables import TABLES as WEB_TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+    from gateleg.model import Table
+    from gateleg.objects import AsyncObjects, Objects
+    from gateleg.web.application import Application
+    from gateleg.web.secrets import Secret
+    from gateleg.web.settings import Settings
+
+
+@dataclass(frozen=True)
+class Host:
+    """A running host. It satisfies `Resources`, which is what applications see of it."""
+
+    settings: Settings
+    store: AsyncStore
+    objects: AsyncObjects
+    #: the objects store that is not awaited: it verifies links, where it makes them
+    vault: Objects
+    queue: AsyncQueue
+    applications: tuple[Application, ...]
+    secret: Secret = field(repr=False)
+    keys: Keys
+    sessions: Sessions
+    audit: Audit
+    #: what requests to the store have cost, by access pattern
+    costs: Metrics
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All declared tables: those of the queue, of the host, and of the applications."""
+        own = (table for application in self.applications for table in application.tables)
+        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+
+    @property
+    def environment(self) -> str:
+        """Where the host works, in a few words: "embedded, ./data" or "DynamoDB, eu-west-1"."""
+        return place_of(self.settings.store)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings,
+        applications: Iterable[Application] = (),
+        *,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> AsyncIterator[Host]:
+        """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block."""
+        installed = tuple(applications)
+        secret = settings.load_secret()
+        costs = Metrics()
+        vault = _open_vault(settings, secret)
+        objects = Offloaded(vault)
+        store = AsyncStore.connect(
+            settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
+        )
+        try:
+            keys = Keys(store)
+            host = cls(
+                settings=settings,
+                store=store,
+                objects=objects,
+                vault=vault,
+                queue=AsyncQueue(store, _handlers(installed)),
+                applications=installed,
+                secret=secret,
+                keys=keys,
+                sessions=Sessions(store, keys, secret, settings),
+                audit=Audit(store, days=settings.audit_days),
+                costs=costs,
+            )
+            await store.ensure_tables(*host.tables)
+            yield host
+        finally:
+            await store.close()
+            await objects.close()
+
+
+def _open_vault(settings: Settings, secret: Secret) -> Objects:
+    address = parse_objects_address(settings.objects)
+    options: dict[str, Any] = {}
+    if address.kind == "dir":
+        options = {"secret": secret.key("links"), "url": f"{settings.url or ''}/objects"}
+    else:
+        given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
+        options = {name: value for name, value in given.items() if value is not None}
+    return open_objects(settings.objects, **options)
+
+
+def _handlers(applications: Iterable[Application]) -> Jobs:
+    jobs = Jobs()
+    for application in applications:
+        if application.jobs is not None:
+            jobs.include(application.jobs)
+    return jobs
+
+
+def place_of(store: str) -> str:
+    """A store's address in a few words."""
+    kind, _, place = store.partition(":")
+    if kind == "embedded":
+        return f"embedded, {place}"
+    return f"DynamoDB, {place or 'default region'}" if kind == "dynamodb" else store

@@ -1,0 +1,172 @@
+"""API keys: made, shown once, recognised by a digest, and taken back at once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
+
+from gateleg.store import NotFound
+from gateleg.web.errors import BadKey, KeyExpired, KeyMissing, KeyRefused, KeyRevoked
+from gateleg.web.principal import Principal, Role
+from gateleg.web.tables import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.store import AsyncStore
+
+_TOKEN = re.compile(r"gl_([a-z2-7]{12})_([A-Za-z0-9_-]{43})")
+_WORDS: dict[Role, Literal["viewer", "operator", "admin"]] = {Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+#: How often the last use of a key is written down.
+_NOTE_EVERY = timedelta(minutes=10)
+#: Seconds for which what was read is believed: a revoked key is refused everywhere after so long.
+BELIEVED = 1.0
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key that was just made. `token` is what callers show; it is not kept, and cannot be shown again."""
+
+    key: ApiKey
+    token: str = field(repr=False)
+
+
+def principal_of(key: ApiKey) -> Principal:
+    """Whom a key stands for."""
+    return Principal(key.name, Role[key.role.upper()], frozenset(key.groups or ()), key.tenant, key.key_id)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret. One with 256 bits of chance needs no slow hash: there is nothing to guess."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def check_usable(key: ApiKey, now: datetime) -> None:
+    """Refuse a key that was revoked or is over."""
+    if key.revoked_at is not None:
+        raise KeyRevoked("The key was revoked.")
+    if key.ends_at is not None and key.ends_at <= now:
+        raise KeyExpired("The key has expired.")
+
+
+class Keys:
+    """The keys of a host, in its store."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+        self._read: dict[str, tuple[float, ApiKey | None]] = {}
+        self._some: tuple[float, bool] | None = None
+
+    async def create(
+        self,
+        name: str,
+        role: Role,
+        *,
+        groups: Iterable[str] = (),
+        tenant: str | None = None,
+        ends_at: datetime | None = None,
+        by: str = "local",
+    ) -> NewKey:
+        """Make a key. Its token is in the answer and nowhere else."""
+        now = self._store.setup.now()
+        if ends_at is not None and (ends_at.tzinfo is None or ends_at <= now):
+            raise BadKey("A key ends at a time to come, with its zone.")
+        key_id = "".join(secrets.choice(_ALPHABET) for _ in range(12))
+        secret = secrets.token_urlsafe(32)
+        try:
+            key = ApiKey(
+                key_id=key_id,
+                name=name.strip(),
+                digest=digest_of(secret),
+                role=_WORDS[role],
+                groups=set(groups) or None,
+                tenant=tenant or None,
+                created_at=now,
+                created_by=by,
+                ends_at=ends_at,
+            )
+        except ValidationError as error:
+            raise BadKey(f"The key is refused: {error.errors()[0]['msg']}.") from None
+        stored = await self._store.create(key)
+        self._forget(key_id)
+        return NewKey(stored, f"gl_{key_id}_{secret}")
+
+    async def list(self) -> list[ApiKey]:
+        """All keys, also those that are over, newest first."""
+        found = [key async for key in self._store.query(ApiKey.every())]
+        return sorted(found, key=lambda key: key.created_at, reverse=True)
+
+    async def get(self, key_id: str) -> ApiKey:
+        """A key by its id."""
+        found = await self._store.find(ApiKey, key_id=key_id, consistent=True)
+        if found is None:
+            raise KeyMissing(f"There is no key {key_id!r}.")
+        return found
+
+    async def revoke(self, key_id: str, *, by: str = "local") -> ApiKey:
+        """Take a key back; sessions that were begun with it end too."""
+        current = await self.get(key_id)
+        if current.revoked_at is not None:
+            return current
+        now = self._store.setup.now()
+        try:
+            changed = await self._store.patch(current, ApiKey.revoked_at.set(now), ApiKey.revoked_by.set(by))
+        except NotFound:
+            raise KeyMissing(f"There is no key {key_id!r}.") from None
+        self._forget(key_id)
+        return changed
+
+    async def end_sessions(self, key_id: str) -> ApiKey:
+        """End all sessions that were begun with a key, everywhere."""
+        current = await self.get(key_id)
+        changed = await self._store.patch(current, ApiKey.sessions_from.set(self._store.setup.now()))
+        self._forget(key_id)
+        return changed
+
+    async def exist(self) -> bool:
+        """Whether a key was ever made. While none was, the host is open to whoever is at this machine."""
+        now = self._store.setup.ticks()
+        if self._some is None or (not self._some[1] and now - self._some[0] >= BELIEVED):
+            # Keys are never deleted, so that there is one stays true.
+            self._some = (now, len(await self._store.page(ApiKey.every(), limit=1)) > 0)
+        return self._some[1]
+
+    async def recognise(self, token: str) -> Principal:
+        """Whom a token stands for; raises `KeyRefused`, `KeyExpired` or `KeyRevoked`."""
+        match = _TOKEN.fullmatch(token)
+        key = await self.read(match[1]) if match else None
+        if match is None or key is None or not hmac.compare_digest(key.digest, digest_of(match[2])):
+            raise KeyRefused("The key is not one of this host's.")
+        check_usable(key, self._store.setup.now())
+        await self._note_use(key)
+        return principal_of(key)
+
+    async def read(self, key_id: str) -> ApiKey | None:
+        """A key as it was at most a second ago."""
+        now = self._store.setup.ticks()
+        known = self._read.get(key_id)
+        if known is not None and now - known[0] < BELIEVED:
+            return known[1]
+        if len(self._read) > 10_000:
+            self._read.clear()
+        key = await self._store.find(ApiKey, key_id=key_id, consistent=True)
+        self._read[key_id] = (now, key)
+        return key
+
+    async def _note_use(self, key: ApiKey) -> None:
+        now = self._store.setup.now()
+        if key.used_at is None or now - key.used_at >= _NOTE_EVERY:
+            changed = await self._store.patch(ApiKey.key(key_id=key.key_id), ApiKey.used_at.set(now))
+            self._read[key.key_id] = (self._store.setup.ticks(), changed)
+
+    def _forget(self, key_id: str) -> None:
+        self._read.pop(key_id, None)
+        self._some = None

@@ -1,0 +1,83 @@
+"""How often somebody may ask: buckets that fill with time, in memory, for each host process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateleg.web.errors import TooOften
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.web.principal import Principal
+    from gateleg.web.settings import Settings
+
+#: Seconds in which a key's and an address's allowance fills up.
+_KEY_SECONDS = 60.0
+_SIGNIN_SECONDS = 300.0
+#: How many callers are remembered; the one that was silent longest is forgotten first.
+_REMEMBERED = 10_000
+
+
+@dataclass
+class Buckets:
+    """An allowance of `size` for each name, which fills up in `seconds`."""
+
+    size: float
+    seconds: float
+    ticks: Callable[[], float]
+    _levels: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def wait(self, name: str) -> float:
+        """Seconds until there is room for one more; 0 when there is."""
+        level = self._level(name)
+        return 0.0 if level >= 1 else (1 - level) * self.seconds / self.size
+
+    def take(self, name: str) -> None:
+        """Use up one."""
+        level = self._level(name)
+        self._levels[name] = (level - 1, self.ticks())
+        self._levels.move_to_end(name)
+        if len(self._levels) > _REMEMBERED:
+            self._levels.popitem(last=False)
+
+    def forgive(self, name: str) -> None:
+        """Give the whole allowance back."""
+        self._levels.pop(name, None)
+
+    def _level(self, name: str) -> float:
+        level, at = self._levels.get(name, (self.size, 0.0))
+        return min(self.size, level + (self.ticks() - at) * self.size / self.seconds)
+
+
+class Limits:
+    """The limits of a host: requests by key, failed attempts to sign in by address."""
+
+    def __init__(self, settings: Settings, ticks: Callable[[], float]) -> None:
+        self._keys = Buckets(settings.key_rate, _KEY_SECONDS, ticks) if settings.key_rate else None
+        self._attempts = Buckets(settings.signin_attempts, _SIGNIN_SECONDS, ticks)
+
+    def take_key(self, principal: Principal) -> None:
+        """Count a request of a key, or refuse it."""
+        if self._keys is None or principal.key_id is None:
+            return
+        wait = self._keys.wait(principal.key_id)
+        if wait > 0:
+            raise TooOften(f"The key {principal.name!r} has made all the requests of this minute.", seconds=wait)
+        self._keys.take(principal.key_id)
+
+    def check_attempt(self, address: str) -> None:
+        """Refuse an attempt to sign in from an address that has failed too often."""
+        wait = self._attempts.wait(address)
+        if wait > 0:
+            raise TooOften("Too many attempts to sign in have failed.", seconds=wait)
+
+    def failed_attempt(self, address: str) -> None:
+        """Count a failed attempt."""
+        self._attempts.take(address)
+
+    def signed_in(self, address: str) -> None:
+        """Forget the failed attempts of somebody who has signed in."""
+        self._attempts.forgive(address)

@@ -1,0 +1,68 @@
+"""The host's secret: given in the settings, or made once and kept in the data folder. What is signed for one purpose fits no other."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = "secret"
+_BYTES = 32
+#: Shorter ones can be guessed.
+SHORTEST = 16
+
+
+@dataclass(frozen=True)
+class Secret:
+    """One secret, from which a key for each purpose is derived."""
+
+    value: bytes = field(repr=False)
+
+    def key(self, purpose: str) -> bytes:
+        """The key for a purpose."""
+        return hmac.digest(self.value, purpose.encode(), "sha256")
+
+    def sign(self, purpose: str, text: str) -> str:
+        """A text's signature for a purpose."""
+        return hmac.digest(self.key(purpose), text.encode(), "sha256").hex()
+
+    def verify(self, purpose: str, text: str, signature: str) -> bool:
+        """Whether a signature was made here for the text and the purpose."""
+        return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
+
+
+def given_secret(text: str) -> Secret:
+    """The secret of the settings."""
+    if len(text.encode()) < SHORTEST:
+        raise ValueError(f"A secret has {SHORTEST} bytes or more.")
+    return Secret(text.encode())
+
+
+def kept_secret(folder: Path) -> Secret:
+    """The secret of a data folder, made at the first use; only its owner can read it. Processes that start together agree on one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / _NAME
+    if not place.exists():
+        fresh = folder / f"{_NAME}.{os.getpid()}.{secrets.token_hex(4)}"
+        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(file, secrets.token_hex(_BYTES).encode())
+            os.fsync(file)
+        finally:
+            os.close(file)
+        try:
+            # A link fails where a rename would write over the secret of a process that was faster.
+            os.link(fresh, place)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    kept = place.read_bytes().strip()
+    if len(kept) < SHORTEST:
+        raise ValueError(f"The secret in {place} is cut short: remove the file; sessions, links and cursors that were given out end.")
+    return Secret(kept)

@@ -1,0 +1,108 @@
+"""Sessions of the console: begun with a key, held in a cookie, known here by a digest only."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.store import ConditionFailed
+from gateleg.web.errors import NotSignedIn
+from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
+from gateleg.web.tables import Session
+
+if TYPE_CHECKING:
+    from gateleg.store import AsyncStore
+    from gateleg.web.keys import Keys
+    from gateleg.web.principal import Principal
+    from gateleg.web.secrets import Secret
+    from gateleg.web.settings import Settings
+
+COOKIE = "gateleg_session"
+#: How often the last use of a session is written down.
+_NOTE_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class NewSession:
+    """A session that was just begun. `cookie` is what the browser holds."""
+
+    session: Session
+    principal: Principal
+    cookie: str = field(repr=False)
+
+
+class Sessions:
+    """The sessions of a host, in its store."""
+
+    def __init__(self, store: AsyncStore, keys: Keys, secret: Secret, settings: Settings) -> None:
+        self._store = store
+        self._keys = keys
+        self._secret = secret
+        self._longest = timedelta(hours=settings.session_hours)
+        self._idle = timedelta(minutes=settings.idle_minutes)
+        self._read: dict[str, tuple[float, Session | None]] = {}
+
+    async def begin(self, token: str) -> NewSession:
+        """Sign in with a key."""
+        principal = await self._keys.recognise(token)
+        assert principal.key_id is not None
+        now = self._store.setup.now()
+        cookie = secrets.token_urlsafe(32)
+        session = Session(
+            digest=digest_of(cookie),
+            key_id=principal.key_id,
+            created_at=now,
+            seen_at=now,
+            ends_at=now + self._longest,
+            expires_at=now + self._longest,
+        )
+        return NewSession(await self._store.create(session), principal, cookie)
+
+    async def recognise(self, cookie: str) -> Principal:
+        """Whose session a cookie holds. Raises `NotSignedIn`, also when its key is no longer good."""
+        session = await self._found(digest_of(cookie))
+        now = self._store.setup.now()
+        if session is None or session.ends_at <= now or now - session.seen_at > self._idle:
+            raise NotSignedIn("The session is over.", fix="Sign in again.")
+        key = await self._keys.read(session.key_id)
+        if key is None or (key.sessions_from is not None and session.created_at <= key.sessions_from):
+            raise NotSignedIn("The session is over.", fix="Sign in again.")
+        check_usable(key, now)
+        if now - session.seen_at >= min(_NOTE_EVERY, self._idle / 2):
+            await self._note_use(session)
+        return principal_of(key)
+
+    async def end(self, cookie: str) -> None:
+        """Sign out."""
+        digest = digest_of(cookie)
+        await self._store.delete(Session.key(digest=digest))
+        self._read.pop(digest, None)
+
+    def csrf_token(self, cookie: str) -> str:
+        """What a page of ours sends along with a write, and a page of another site cannot know."""
+        return self._secret.sign("csrf", digest_of(cookie))
+
+    def csrf_fits(self, cookie: str, token: str) -> bool:
+        """Whether a token belongs to a session."""
+        return self._secret.verify("csrf", digest_of(cookie), token)
+
+    async def _found(self, digest: str) -> Session | None:
+        ticks = self._store.setup.ticks()
+        known = self._read.get(digest)
+        if known is not None and ticks - known[0] < BELIEVED:
+            return known[1]
+        if len(self._read) > 10_000:
+            self._read.clear()
+        session = await self._store.find(Session, digest=digest, consistent=True)
+        self._read[digest] = (ticks, session)
+        return session
+
+    async def _note_use(self, session: Session) -> None:
+        now = self._store.setup.now()
+        try:
+            changed = await self._store.patch(Session.key(digest=session.digest), Session.seen_at.set(now))
+        except ConditionFailed:
+            return
+        self._read[session.digest] = (self._store.setup.ticks(), changed)

@@ -1,0 +1,173 @@
+"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+
+from gateleg.web.secrets import SHORTEST, Secret, given_secret, kept_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FILE = "gateleg.toml"
+PREFIX = "GATELEG_"
+DEFAULT = "default"
+
+
+class BadSettings(Exception):
+    """Settings that cannot be: a name that there is not, or a value that does not fit. `problems` has one line for each."""
+
+    code = "bad-settings"
+    fix = "`gateleg config` shows what is in force."
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems))
+
+
+class Settings(BaseModel):
+    """How a host runs. Each member is a key of `gateleg.toml`, and in capitals after `GATELEG_` an environment variable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    store: str = Field("embedded:./data", description="where the tables are: embedded:FOLDER, dynamodb:REGION or http://host:port")
+    prefix: str = Field("", max_length=100, description="stands before every table name")
+    objects: str = Field("dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
+    objects_endpoint: str | None = Field(None, description="another S3 endpoint than Amazon's")
+    objects_region: str | None = Field(None, description="the region of the bucket")
+    data: Path = Field(Path("./data"), description="folder for what the host itself keeps")
+    host: str = Field("127.0.0.1", description="address to listen on; off loopback, a key must exist")
+    port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    url: str | None = Field(
+        None, pattern=r"^https?://[^/\s]+$", description="the address that browsers use, when a proxy stands before the host"
+    )
+    hosts: tuple[str, ...] = Field((), description="host names that requests may be for; all, when none is named and a key exists")
+    proxies: tuple[str, ...] = Field((), description="addresses of proxies whose forwarded headers are believed")
+    secret: SecretStr | None = Field(None, description="signs sessions, links and cursors; made and kept in the data folder when not given")
+    log: Literal["human", "json"] = Field("human", description="how log lines look")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="how much is logged")
+    console: bool = Field(True, description="whether the console is served at /")
+    applications: tuple[str, ...] = Field((), description="further applications, each as module:object")
+    body_limit: int = Field(1_000_000, ge=1, description="bytes that the body of a request may have")
+    upload_limit: int = Field(5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
+    key_rate: int = Field(6_000, ge=0, description="requests that one key may make in a minute; 0 is no limit")
+    signin_attempts: int = Field(10, ge=1, description="failed attempts to sign in from one address in five minutes")
+    session_hours: float = Field(168, gt=0, description="hours after which a session ends in any case")
+    idle_minutes: float = Field(720, gt=0, description="minutes after which a session ends when it is not used")
+    audit_days: int = Field(400, ge=1, description="days for which the audit log is kept")
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @field_validator("secret")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value().encode()) < SHORTEST:
+            raise ValueError(f"a secret has {SHORTEST} bytes or more")
+        return value
+
+    def origin(self, name: str) -> str:
+        """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
+        return self._origins.get(name, DEFAULT)
+
+    def load_secret(self) -> Secret:
+        """The secret of the settings, or that of the data folder."""
+        return given_secret(self.secret.get_secret_value()) if self.secret is not None else kept_secret(self.data)
+
+    def table(self) -> Iterator[tuple[str, str, str]]:
+        """Every setting with its value, as it is written in a file, and its origin. Secrets are hidden."""
+        for name in type(self).model_fields:
+            yield name, shown(getattr(self, name)), self.origin(name)
+
+
+def shown(value: Any) -> str:
+    """A value as people read it; a secret stays one."""
+    if value is None:
+        return ""
+    if isinstance(value, SecretStr):
+        return "(hidden)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def load_settings(
+    *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, file: Path | None = None, given: bool = False
+) -> Settings:
+    """The settings in force. Flags that are None were not given; a file that was `given` must be there.
+
+    Raises `BadSettings` with a line for everything that is wrong.
+    """
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    place = file or Path(FILE)
+    for layer, named in (
+        (_from_file(place, given, problems), lambda name: str(place)),
+        (_from_environ(environ or {}, problems), lambda name: PREFIX + name.upper()),
+        ({name: value for name, value in (flags or {}).items() if value is not None}, lambda name: f"--{name.replace('_', '-')}"),
+    ):
+        values |= layer
+        origins |= {name: named(name) for name in layer}
+    if not problems:
+        try:
+            settings = Settings(**values)
+        except ValidationError as error:
+            problems += [_told(problem, origins) for problem in error.errors()]
+        else:
+            settings._origins.update(origins)
+            return settings
+    raise BadSettings(problems)
+
+
+def _told(problem: Any, origins: Mapping[str, str]) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else "settings"
+    return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg']}"
+
+
+def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if given:
+            problems.append(f"there is no file {place}")
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"{place} cannot be read: {error}")
+        return {}
+    problems += [f"{place}: there is no setting {name!r}{_nearest(name)}" for name in found if name not in Settings.model_fields]
+    return {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+
+
+def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    found = {}
+    for variable, text in environ.items():
+        name = variable.removeprefix(PREFIX).lower()
+        if not variable.startswith(PREFIX) or variable in OTHERS:
+            continue
+        if name in Settings.model_fields:
+            found[name] = _listed(name, text)
+        elif near := _nearest(name):
+            # What is like no setting may belong to a program that uses Gateleg.
+            problems.append(f"{variable}: there is no setting {name!r}{near}")
+    return found
+
+
+#: Variables of other commands.
+OTHERS = frozenset({"GATELEG_APP", "GATELEG_TABLES", "GATELEG_CREDENTIALS"})
+
+
+def _listed(name: str, value: Any) -> Any:
+    """A list, where a text names several things or one."""
+    if Settings.model_fields[name].annotation == tuple[str, ...] and isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _nearest(name: str) -> str:
+    found = difflib.get_close_matches(name, Settings.model_fields, 1, 0.7)
+    return f"; did you mean {found[0]!r}?" if found else ""

@@ -1,0 +1,81 @@
+"""What the host keeps: API keys, sessions of the console, and the log of what operators did."""
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, new_uuid, required
+
+access_table = Table("GatelegAccess", hash="pk", range="sk", tag="kind")
+audit_table = Table(
+    "GatelegAudit",
+    hash="pk",
+    range="sk",
+    indexes=[GSI("ActorIndex", hash="actor", range="at")],
+)
+
+
+class ApiKey(Entity, table=access_table, tag="key"):
+    """A key that callers show. Only a digest of its secret is kept."""
+
+    key_id: Attr[str]
+    name: Attr[str] = required(min_length=1, max_length=100)
+    #: the SHA-256 digest of the secret, which has 256 bits of chance: nobody can try them all
+    digest: Attr[str]
+    role: Attr[Literal["viewer", "operator", "admin"]]
+    groups: Attr[set[str] | None] = field(None, max_length=100)
+    tenant: Attr[str | None] = field(None)
+    created_at: Attr[datetime]
+    created_by: Attr[str]
+    #: not accepted from then on
+    ends_at: Attr[datetime | None] = field(None)
+    revoked_at: Attr[datetime | None] = field(None)
+    revoked_by: Attr[str | None] = field(None)
+    #: to within some minutes
+    used_at: Attr[datetime | None] = field(None)
+    #: sessions that began before are over
+    sessions_from: Attr[datetime | None] = field(None)
+
+    key = Key("KEYS", "KEY#{key_id}")
+    every = Pattern(title="All API keys")
+
+
+class Session(Entity, table=access_table, tag="session"):
+    """Somebody who has signed in with a key. Only a digest of what the browser holds is kept."""
+
+    digest: Attr[str]
+    key_id: Attr[str]
+    created_at: Attr[datetime]
+    #: to within a minute
+    seen_at: Attr[datetime]
+    ends_at: Attr[datetime]
+    expires_at: Attr[TTL]
+
+    key = Key("SESSION#{digest}", "SESSION")
+
+
+class AuditEntry(Entity, table=audit_table):
+    """Something that somebody changed, or tried to."""
+
+    entry_id: Attr[UUID] = new_uuid()
+    #: the day in UTC, such as 2026-11-15
+    day: Attr[str] = required(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    at: Attr[datetime]
+    #: the name of the key, or `local`
+    actor: Attr[str]
+    key_id: Attr[str | None] = field(None)
+    #: what was done, such as `job.cancel`
+    action: Attr[str]
+    #: what it was done to
+    target: Attr[str] = field("")
+    details: Attr[dict[str, Any]] = field(factory=dict)
+    request_id: Attr[str | None] = field(None)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("DAY#{day}", "{at}#{entry_id}")
+    by_day = Pattern(title="What was done on a day, newest first", order="desc")
+    by_actor = Pattern("ActorIndex", title="What somebody did, newest first", order="desc")
+
+
+#: All tables of the host.
+TABLES = (access_table, audit_table)
