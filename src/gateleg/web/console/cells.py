@@ -1,0 +1,94 @@
+"""Cells of a grid: plain texts, or values that say how they are drawn. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gateleg.web.console.ids import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.web.console.badges import Look
+    from gateleg.web.console.theme import Kind
+
+Part = str | dict[str, Any]
+#: None is an empty cell; several parts stand beside each other.
+Cell = Part | list[Part] | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a grid. `right` is for numbers, `desk` leaves it out on a phone, `wraps` lets its text have several lines."""
+
+    key: str
+    label: str
+    right: bool = False
+    desk: bool = False
+    wraps: bool = False
+    width: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a grid: rows with the same `id` are the same row later. `href` opens it."""
+
+    id: str
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+    href: str | None = None
+
+
+def chip_cell(look: Look) -> Part:
+    """A state."""
+    return {"t": "chip", "kind": look.kind, "word": look.word, "icon": look.icon}
+
+
+def ago_cell(moment: datetime | None) -> Cell:
+    """A relative time."""
+    return None if moment is None else {"t": "ago", "at": _stamp(moment)}
+
+
+def since_cell(moment: datetime) -> Part:
+    """How long something goes on."""
+    return {"t": "since", "at": _stamp(moment)}
+
+
+def id_cell(text: str, length: int = 18) -> Part:
+    """A shortened id that is copied whole."""
+    return {"t": "id", "full": text, "short": shortened(text, length)}
+
+
+def link_cell(text: str, href: str) -> Part:
+    """A link."""
+    return {"t": "link", "text": text, "href": href}
+
+
+def mono_cell(text: str) -> Part:
+    """Keys and code."""
+    return {"t": "mono", "text": text}
+
+
+def meta_cell(text: str) -> Part:
+    """A remark beside what matters more."""
+    return {"t": "meta", "text": text}
+
+
+def tag_cell(text: str) -> Part:
+    """A word in a frame."""
+    return {"t": "tag", "text": text}
+
+
+def bar_cell(part: float, kind: Kind = "running", text: str = "") -> Part:
+    """Progress from 0 to 1."""
+    return {"t": "bar", "part": round(part, 4), "kind": kind, "text": text}
+
+
+def deed_cell(verb: str, text: str, *, look: str = "", off: bool = False) -> Part:
+    """A button: a press is told to the grid's `on_deed` with the verb and the row's id."""
+    return {"t": "deed", "verb": verb, "text": text, "look": look, "off": off}
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,68 @@
+"""Buttons, and carrying out what they ask for: who may, what is said afterwards, and what is shown when it fails."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from nicegui import context, ui
+
+from gateleg.web.console.failures import told
+from gateleg.web.console.markup import Tag, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.web.console.frame import View
+    from gateleg.web.principal import Role
+
+
+class Refused(Exception):
+    """The caller may not do this."""
+
+    code = "refused"
+    fix = "Ask someone with the role to do it, or for a key that has it."
+
+    def __init__(self, role: Role) -> None:
+        self.what = f"This needs the role {role.word}."
+        super().__init__(self.what)
+
+
+def deed(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:
+    """A button. `look` is one or more of `first`, `danger`, `bare`, `small`; while an asynchronous deed runs it cannot be pressed again."""
+    button = tag("button", classes=f"deed {look}".strip(), type="button")
+    with button:
+        if icon is not None:
+            ui.icon(icon)
+        tag("span", text)
+    if do is not None:
+        wanted = do
+
+        async def pressed() -> None:
+            button.classes("busy")
+            try:
+                answer = wanted()
+                if inspect.isawaitable(answer):
+                    await answer
+            finally:
+                button.classes(remove="busy")
+
+        button.on("click", pressed)
+    return button
+
+
+async def carry_out(view: View, role: Role, work: Callable[[], Awaitable[Any]], done: str = "") -> bool:
+    """Do something on behalf of who looks: refused without the role, told when done, and shown when it fails; whether it was done."""
+    client = context.client
+    try:
+        view.require(role)
+        await work()
+    except Exception as error:
+        words = told(error)
+        with client:
+            ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")
+        return False
+    if done:
+        with client:
+            ui.notification(done, icon="check", timeout=3, position="bottom")
+    return True

@@ -1,0 +1,43 @@
+"""Empty states that teach: one picture, one sentence, one button that does the next sensible thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.markup import tag
+
+if TYPE_CHECKING:
+    from nicegui.element import Element
+
+#: Line drawings of 72 px, by what they show.
+PICTURES = {
+    "tray": '<path d="M10 40 18 20h36l8 20v14a4 4 0 0 1-4 4H14a4 4 0 0 1-4-4Z"/><path d="M10 40h16l4 7h12l4-7h16"/>',
+    "table": '<path d="M8 26h56"/><path d="M18 26v30M54 26v30"/><path d="M36 26 24 56M36 26l12 30" stroke="var(--running)"/>',
+    "clock": '<circle cx="36" cy="36" r="24"/><path d="M36 22v14l10 6" stroke="var(--running)"/>',
+    "people": '<circle cx="28" cy="28" r="9"/><path d="M10 58c0-11 8-17 18-17s18 6 18 17M46 20a8 8 0 0 1 0 16M50 42c8 2 12 8 12 16"/>',
+    "folder": '<path d="M10 20h18l6 7h28v29H10Z"/><path d="M10 34h52" stroke="var(--running)"/>',
+    "check": '<circle cx="36" cy="36" r="24"/><path d="m25 37 8 8 15-17" stroke="var(--done)"/>',
+    "search": '<circle cx="32" cy="32" r="18"/><path d="m46 46 14 14" stroke="var(--running)"/>',
+    "box": '<path d="M12 26 36 14l24 12v22L36 60 12 48Z"/><path d="m12 26 24 12 24-12M36 38v22" stroke="var(--running)"/>',
+}
+
+
+def picture(name: str) -> str:
+    """A drawing as SVG."""
+    return (
+        '<svg class="picture" viewBox="0 0 72 72" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" '
+        f'stroke-linejoin="round" aria-hidden="true">{PICTURES[name]}</svg>'
+    )
+
+
+def empty(shown: str, title: str, sentence: str, *, button: str | None = None, href: str | None = None) -> Element:
+    """Say that nothing is there yet, why, and what to do. `shown` names a drawing of `PICTURES`."""
+    with tag("div", classes="empty") as made:
+        ui.html(picture(shown), sanitize=False)
+        tag("h3", title)
+        tag("p", sentence)
+        if button is not None and href is not None:
+            tag("a", button, "deed first", href=href)
+    return made

@@ -1,0 +1,188 @@
+"""The frame around every page: rail, top bar, landmarks, keyboard and live regions.
+
+    @ui.page("/tables/{name}")
+    async def table(request: Request, name: str) -> None:
+        with frame(request, title=name, section="tables", crumbs=[Crumb("Tables", "/tables")]) as view:
+            tag("p", "..."), Grid(...), ...
+
+A page builds what it shows inside the frame; `view` knows who looks and what they may do.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.deeds import Refused
+from gateleg.web.console.markup import tag
+from gateleg.web.console.navigation import Crumb, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fastapi import Request
+
+    from gateleg.web.console.live import Live
+    from gateleg.web.console.site import Console
+    from gateleg.web.host import Host
+    from gateleg.web.principal import Principal, Role
+
+_MARK = (
+    '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" '
+    'aria-hidden="true"><path d="M3 7.5h18"/><path d="M6 7.5v11M18 7.5v11"/><path d="M12 7.5 7.5 18.5M12 7.5l4.5 11" '
+    'stroke="var(--running)"/></svg>'
+)
+_THEMES = (("light", "Light", "light_mode"), ("dark", "Dark", "dark_mode"), ("auto", "As the system", "devices"))
+
+
+@dataclass(frozen=True)
+class View:
+    """One open page: who looks at it, and the console it belongs to."""
+
+    console: Console
+    principal: Principal
+    request: Request
+
+    @property
+    def host(self) -> Host:
+        """The host: its store, objects, queue and applications."""
+        return self.console.host
+
+    @property
+    def live(self) -> Live:
+        """What changes while the page is open."""
+        return self.console.live
+
+    def may(self, role: Role) -> bool:
+        """Whether who looks has a role, or one above it: what they may not do is not offered."""
+        return self.principal.may(role)
+
+    def require(self, role: Role) -> None:
+        """Refuse whoever may not: buttons that are not shown can still be pressed by someone who knows how."""
+        if not self.principal.may(role):
+            raise Refused(role)
+
+
+def view_of(request: Request) -> View:
+    """The view that belongs to a request. The host has recognised the caller before a page is asked for."""
+    return View(request.app.state.console, request.state.principal, request)
+
+
+@contextmanager
+def frame(
+    request: Request, *, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool = False, titled: bool = True
+) -> Iterator[View]:
+    """Build a page inside the frame. `crumbs` lead to the page, whose own title comes last; `wide` is for grids and maps.
+
+    With `titled=False` the page brings its own `h1`.
+    """
+    view = view_of(request)
+    ui.page_title(f"{title} · Gateleg")
+    rail = _rail(view, section, collapsed=request.cookies.get("gateleg_rail") == "icons")
+    _top_bar(view, title, crumbs, rail)
+    with tag("div", classes="content wide" if wide else "content") as content:
+        if titled:
+            tag("h1", title)
+        yield view
+    ui.skip_link("Skip to the page", target=content)
+
+
+def _rail(view: View, section: str, *, collapsed: bool) -> ui.left_drawer:
+    drawer = ui.left_drawer(top_corner=True, bottom_corner=True).props("width=232 mini-width=60 breakpoint=1023 no-swipe-open")
+    if collapsed:
+        drawer.props("mini")
+    with drawer, tag("div", classes="rail"):
+        with tag("a", classes="brand", href="/", aria_label="Gateleg, overview"):
+            ui.html(_MARK, sanitize=False, tag="span").style("display:flex")
+            tag("span", "Gateleg", "word")
+        with tag("nav", aria_label="Main"):
+            for index, group in enumerate(groups(view.host.applications)):
+                if index:
+                    tag("hr", aria_hidden="true")
+                for entry in group:
+                    current = "page" if entry.section == section else None
+                    with tag("a", classes="entry", href=entry.href, aria_current=current, title=entry.title):
+                        ui.icon(entry.icon)
+                        tag("span", entry.title, "word")
+        with tag("div", classes="below only-desk"), tag("button", classes="entry", type="button", title="Collapse or widen") as fold:
+            ui.icon("keyboard_double_arrow_right" if collapsed else "keyboard_double_arrow_left")
+            tag("span", "Collapse", "word")
+        fold.props["aria-label"] = "Collapse or widen the navigation"
+
+        def toggle() -> None:
+            mini = "mini" not in drawer.props
+            drawer.props("mini") if mini else drawer.props(remove="mini")
+            ui.run_javascript(f"gateleg.keep('gateleg_rail', '{'icons' if mini else 'wide'}')")
+
+        fold.on("click", toggle)
+    return drawer
+
+
+def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_drawer) -> None:
+    with ui.header(wrap=False).classes(replace="topbar"):
+        with tag("button", classes="deed bare icon only-phone", type="button", aria_label="Open the navigation").on("click", rail.toggle):
+            ui.icon("menu")
+        with tag("nav", classes="crumbs", aria_label="Breadcrumbs"), tag("ol"):
+            for crumb in crumbs:
+                with tag("li"):
+                    tag("a", crumb.title, href=crumb.href)
+            with tag("li"):
+                tag("span", title, aria_current="page")
+        with tag("form", classes="search", action="/search", method="get", role="search"):
+            ui.icon("search")
+            tag(
+                "input",
+                id="search",
+                name="q",
+                type="search",
+                placeholder="Search",
+                aria_label="Search jobs, tables and pages",
+                autocomplete="off",
+            )
+            tag("kbd", "/", aria_hidden="true")
+        with tag("span", classes="place", title=f"Where the data is: {view.host.environment}"):
+            ui.icon("dns")
+            tag("span", view.host.environment, "word clip")
+        _theme_menu()
+        _account_menu(view)
+
+
+def _theme_menu() -> None:
+    with tag("button", classes="deed bare icon", type="button", aria_label="Theme", title="Theme", aria_haspopup="menu"):
+        ui.icon("contrast")
+        with ui.menu().props("auto-close"):
+            for value, word, icon in (
+                ("light", "Light", "light_mode"),
+                ("dark", "Dark", "dark_mode"),
+                ("auto", "As the system", "devices"),
+            ):
+                with tag("button", classes="menu-item", type="button", role="menuitem").on(
+                    "click", js_handler=f"() => gateleg.theme('{value}')"
+                ):
+                    ui.icon(icon)
+                    tag("span", word)
+
+
+def _account_menu(view: View) -> None:
+    principal = view.principal
+    with tag("button", classes="deed bare icon", type="button", aria_label="Account", title=principal.name, aria_haspopup="menu"):
+        ui.icon("account_circle")
+        with ui.menu():
+            with tag("div", classes="menu-note"):
+                tag("div", principal.name, "strong")
+                tag("div", principal.role.word, "meta")
+            with tag("a", classes="menu-item", href="/settings", role="menuitem"):
+                ui.icon("tune")
+                tag("span", "Settings")
+            with tag("button", classes="menu-item", type="button", role="menuitem").on(
+                "click", js_handler="() => document.getElementById('help').showModal()"
+            ):
+                ui.icon("keyboard")
+                tag("span", "Keys")
+            if principal.key_id is not None:
+                with tag("a", classes="menu-item", href="/signout", role="menuitem"):
+                    ui.icon("logout")
+                    tag("span", "Sign out")

@@ -1,0 +1,61 @@
+"""`Grid`: a table whose rows change in place; on a phone its rows are cards."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nicegui.element import Element
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from nicegui.events import GenericEventArguments
+
+    from gateleg.web.console.cells import Column, Row
+
+
+class Grid(Element, component="static/grid.js"):
+    """A table on a page: `Grid("Jobs", columns, rows)`, later `grid.show(rows)`.
+
+    With `on_choose` rows can be selected (also with `x`); it is told the ids that are. `on_deed` is told the row's id and the verb of a
+    button cell that was pressed. The first column's text links to the row's `href`.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        columns: Sequence[Column],
+        rows: Sequence[Row] = (),
+        *,
+        on_choose: Callable[[list[str]], None] | None = None,
+        on_deed: Callable[[str, str], Awaitable[None] | None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.props["label"] = label
+        self.props["columns"] = [asdict(column) for column in columns]
+        self.props["selectable"] = on_choose is not None
+        self._rows: list[dict[str, Any]] = []
+        self.show(rows)
+        if on_choose is not None:
+            choose = on_choose
+            self.on("choose", lambda event: choose([str(one) for one in event.args]))
+        if on_deed is not None:
+            deed = on_deed
+
+            def pressed(event: GenericEventArguments) -> Awaitable[None] | None:
+                return deed(str(event.args["row"]), str(event.args["verb"]))
+
+            self.on("deed", pressed)
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show these rows; what is new in them is lit up for a moment, and nothing is sent when nothing is."""
+        drawn = [{"id": row.id, "href": row.href, "cells": dict(row.cells)} for row in rows]
+        if drawn != self._rows or "rows" not in self.props:
+            self._rows = drawn
+            self.props["rows"] = drawn
+            self.update()
+
+    def clear_choice(self) -> None:
+        """Select nothing."""
+        self.run_method("clear")

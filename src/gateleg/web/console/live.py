@@ -1,0 +1,125 @@
+"""What changes while pages are open: one poller for each topic, shared by every page that shows it.
+
+A topic is looked at while someone watches it, and only changes are told, so that many open consoles cost as much as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nicegui import context
+
+from gateleg.web.console.failures import told
+from gateleg.web.console.markup import Tag, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Topic(Generic[T]):
+    """Something that can be looked at again and again. Topics with the same name are the same."""
+
+    name: Hashable
+    look: Callable[[], Awaitable[T]]
+    #: seconds between two looks
+    every: float = 2.0
+
+
+@dataclass
+class _Poller:
+    topic: Topic[Any]
+    watchers: list[Callable[[Any, BaseException | None], None]] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+    value: Any = None
+    seen: bool = False
+    error: BaseException | None = None
+    soon: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Live:
+    """The topics that are watched now."""
+
+    def __init__(self) -> None:
+        self._pollers: dict[Hashable, _Poller] = {}
+
+    def __len__(self) -> int:
+        return len(self._pollers)
+
+    def watch(self, topic: Topic[T], tell: Callable[[T | None, BaseException | None], None]) -> Callable[[], None]:
+        """Be told of a topic now, if it is known, and whenever it changes or cannot be looked at; the answer ends it."""
+        poller = self._pollers.get(topic.name)
+        if poller is None:
+            poller = self._pollers[topic.name] = _Poller(topic)
+            poller.task = asyncio.get_running_loop().create_task(self._poll(poller))
+        poller.watchers.append(tell)
+        if poller.seen or poller.error is not None:
+            tell(poller.value, poller.error)
+
+        def leave() -> None:
+            if tell in poller.watchers:
+                poller.watchers.remove(tell)
+            if not poller.watchers and self._pollers.get(topic.name) is poller:
+                del self._pollers[topic.name]
+                if poller.task is not None:
+                    poller.task.cancel()
+
+        return leave
+
+    def hurry(self, name: Hashable) -> None:
+        """Look at a topic at once: something about it was just changed here."""
+        poller = self._pollers.get(name)
+        if poller is not None:
+            poller.soon.set()
+
+    async def _poll(self, poller: _Poller) -> None:
+        while True:
+            poller.soon.clear()
+            value, error = poller.value, None
+            try:
+                value = await poller.topic.look()
+            except Exception as caught:
+                error = caught
+            changed = (error is None) != (poller.error is None) or not poller.seen or value != poller.value
+            poller.value, poller.error, poller.seen = value, error, poller.seen or error is None
+            if changed:
+                for tell in list(poller.watchers):
+                    tell(value, error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(poller.soon.wait(), poller.topic.every)
+
+
+class Pulse:
+    """The small mark that says whether the page is live, and if not, why."""
+
+    def __init__(self) -> None:
+        self.box: Tag = tag("span", classes="pulse", role="status")
+        with self.box:
+            tag("i", aria_hidden="true")
+            self._word = tag("span", "Live")
+
+    def show(self, error: BaseException | None) -> None:
+        """Live, or not because of an error."""
+        self._word.set_text("Live" if error is None else f"Not live: {told(error).what}")
+        self.box.classes(remove="still") if error is None else self.box.classes("still")
+
+
+def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None) -> None:
+    """Show a topic on the page that is being built, until the page is closed."""
+    client = context.client
+
+    def tell(value: T | None, error: BaseException | None) -> None:
+        if client.is_deleted:
+            return
+        with client:
+            if pulse is not None:
+                pulse.show(error)
+            if error is None:
+                show(value)  # type: ignore[arg-type]
+
+    client.on_delete(live.watch(topic, tell))

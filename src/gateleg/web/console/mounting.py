@@ -1,0 +1,78 @@
+"""`mount`: the console on a host's application."""
+
+from __future__ import annotations
+
+import hashlib
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nicegui
+from nicegui import ui
+
+from gateleg.web.console.live import Live
+from gateleg.web.console.navigation import KEYS
+from gateleg.web.console.site import Console
+from gateleg.web.console.theme import tokens_css
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from gateleg.web.host import Host
+
+_STATIC = Path(__file__).parent / "static"
+#: Before the first paint, so that a dark page does not begin white.
+_EARLY = "const m=document.cookie.match(/gateleg_theme=(light|dark)/);if(m)document.documentElement.dataset.theme=m[1];"
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2" stroke-linecap="round">'
+    '<path d="M3 7h18M6 7v12M18 7v12M12 7 8 19M12 7l4 12"/></svg>'
+)
+
+
+def mount(app: FastAPI, host: Host) -> None:
+    """Serve the console of a host at `/` of an application. There is one console in a process."""
+    nicegui.app.state.console = Console(host, Live())
+    nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
+    ui.add_head_html(_head(), shared=True)
+    ui.add_body_html(_body(), shared=True)
+    for application in host.applications:
+        if application.pages is not None:
+            application.pages(host)
+    ui.run_with(
+        app,
+        mount_path="/",
+        title="Gateleg",
+        favicon=_ICON,
+        dark=None,
+        language="en-US",
+        tailwind=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=20.0,
+        storage_secret=host.secret.sign("console", "storage"),
+        show_welcome_message=False,
+    )
+
+
+def _head() -> str:
+    return (
+        f"<script>{_EARLY}</script><style>{tokens_css()}</style>"
+        f'<link rel="stylesheet" href="{asset("console.css")}"><script defer src="{asset("console.js")}"></script>'
+    )
+
+
+def asset(name: str) -> str:
+    """The address of a file of the console, which changes with its content."""
+    digest = hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/_console/{name}?v={digest}"
+
+
+def _body() -> str:
+    keys = "".join(f"<dt>{_keys(combination)}</dt><dd>{escape(word)}</dd>" for combination, word in KEYS)
+    return (
+        f'<dialog id="help" class="help" aria-label="Keys"><h2>Keys</h2><dl>{keys}</dl></dialog>'
+        '<div id="said" class="sr" role="status" aria-live="polite"></div>'
+    )
+
+
+def _keys(combination: str) -> str:
+    return " ".join(f"<kbd>{escape(key)}</kbd>" for key in combination.split())

@@ -1,0 +1,61 @@
+"""What the rail shows: the kit's sections, the installed applications, and the settings. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.web.application import Application
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place in the navigation. `section` is what pages below it say they belong to."""
+
+    section: str
+    title: str
+    icon: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Crumb:
+    """A step of the way to a page; the last one is the page itself and needs no address."""
+
+    title: str
+    href: str | None = None
+
+
+#: `/objects/...` are the signed links to objects, so the pages about them are under `/files`.
+KIT = (
+    Entry("overview", "Overview", "space_dashboard", "/"),
+    Entry("jobs", "Jobs", "checklist", "/jobs"),
+    Entry("tables", "Tables", "table_chart", "/tables"),
+    Entry("objects", "Objects", "folder_open", "/files"),
+)
+SETTINGS = Entry("settings", "Settings", "tune", "/settings")
+
+
+def groups(applications: Sequence[Application]) -> list[list[Entry]]:
+    """The entries of the rail, in groups with a rule between them."""
+    own = [Entry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
+    return [group for group in (list(KIT), own, [SETTINGS]) if group]
+
+
+#: The keys of the console and what they do, as its help shows them.
+KEYS = (
+    ("/", "Search"),
+    ("g h", "Overview"),
+    ("g j", "Jobs"),
+    ("g t", "Tables"),
+    ("g o", "Objects"),
+    ("g s", "Settings"),
+    ("j  k", "Next and previous row"),
+    ("enter", "Open the row"),
+    ("x", "Select the row"),
+    ("esc", "Leave a field, close a dialog"),
+    ("?", "This help"),
+)

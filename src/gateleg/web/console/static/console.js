@@ -1,0 +1,142 @@
+// Keyboard, relative times, copying and the theme: what needs no answer from the server.
+(() => {
+  const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
+  const places = { h: "/", j: "/jobs", t: "/tables", o: "/files", s: "/settings" };
+  let waiting = false;
+
+  const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.offsetParent !== null);
+  const current = () => document.querySelector("[data-row].at");
+  const move = (step) => {
+    const all = rows();
+    if (!all.length) return;
+    const from = all.indexOf(current());
+    const next = all[Math.max(0, Math.min(all.length - 1, from < 0 ? 0 : from + step))];
+    current()?.classList.remove("at");
+    next.classList.add("at");
+    next.scrollIntoView({ block: "nearest" });
+    const link = next.querySelector("a");
+    (link || next).focus({ preventScroll: true });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target;
+    if (typing(target)) {
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    if (document.querySelector(".q-dialog, dialog[open]")) return;
+    if (waiting) {
+      waiting = false;
+      if (places[event.key]) {
+        event.preventDefault();
+        location.href = places[event.key];
+      }
+      return;
+    }
+    const row = current();
+    if (event.key === "/") {
+      event.preventDefault();
+      document.getElementById("search")?.focus();
+    } else if (event.key === "g") {
+      waiting = true;
+      setTimeout(() => (waiting = false), 1200);
+    } else if (event.key === "j") move(1);
+    else if (event.key === "k") move(-1);
+    else if (event.key === "Enter" && row && target === document.body) row.querySelector("a")?.click();
+    else if (event.key === "x" && row) row.querySelector("input[type=checkbox]")?.click();
+    else if (event.key === "?") document.getElementById("help")?.showModal();
+  });
+
+  const units = [["day", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const plural = (n, unit) => `${n} ${unit === "day" && n !== 1 ? "days" : unit}`;
+  const span = (seconds) => {
+    for (const [unit, size] of units) if (seconds >= size) return plural(Math.floor(seconds / size), unit);
+    return "0 s";
+  };
+  const ago = (at, now) => {
+    const seconds = (now - at) / 1000;
+    if (Math.abs(seconds) < 2) return "now";
+    if (Math.abs(seconds) > 30 * 86400) return new Date(at).toISOString().slice(0, 10);
+    return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+  };
+  const precise = (seconds) => {
+    const s = Math.max(0, Math.floor(seconds));
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+    if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+    return `${plural(Math.floor(s / 86400), "day")} ${Math.floor((s % 86400) / 3600)} h`;
+  };
+  window.gateleg = {
+    // the time by the host's clock, so that a browser with a wrong clock shows right ages
+    skew: 0,
+    ago: (at) => ago(Date.parse(at), Date.now() + window.gateleg.skew),
+    since: (at) => precise((Date.now() + window.gateleg.skew - Date.parse(at)) / 1000),
+    exact: (at) => new Date(at).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" }),
+    copy(text, element) {
+      const done = () => {
+        element?.classList.add("copied");
+        setTimeout(() => element?.classList.remove("copied"), 1200);
+        const said = document.getElementById("said");
+        if (said) said.textContent = "Copied";
+      };
+      if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(text).then(done, () => {});
+      else {
+        const area = Object.assign(document.createElement("textarea"), { value: text });
+        document.body.append(area);
+        area.select();
+        document.execCommand("copy");
+        area.remove();
+        done();
+      }
+    },
+    keep(name, value) {
+      document.cookie = `${name}=${value};path=/;max-age=31536000;samesite=lax`;
+    },
+    theme(value) {
+      const root = document.documentElement;
+      if (value === "auto") root.removeAttribute("data-theme");
+      else root.dataset.theme = value;
+      window.gateleg.keep("gateleg_theme", value);
+      const dark = value === "dark" || (value === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+      window.Quasar?.Dark.set(dark);
+      window.dispatchEvent(new CustomEvent("gateleg-theme", { detail: dark }));
+    },
+  };
+  const tick = () => {
+    for (const el of document.querySelectorAll("time[data-ago]")) {
+      const text = window.gateleg.ago(el.dateTime);
+      if (el.textContent !== text) el.textContent = text;
+      if (!el.title) el.title = window.gateleg.exact(el.dateTime);
+    }
+    for (const el of document.querySelectorAll("time[data-since]")) {
+      const text = window.gateleg.since(el.dateTime);
+      if (el.textContent !== text) el.textContent = text;
+      if (!el.title) el.title = window.gateleg.exact(el.dateTime);
+    }
+  };
+  setInterval(tick, 1000);
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) {
+      event.preventDefault();
+      event.stopPropagation();
+      window.gateleg.copy(button.dataset.copy, button);
+    }
+    const help = document.getElementById("help");
+    if (help?.open && event.target === help) help.close();
+  }, true);
+  document.addEventListener("DOMContentLoaded", () => {
+    const saved = document.documentElement.dataset.theme || "auto";
+    const dark = saved === "dark" || (saved === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+    const settle = () => (window.Quasar ? window.Quasar.Dark.set(dark) : setTimeout(settle, 20));
+    settle();
+    const watch = () => {
+      if (!window.socket) return setTimeout(watch, 100);
+      const mark = (lost) => document.documentElement.classList.toggle("offline", lost);
+      window.socket.on("disconnect", () => mark(true));
+      window.socket.on("connect", () => mark(false));
+    };
+    watch();
+  });
+})();

@@ -1,0 +1,111 @@
+"""Items as DynamoDB JSON: for reading, and for changing what no field can show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import DecodeError
+from gateleg.ops.plain import value_text
+from gateleg.ops.transfer import BadLine, LineReader
+from gateleg.web.console.tables.grids import hidden_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import Item, Spec, Table
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a text of DynamoDB JSON says: an item and its instance, or what is wrong."""
+
+    item: Item = field(default_factory=dict)
+    #: None for an item that no entity describes
+    instance: Any = None
+    spec: Spec[Any] | None = None
+    problem: str = ""
+
+
+def document_of(item: Item, spec: Spec[Any] | None = None) -> str:
+    """An item as text, without what its entity hides."""
+    hidden = hidden_names(spec) if spec is not None else frozenset[str]()
+    return json.dumps({name: value for name, value in item.items() if name not in hidden}, indent=2, ensure_ascii=False)
+
+
+def read_document(table: Table, text: str, before: Item | None = None) -> Written:
+    """The item of a text. With `before` it must be the same item, its derived attributes untouched and its states moved legally."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        return Written(problem=f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).")
+    if not isinstance(content, dict):
+        return Written(problem="An item is an object: { ... }.")
+    old = table.spec_for(before) if before is not None else None
+    if before is not None and old is not None:
+        content = {name: before[name] for name in hidden_names(old) if name in before} | content
+    line = json.dumps({"Item": content}).encode()
+    try:
+        item = LineReader(table, plain=False).item(line)
+    except BadLine as error:
+        return Written(problem=f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    if before is not None and any(item[name] != before[name] for name in table.attributes):
+        return Written(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
+    spec = table.spec_for(item)
+    if spec is None:
+        return Written(item)
+    return _checked(spec, item, before)
+
+
+def _checked(spec: Spec[Any], item: Item, before: Item | None) -> Written:
+    try:
+        instance = spec.decode(item)
+        problem = "" if before is None else _by_hand(spec, item, before) or _moves(spec, spec.decode(before), instance)
+    except DecodeError as error:
+        return Written(problem=error.message)
+    return Written(problem=problem) if problem else Written(spec.encode(instance), instance, spec)
+
+
+def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:
+    """What was changed that the model makes itself."""
+    touched = sorted(name for name in spec.derived_names if item.get(name) != before.get(name))
+    return f"{', '.join(touched)} is made from other attributes; change those and it follows." if touched else ""
+
+
+def _moves(spec: Spec[Any], before: BaseModel, after: BaseModel) -> str:
+    """What moves to a state that does not follow."""
+    for attribute in spec.attributes.values():
+        old, new = before.__dict__[attribute.name], after.__dict__[attribute.name]
+        if attribute.state and old is not None and new is not None and old != new and not old.may_become(new):
+            allowed = ", ".join(sorted(map(str, old.successors))) or "nothing"
+            return f"{attribute.name} cannot go from {old} to {new}: after {old} comes {allowed}."
+    return ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One attribute in three states of an item; empty text where it is absent."""
+
+    name: str
+    read: str
+    mine: str
+    stored: str
+
+    @property
+    def clash(self) -> bool:
+        """Whether both writers changed it, and not to the same."""
+        return self.read != self.mine and self.read != self.stored and self.mine != self.stored
+
+
+def differences(read: Mapping[str, Any], mine: Mapping[str, Any], stored: Mapping[str, Any], leave_out: frozenset[str]) -> list[Difference]:
+    """The attributes that are not the same in all three: as read, as edited, as stored now."""
+
+    def text(item: Mapping[str, Any], name: str) -> str:
+        return value_text(item[name]) if name in item else ""
+
+    names = dict.fromkeys((*read, *mine, *stored))
+    found = [Difference(name, text(read, name), text(mine, name), text(stored, name)) for name in names if name not in leave_out]
+    return [entry for entry in found if not entry.read == entry.mine == entry.stored]

@@ -1,0 +1,183 @@
+"""Items as rows and columns: which columns, in which order, and what stands in a cell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gateleg.ops.plain import plain_text, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gateleg.model import Item, Spec, Table, Value
+
+#: Longer cells are cut; the whole value is on the item's page.
+_LONGEST = 80
+_SUMMARY = 160
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell."""
+
+    text: str
+    #: how it looks: text, number, code for keys and ids, dim for what is absent
+    look: str = "text"
+    #: the whole value, where the text is cut
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An item in a grid."""
+
+    entity: str
+    cells: tuple[Cell, ...]
+    #: its key, as an address holds it
+    key: str
+    #: a name for those who hear the page rather than see it
+    label: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows under their columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) -> Grid:
+    """Items of one entity with a column for each attribute; a mixture with its key and the rest in one line."""
+    owners = [spec or table.spec_for(item) for item in items]
+    single = owners[0] if owners and all(owner is owners[0] for owner in owners) else None
+    mixed = bool(table.specs) and single is None
+    if mixed:
+        columns: tuple[str, ...] = ("Entity", *table.attributes, "The rest")
+        rows = [_mixed_row(table, owner, item) for owner, item in zip(owners, items, strict=True)]
+        return Grid(columns, tuple(rows))
+    names = column_names(table, single, items)
+    shown = tuple(_title(single, name) for name in names)
+    return Grid(shown, tuple(_row(table, single, item, names) for item in items))
+
+
+def column_names(table: Table, spec: Spec[Any] | None, items: Sequence[Item]) -> list[str]:
+    """The wire names of the columns: the components of the key first, then the attributes as declared, then what else is there.
+
+    Keys that are made of other attributes are left out, and so are hidden attributes.
+    """
+    present = dict.fromkeys(name for item in items for name in item)
+    if spec is None:
+        return [*table.attributes, *(name for name in present if name not in table.attributes)]
+    first = [spec.sources[name].wire for name in spec.key.names]
+    declared = [attribute.wire for attribute in spec.attributes.values()]
+    left_out = spec.derived_names | hidden_names(spec)
+    order = dict.fromkeys((*first, *declared, *present))
+    return [name for name in order if name in present and (name in first or name not in left_out)]
+
+
+def hidden_names(spec: Spec[Any]) -> frozenset[str]:
+    """The wire names of attributes that are declared as hidden: secrets, and digests of them."""
+    return frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.info.exclude)
+
+
+def _title(spec: Spec[Any] | None, wire: str) -> str:
+    """The column's heading: the Python name, which is the one that forms and arguments use."""
+    if spec is None:
+        return wire
+    return next((attribute.name for attribute in spec.attributes.values() if attribute.wire == wire), wire)
+
+
+def _row(table: Table, spec: Spec[Any] | None, item: Item, names: Sequence[str]) -> Row:
+    cells = tuple(cell_of(item.get(name), code=name in table.attributes) for name in names)
+    return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
+
+
+def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> Row:
+    hidden = hidden_names(spec) if spec else frozenset[str]()
+    derived = spec.derived_names if spec else frozenset[str]()
+    rest = {name: value for name, value in item.items() if name not in (*table.attributes, *derived, *hidden)}
+    keys = [cell_of(item.get(name), code=True) for name in table.attributes]
+    summary = Cell(_cut(plain_text(rest), _SUMMARY), "dim")
+    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, summary)
+    return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
+
+
+def cell_of(value: Value | None, *, code: bool = False) -> Cell:
+    """A value as a cell."""
+    if value is None:
+        return Cell("", "dim")
+    ((tag, content),) = value.items()
+    text = value_text(value)
+    if tag == "NULL":
+        return Cell("null", "dim")
+    if tag == "B":
+        return Cell(f"{_binary_size(content)} of binary", "dim")
+    look = "code" if code or tag in ("M", "L", "SS", "NS", "BS") or _is_id(text) else "number" if tag == "N" else "text"
+    cut = _cut(text, _LONGEST)
+    return Cell(cut, look, text[:1000] if cut != text else "")
+
+
+def _binary_size(base64: str) -> str:
+    size = len(base64) * 3 // 4 - base64[-2:].count("=")
+    return f"{size:,} {'byte' if size == 1 else 'bytes'}"
+
+
+def _is_id(text: str) -> bool:
+    return len(text) == 36 and text.count("-") == 4
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
+    """Which item, in words: its entity and the components of its key."""
+    if spec is not None:
+        values = key_values(spec, item)
+        return f"{spec.name} {', '.join(values.values())}"
+    return ", ".join(value_text(item[name]) for name in table.attributes)
+
+
+def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
+    """The components of an item's key as text, by name; the key attributes themselves where they cannot be read."""
+    found: dict[str, str] = {}
+    for name in spec.key.names:
+        wire = spec.sources[name].wire
+        if wire not in item:
+            return {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
+        found[name] = value_text(item[wire])
+    return found or {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
+
+
+def key_text(table: Table, item: Item) -> str:
+    """The key of an item as an address holds it."""
+    return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_key(table: Table, text: str) -> Item | None:
+    """The key that an address holds; None for anything else."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    types = table.key_types()
+    if not isinstance(found, dict) or set(found) != set(table.attributes):
+        return None
+    for name, value in found.items():
+        if not isinstance(value, dict) or list(value) != [types[name]] or not isinstance(value[types[name]], str):
+            return None
+    return found
+
+
+def item_address(table_name: str, key: str, **more: str) -> str:
+    """The address of an item's page."""
+    return f"{table_address(table_name)}/item?{urlencode({'key': key, **more})}"
+
+
+def table_address(name: str, query: Mapping[str, str] | None = None) -> str:
+    """The address of a table's page."""
+    return f"/tables/{name}" + (f"?{urlencode(query)}" if query else "")

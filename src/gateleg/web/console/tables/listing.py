@@ -1,0 +1,90 @@
+"""The list of tables: what a row says, and which rows a search finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.web.console.tables.surveys import Seen
+
+#: How a state looks: the icon and the colour of the status palette that go with the word.
+LOOKS = {
+    "in sync": ("check_circle", "done"),
+    "missing": ("add_circle_outline", "warning"),
+    "differs": ("difference", "warning"),
+    "needs a new table": ("error_outline", "failed"),
+    "not declared": ("help_outline", "waiting"),
+    "unknown": ("cloud_off", "failed"),
+}
+_MEANS = {
+    "in sync": "The deployed table is the declared one.",
+    "missing": "Declared, and not deployed yet.",
+    "differs": "The deployed table is not the declared one, and can be changed.",
+    "needs a new table": "The deployed table cannot be changed into the declared one.",
+    "not declared": "Deployed, and declared by no application that is installed here.",
+    "unknown": "It could not be looked at.",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table in the list."""
+
+    name: str
+    state: str
+    #: the state in a sentence
+    means: str
+    entities: tuple[str, ...]
+    items: int
+    bytes: int
+    indexes: tuple[str, ...]
+    patterns: int
+    declared: bool
+
+
+def row_of(seen: Seen) -> Row:
+    """The row of a table."""
+    table = seen.table
+    description = seen.description or {}
+    deployed = [*description.get("GlobalSecondaryIndexes", ()), *description.get("LocalSecondaryIndexes", ())]
+    indexes = tuple(index.name for index in table.indexes) if table else tuple(index["IndexName"] for index in deployed)
+    specs = table.specs if table else ()
+    patterns = sum(len(spec.patterns) for spec in specs)
+    means = seen.trouble or _MEANS[seen.state]
+    names = tuple(spec.name for spec in specs)
+    return Row(seen.name, seen.state, means, names, seen.items, seen.bytes, indexes, patterns, table is not None)
+
+
+def search(rows: Iterable[Row], text: str) -> list[Row]:
+    """The rows that have all words of a text in their name, entities, indexes or state."""
+    words = text.lower().split()
+    return [row for row in rows if all(word in _haystack(row) for word in words)]
+
+
+def _haystack(row: Row) -> str:
+    return " ".join((row.name, row.state, *row.entities, *row.indexes)).lower()
+
+
+def size_words(size: int) -> str:
+    """A number of bytes for people: 640 B, 1.5 KB, 3.2 GB."""
+    if size < 1024:
+        return f"{size} B"
+    amount = float(size)
+    for unit in ("KB", "MB", "GB", "TB"):
+        amount /= 1024
+        if amount < 1024 or unit == "TB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def totals(rows: Iterable[Row]) -> str:
+    """What all rows come to, in a sentence."""
+    rows = list(rows)
+    items, size = sum(row.items for row in rows), sum(row.bytes for row in rows)
+    declared = sum(row.declared for row in rows)
+    tables = "1 table" if len(rows) == 1 else f"{len(rows)} tables"
+    others = "" if declared == len(rows) else f", {len(rows) - declared} of them not declared"
+    return f"{tables}{others}; about {items:,} {'item' if items == 1 else 'items'}, {size_words(size)}"

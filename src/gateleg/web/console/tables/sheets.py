@@ -1,0 +1,207 @@
+"""An item as a sheet of typed fields: what each holds, which may be changed and why others may not, and what a filled-in sheet says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
+
+from gateleg.model import unknown_attributes
+from gateleg.model.nested import UNKNOWN
+from gateleg.ops.comments import attribute_comments
+from gateleg.ops.explaining import key_forms
+from gateleg.ops.plain import value_text
+from gateleg.ops.types import default_of
+from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import Attribute, Item, Spec
+
+Purpose = Literal["edit", "create"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One attribute on a sheet."""
+
+    input: Input
+    wire: str
+    text: str
+    #: why it cannot be changed here; empty when it can
+    locked: str = ""
+    #: what it becomes when it is left empty
+    default: str = ""
+    #: whether it is part of the item's key
+    key: bool = False
+
+
+@dataclass(frozen=True)
+class Derived:
+    """An attribute that the model writes: a key made of others, a tag, a schema number."""
+
+    name: str
+    text: str
+    #: how it is made
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """An item, or one that is to be."""
+
+    lines: tuple[Line, ...]
+    derived: tuple[Derived, ...] = ()
+    #: attributes that the entity does not know; they stay as they are
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What a filled-in sheet says: an instance, or what is wrong with which attribute."""
+
+    instance: Any = None
+    #: by attribute; under the empty name what is wrong with the whole
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+def stored_sheet(spec: Spec[Any], instance: BaseModel, item: Item) -> Sheet:
+    """The sheet of a stored item."""
+    lines = tuple(_line(spec, attribute, instance.__dict__[attribute.name], "edit") for attribute in _shown(spec))
+    unknown = {name: value_text(value) for name, value in unknown_attributes(instance).items()}
+    return Sheet(lines, tuple(_derived(spec, item)), unknown)
+
+
+def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:
+    """The sheet of a new item, with the defaults filled in, or the values of another item that is to be copied."""
+    return Sheet(tuple(_line(spec, attribute, _initial(attribute, like), "create") for attribute in _shown(spec)))
+
+
+def _shown(spec: Spec[Any]) -> list[Attribute]:
+    """The components of the key first, then the rest as declared; hidden attributes not at all."""
+    names = {spec.sources[name].attribute for name in spec.key.names}
+    attributes = [attribute for attribute in spec.attributes.values() if not attribute.info.exclude]
+    return sorted(attributes, key=lambda attribute: attribute.name not in names)
+
+
+def _initial(attribute: Attribute, like: BaseModel | None) -> Any:
+    made = attribute.traits.create_only or attribute.traits.stamp is not None or attribute.marked("version")
+    if like is not None and not made:
+        return like.__dict__[attribute.name]
+    default = attribute.info.default
+    return None if made or default is PydanticUndefined else default
+
+
+def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose) -> Line:
+    note = attribute.info.description or attribute_comments(spec.entity).get(attribute.name, "")
+    needed = attribute.info.is_required() and not attribute.optional
+    entry = input_for(attribute.name, attribute.annotation, attribute.declared, required=needed, note=note)
+    key = attribute.name in _key_attributes(spec)
+    if attribute.state and purpose == "edit" and value is not None:
+        after = [str(state.value) for state in type(value) if state in value.successors]
+        entry = Input(entry.name, entry.kind, entry.type, entry.required, (str(value.value), *after), entry.hint, entry.note)
+    text = text_of(entry, value)
+    locked = _locked(attribute, purpose, key) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
+    return Line(entry, attribute.wire, text, locked, default_of(attribute.info, attribute.traits.stamp), key)
+
+
+def _key_attributes(spec: Spec[Any]) -> set[str]:
+    return {spec.sources[name].attribute for name in spec.key.names}
+
+
+def _locked(attribute: Attribute, purpose: Purpose, key: bool) -> str:
+    if attribute.marked("version"):
+        return "Every write raises it."
+    if attribute.traits.stamp is not None:
+        return "Set when the item is created." if attribute.traits.stamp == "create" else "Set by every write."
+    if purpose == "create":
+        return ""
+    if key:
+        return "Part of the key. Duplicate the item to give it another."
+    return "Set when the item is created." if attribute.traits.read_only else ""
+
+
+def _lossy(spec: Spec[Any], attribute: Attribute, entry: Input, value: Any, text: str) -> str:
+    """Why a value cannot go through its text and come back whole; empty when it can."""
+    source = spec.sources[attribute.name]
+    try:
+        again = attribute.attr.validate(value_of(entry, text, attribute.declared))
+        same = source.pack(again) == source.pack(value)
+    except Exception:  # whatever a type of the application's own does
+        same = False
+    return "" if same else "It holds more than a field can show. Change it as DynamoDB JSON."
+
+
+def _derived(spec: Spec[Any], item: Item) -> Iterator[Derived]:
+    forms: dict[str, str] = {}
+    for plan in (*spec.indexes.values(), spec.key):
+        forms |= {name: form for name, form in key_forms(plan).items() if name in spec.derived_names}
+    for name in (*forms, *sorted(spec.derived_names - forms.keys())):
+        if name in item:
+            yield Derived(name, value_text(item[name]), forms.get(name, ""))
+
+
+def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseModel | None = None) -> Filled:
+    """The instance that a filled-in sheet describes. What was not touched stays exactly as it was read."""
+    values: dict[str, Any] = dict(before.__dict__) if before is not None else {}
+    unknown = values.pop(UNKNOWN, None)
+    problems: dict[str, str] = {}
+    for line in sheet.lines:
+        entry, text = line.input, texts.get(line.input.name, line.text)
+        if line.locked or (before is not None and text == line.text):
+            continue
+        try:
+            _take(spec, line, text, values)
+        except BadText as error:
+            problems[entry.name] = str(error)
+    if problems:
+        return Filled(problems=problems)
+    return _built(spec, values, unknown)
+
+
+def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> None:
+    """Note the value of one line; empty text is no value, which is a default for a new item."""
+    name = line.input.name
+    attribute = spec.attributes[name]
+    if text.strip() or (line.input.kind == "text" and not attribute.optional and not line.default):
+        if not text and line.input.required:
+            raise BadText("This is needed.")
+        values[name] = value_of(line.input, text, attribute.declared)
+    elif attribute.optional:
+        values[name] = None
+    elif line.input.required:
+        raise BadText("This is needed.")
+    elif line.input.kind == "text" and name in values:
+        values[name] = ""
+    else:
+        values.pop(name, None)
+
+
+def _built(spec: Spec[Any], values: Mapping[str, Any], unknown: Any) -> Filled:
+    try:
+        instance = spec.entity.model_validate(dict(values))
+        if unknown:
+            vars(instance)[UNKNOWN] = unknown
+        spec.encode(instance)
+    except ValidationError as error:
+        return Filled(problems=_by_attribute(spec, error))
+    except Exception as error:  # a key that cannot be made, a value that cannot be stored, or a validator of the application
+        return Filled(problems={"": getattr(error, "message", str(error))})
+    return Filled(instance)
+
+
+def _by_attribute(spec: Spec[Any], error: ValidationError) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for problem in error.errors():
+        first, *inner = problem["loc"] or ("",)
+        name = str(first) if first in spec.attributes else ""
+        where = ".".join(map(str, inner))
+        text = problem["msg"].removeprefix("Value error, ")
+        text = f"{where}: {text}" if where else text
+        found[name] = f"{found[name]} {text}." if name in found else f"{text}."
+    return found

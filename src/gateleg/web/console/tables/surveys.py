@@ -1,0 +1,97 @@
+"""What is deployed: every table of the account beside every declared one, and how they differ."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate import Settings, declared_shape, inspect_table, plan_table
+from gateleg.model import Table
+from gateleg.store import StoreError
+from gateleg.store.lifecycle import describe
+from gateleg.store.requests import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.migrate import Plan
+    from gateleg.store import AsyncStore
+    from gateleg.store.requests import Flow
+
+#: Billing, protection and tags belong to an environment; here only what the declaration says is compared.
+_SETTINGS = Settings(billing="keep")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A table as it was found: declared, deployed, or both."""
+
+    #: the name without the store's prefix, by which it is addressed
+    name: str
+    #: None for a table that is deployed and not declared
+    table: Table | None
+    #: what DescribeTable says; None for a table that is not there
+    description: dict[str, Any] | None
+    #: None for a table that is not declared
+    plan: Plan | None = None
+    #: why it could not be looked at; empty when it could
+    trouble: str = ""
+
+    @property
+    def items(self) -> int:
+        """The service's own count, which may be hours old."""
+        return int((self.description or {}).get("ItemCount", 0))
+
+    @property
+    def bytes(self) -> int:
+        """The service's own measure, which may be hours old."""
+        return int((self.description or {}).get("TableSizeBytes", 0))
+
+    @property
+    def state(self) -> str:
+        """How it compares with its declaration, in words."""
+        if self.trouble:
+            return "unknown"
+        return "not declared" if self.plan is None else self.plan.state
+
+
+async def survey(store: AsyncStore, tables: Sequence[Table]) -> list[Seen]:
+    """All declared tables, then all others with the store's prefix, each looked at."""
+    prefix = store.setup.prefix
+    declared = {table.physical(prefix) for table in tables}
+    names = await store.drive(_names())
+    others = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix) and name not in declared)
+    looks = [*(look(store, table.name, table) for table in tables), *(look(store, name, None) for name in others)]
+    return list(await asyncio.gather(*looks))
+
+
+async def look(store: AsyncStore, name: str, table: Table | None) -> Seen:
+    """One table. What goes wrong with it is part of the answer, so that one bad table does not hide the others."""
+    try:
+        description = await store.drive(describe(store.setup.prefix + name))
+        if table is None:
+            return Seen(name, None, description)
+        wanted = declared_shape(table, store.setup.prefix)
+        deployed = None if description is None else await store.drive(inspect_table(wanted.name, _SETTINGS))
+        return Seen(name, table, description, plan_table(wanted, deployed, _SETTINGS))
+    except StoreError as error:
+        return Seen(name, table, None, trouble=error.what)
+
+
+def _names() -> Flow[list[str]]:
+    found: list[str] = []
+    request: dict[str, Any] = {}
+    while True:
+        reply = yield Request("ListTables", request, "tables")
+        found += reply["TableNames"]
+        if "LastEvaluatedTableName" not in reply:
+            return found
+        request = {"ExclusiveStartTableName": reply["LastEvaluatedTableName"]}
+
+
+def undeclared_table(name: str, description: dict[str, Any]) -> Table:
+    """A table that no one has declared, as far as its description goes: its name and its keys."""
+    keys = {entry["KeyType"]: entry["AttributeName"] for entry in description["KeySchema"]}
+    types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}
+    return Table(name, hash=keys["HASH"], range=keys.get("RANGE"), types={key: types[key] for key in keys.values()})
