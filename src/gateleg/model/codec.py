@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from gateleg.model.direct import direct_source
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.fields import empty_is_absent
 from gateleg.model.keys import empty_key, shard_of, sharded
@@ -157,26 +158,24 @@ def _cannot_encode(spec: Spec[Any], instance: Any, error: Exception) -> EncodeEr
 
 
 def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
-    needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
     lines = ["def decode(item):", "  get = item.get"]
     if spec.tag is not None and spec.table.tag is not None:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
     if spec.schema > 1:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
-    lines += ["  try:", "    d = {"]
-    lines += [f"      {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed]
-    lines.append("    }")
+    read = direct_source(spec, scope) or _validated_source(spec, scope)
+    return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
+
+
+def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
+    """Lines that read `item` into the instance `m` by the model's own validator."""
+    needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
+    lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]
     for attribute in spec.attributes.values():
         if attribute not in needed:
-            lines += [f"    w = get({attribute.wire!r})"]
-            lines += [f"    if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
-    return [
-        *lines,
-        "    m = validate(d)",
-        "  except Exception: return slowly(item)",
-        "  if not known(item): keep(item, m)",
-        "  return m",
-    ]
+            lines += [f"w = get({attribute.wire!r})"]
+            lines += [f"if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
+    return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
 
 
 class Reader(Generic[E]):
