@@ -1,0 +1,123 @@
+"""A real host in a process of its own, and a real Chromium that looks at it. Without Chromium, tests that need it are skipped."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from gateleg.jobs import Queue
+from gateleg.store import Store
+from tests.web.console.sample import jobs
+
+_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium() -> str | None:
+    """Where the system's Chromium is, if it has one."""
+    given = os.environ.get("GATELEG_CHROMIUM")
+    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A host that runs in another process on the embedded store in `folder`."""
+
+    url: str
+    folder: Path
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The host's store, opened beside it."""
+        with Store.connect(f"embedded:{self.folder}") as store:
+            yield store
+
+    @contextmanager
+    def queue(self) -> Iterator[Queue]:
+        """The host's queue, opened beside it."""
+        with self.store() as store:
+            yield Queue(store, jobs)
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[Served]:
+    """Run a host for the length of the block."""
+    command = [sys.executable, "-m", "tests.web.console.serving", str(folder), *options]
+    with (folder / "host.log").open("w") as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            ready = process.stdout.readline()
+            assert ready, (folder / "host.log").read_text()
+            told = json.loads(ready)
+            yield Served(told["url"], folder, told["tokens"])
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all browser tests."""
+    found = chromium()
+    if found is None:
+        pytest.skip("there is no Chromium on this machine (apt install chromium, or name one in GATELEG_CHROMIUM)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A host without keys that runs the sample's jobs."""
+    with serving(tmp_path_factory.mktemp("host"), "--application", "tests.web.console.sample:reels") as served:
+        yield served
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page in a fresh context: `open_page(served.url + "/jobs", width=390, dark=True)`. Errors in its console fail the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_page(url: str, *, width: int = 1440, height: int = 900, dark: bool = False, **options: Any) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []

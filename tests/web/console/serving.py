@@ -1,0 +1,66 @@
+"""A host of its own process for browser tests: `python -m tests.web.console.serving FOLDER [--keys] [--application MODULE:NAME]...`.
+
+It prints one line of JSON when it is ready: its address, and the tokens of its keys when it has any.
+"""
+
+import argparse
+import asyncio
+import importlib
+import json
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from gateleg.jobs import Worker
+from gateleg.web import Application, Role
+from gateleg.web.app import create_app
+from gateleg.web.host import Host
+from gateleg.web.settings import load_settings
+
+QUEUES = {"default": 1, "media": 1}
+
+
+def loaded(place: str) -> Application:
+    module, _, name = place.partition(":")
+    application = getattr(importlib.import_module(module), name)
+    assert isinstance(application, Application)
+    return application
+
+
+async def serve(folder: Path, applications: list[Application], *, keys: bool, work: bool) -> None:
+    settings = load_settings(flags={"store": f"embedded:{folder}", "objects": f"dir:{folder}/objects", "data": folder})
+    async with Host.open(settings, applications) as host:
+        tokens = {role.word: (await host.keys.create(role.word, role)).token for role in Role} if keys else {}
+        worker = Worker(host.queue, queues=QUEUES, concurrency=8, worker_id="tests:1", idle=(0.01, 0.2), drain_seconds=0.1)
+        working = asyncio.ensure_future(worker.run()) if work else None
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(create_app(host), log_level="warning", lifespan="on"))
+        serving = asyncio.ensure_future(server.serve([listener]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "tokens": tokens}), flush=True)
+        # The test that started this process ends it by closing its input.
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+        server.should_exit = True
+        await serving
+        if working is not None:
+            worker.stop()
+            await working
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--keys", action="store_true")
+    parser.add_argument("--idle", action="store_true", help="without a worker")
+    parser.add_argument("--application", action="append", default=[])
+    options = parser.parse_args()
+    applications = [loaded(place) for place in options.application]
+    asyncio.run(serve(options.folder, applications, keys=options.keys, work=not options.idle))
+
+
+if __name__ == "__main__":
+    main()
