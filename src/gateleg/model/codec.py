@@ -250,7 +250,7 @@ class Reader(Generic[E]):
         for plan in (self.spec.key, *self.spec.indexes.values()):
             try:
                 parsed = {**plan.parse(item), **parsed}
-            except (ModelError, KeyError):
+            except (ModelError, KeyError, TypeError, ValueError):
                 continue
         return parsed
 
