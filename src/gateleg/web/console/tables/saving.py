@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.store.requests import Flow
 
-#: A condition has at most 4 KB and some 300 operators; an item with more attributes cannot be compared as a whole.
-_MOST = 200
+#: What DynamoDB takes in one condition: so many characters, and somewhat more comparisons.
+_LONGEST = 4_000
+_MOST = 250
 
 
 class TooWide(Exception):
@@ -29,7 +30,8 @@ class TooWide(Exception):
     fix = "Give its entity a version attribute, or change it with a program of your own."
 
     def __init__(self, count: int) -> None:
-        super().__init__(f"The item has {count} attributes and no version, and one condition compares at most {_MOST}. {self.fix}")
+        self.what = f"The item has {count} attributes and no version: more than one condition can compare."
+        super().__init__(f"{self.what} {self.fix}")
 
 
 class Race(Exception):
@@ -40,17 +42,38 @@ class Race(Exception):
 
     def __init__(self, current: Item | None) -> None:
         self.current = current
-        super().__init__(f"The item {'was changed' if current else 'was deleted'} after it was read. {self.fix}")
+        self.what = f"The item {'was changed' if current else 'was deleted'} after it was read."
+        super().__init__(f"{self.what} {self.fix}")
 
 
 def as_read(item: Item, known: frozenset[str] = frozenset()) -> Condition:
     """That an item is still what was read: every attribute has its value, and `known` ones that it lacked are still absent."""
     absent = sorted(known - item.keys())
-    if len(item) + len(absent) > _MOST:
-        raise TooWide(len(item))
     condition = all_of(*(equals(name, value) for name, value in item.items()), *(missing(name) for name in absent))
     assert condition is not None
+    if len(item) + len(absent) > _MOST or len(condition.render(Placeholders())) > _LONGEST:
+        raise TooWide(len(item))
     return condition
+
+
+async def _still(store: AsyncStore, table: Table, item: Item) -> None:
+    """Look once more before something is written over or deleted: no condition can say that an item has nothing besides."""
+    current = await read_item(store, table, _key(table, item))
+    if current is None or not same_item(current, item):
+        raise Race(current)
+
+
+def same_item(one: Any, other: Any) -> bool:
+    """Whether two items, or values in them, are the same; sets have no order."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_item(_ordered(name, one[name]), _ordered(name, other[name])) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_item, one, other))
+    return bool(one == other)
+
+
+def _ordered(tag: str, content: Any) -> Any:
+    return sorted(content) if tag in ("SS", "NS", "BS") and isinstance(content, list) else content
 
 
 def _guard(spec: Spec[Any], item: Item) -> Condition | None:
@@ -76,6 +99,7 @@ async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMo
     if spec.version is not None:
         after = after.model_copy(update={spec.version.name: getattr(before, spec.version.name)})
     condition = all_of(exists(spec.table.hash), _guard(spec, item))
+    await _still(store, spec.table, item)
     try:
         # An item that was never counted has version 0, over which a put would only create.
         fresh = spec.version is not None and getattr(before, spec.version.name) == 0
@@ -86,33 +110,56 @@ async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMo
 
 async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel) -> None:
     """Delete an item that is still what was read."""
+    await _still(store, spec.table, item)
     try:
         await store.delete(before, must_exist=True, condition=_guard(spec, item))
     except (ConditionFailed, NotFound) as error:
         raise Race(await read_item(store, spec.table, spec.ref(before).key)) from error
 
 
-async def write_raw(store: AsyncStore, table: Table, item: Item, before: Item | None) -> None:
-    """Write an item that no entity describes: over the one that was read, or as a new one."""
-    condition = missing(table.hash) if before is None else as_read(before)
-    await _conditional(store, table, "PutItem", {"Item": item}, condition, _key(table, item))
+async def create_raw(store: AsyncStore, table: Table, item: Item) -> None:
+    """Write a new item that no entity describes."""
+    await _conditional(store, table, "PutItem", {"Item": item}, missing(table.hash), item)
+
+
+async def change_raw(store: AsyncStore, table: Table, before: Item, after: Item) -> None:
+    """Write what changed in an item that no entity describes."""
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    removed = [name for name in before if name not in after]
+    if changed or removed:
+        await _still(store, table, before)
+        out = Placeholders()
+        sets = ", ".join(f"{out.name(name)} = {out.value(value)}" for name, value in changed.items())
+        drops = ", ".join(map(out.name, removed))
+        text = " ".join([*([f"SET {sets}"] if sets else []), *([f"REMOVE {drops}"] if drops else [])])
+        members = {"Key": _key(table, before), "UpdateExpression": text}
+        await _conditional(store, table, "UpdateItem", members, as_read(before), before, out)
 
 
 async def remove_raw(store: AsyncStore, table: Table, before: Item) -> None:
     """Delete an item that no entity describes, if it is still what was read."""
-    key = _key(table, before)
-    await _conditional(store, table, "DeleteItem", {"Key": key}, as_read(before), key)
+    await _still(store, table, before)
+    await _conditional(store, table, "DeleteItem", {"Key": _key(table, before)}, as_read(before), before)
 
 
 def _key(table: Table, item: Item) -> Item:
     return {name: item[name] for name in table.attributes}
 
 
-async def _conditional(store: AsyncStore, table: Table, operation: str, members: dict[str, Any], condition: Condition, key: Item) -> None:
-    out = Placeholders()
+async def _conditional(
+    store: AsyncStore,
+    table: Table,
+    operation: str,
+    members: dict[str, Any],
+    condition: Condition,
+    item: Item,
+    out: Placeholders | None = None,
+) -> None:
+    """Send a write with its condition; a `Race` when it does not hold."""
+    out = out or Placeholders()
     payload = {"TableName": store.setup.name_of(table), **members, "ConditionExpression": condition.render(out)} | out.parameters()
     if not await store.drive(_sent(Request(operation, payload, f"{table.name} {operation}"))):
-        raise Race(await read_item(store, table, key))
+        raise Race(await read_item(store, table, _key(table, item)))
 
 
 def _sent(request: Request) -> Flow[bool]:

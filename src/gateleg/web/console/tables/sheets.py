@@ -168,9 +168,7 @@ def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> Non
     """Note the value of one line; empty text is no value, which is a default for a new item."""
     name = line.input.name
     attribute = spec.attributes[name]
-    if text.strip() or (line.input.kind == "text" and not attribute.optional and not line.default):
-        if not text and line.input.required:
-            raise BadText("This is needed.")
+    if text.strip() or (text and line.input.kind == "text"):
         values[name] = value_of(line.input, text, attribute.declared)
     elif attribute.optional:
         values[name] = None

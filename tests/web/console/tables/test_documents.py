@@ -1,0 +1,72 @@
+"""Items as DynamoDB JSON."""
+
+import json
+
+import pytest
+
+from gateleg.model import Item, Table, spec_of
+from gateleg.web.console.tables.documents import differences, document_of, read_document
+from tests.web.console.tables.library import Book, Loan, books, library, loans
+
+ITEM = spec_of(Book).encode(books()[0]) | {"donor": {"S": "Ada"}}
+LOAN = spec_of(Loan).encode(loans()[0])
+
+
+def edited(**changes: object) -> str:
+    """The text of the item with changes."""
+    return json.dumps(ITEM | changes)
+
+
+def test_a_text_reads_back_as_its_item() -> None:
+    written = read_document(library, document_of(ITEM, spec_of(Book)), ITEM)
+    assert written.problem == ""
+    assert written.item == ITEM
+
+
+def test_unknown_attributes_can_be_changed() -> None:
+    assert read_document(library, edited(donor={"S": "Grace"}), ITEM).item["donor"] == {"S": "Grace"}
+
+
+def test_derived_keys_follow_a_change() -> None:
+    written = read_document(library, edited(title={"S": "Ice"}), ITEM)
+    assert written.item["shelf_title"] == {"S": "A4#Ice"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "not JSON"),
+        ("[]", "An item is an object"),
+        (edited(title="Ice"), "title is no value of DynamoDB JSON"),
+        (edited(sk={"S": "OTHER"}), "key"),
+        (edited(shelf={"S": "nowhere"}), "shelf"),
+        (edited(shelf_title={"S": "mine"}), "made from other attributes"),
+        (edited(status={"S": "lost"}), "cannot go from shelved to lost"),
+        (json.dumps({"title": {"S": "x"}}), "no key attribute"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, says: str) -> None:
+    written = read_document(library, text, ITEM)
+    assert says in written.problem
+    assert not written.item
+
+
+def test_hidden_attributes_are_neither_shown_nor_lost() -> None:
+    text = document_of(LOAN, spec_of(Loan))
+    assert "s3cret" not in text
+    assert read_document(library, text, LOAN).item["secret"] == {"S": "s3cret"}
+
+
+def test_items_of_no_entity_are_taken_as_they_are() -> None:
+    loose = Table("Loose", hash="id")
+    item: Item = {"id": {"S": "a"}, "n": {"N": "1"}}
+    assert read_document(loose, json.dumps(item), item).item == item
+
+
+def test_three_states_of_an_item_are_compared() -> None:
+    read: Item = {"a": {"S": "1"}, "b": {"S": "1"}, "c": {"S": "1"}, "v": {"N": "1"}}
+    mine: Item = {"a": {"S": "2"}, "b": {"S": "2"}, "c": {"S": "1"}, "v": {"N": "1"}}
+    stored: Item = {"a": {"S": "3"}, "b": {"S": "1"}, "v": {"N": "2"}}
+    found = differences(read, mine, stored, frozenset({"v"}))
+    assert [(entry.name, entry.clash) for entry in found] == [("a", True), ("b", False), ("c", False)]
+    assert found[2].stored == ""
