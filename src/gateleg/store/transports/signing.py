@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from gateleg import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from hashlib import _Hash as HASH
 
     from gateleg.store.transports.addresses import Address
     from gateleg.store.transports.credentials import Credentials
@@ -54,7 +55,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What all signatures of one second by the same credentials share."""
+    """What all signatures of one second by the same credentials share. Digests are begun here, and copied to be finished."""
 
     second: int
     credentials: Credentials
@@ -63,11 +64,20 @@ class _Moment:
     #: the canonical request up to the target, and from there to the digest of the body
     opening: str
     closing: str
-    #: what is signed up to the digest of the canonical request
-    preamble: str
+    #: the two digests of the signature: the first up to that of the canonical request, the second up to the first
+    inner: HASH
+    outer: HASH
     #: the head of the request up to the target, and from there to the signature
     head: str
     authorization: str
+    #: by operation, the digest of the canonical request up to that of the body, and the head up to the signature
+    begun: dict[str, tuple[HASH, bytes]] = field(default_factory=dict)
+
+    def begin(self, operation: str, target: str) -> tuple[HASH, bytes]:
+        """What all requests for one operation share."""
+        canonical = hashlib.sha256(f"{self.opening}{target}{self.closing}".encode())
+        found = self.begun[operation] = (canonical, f"{self.head}{target}{self.authorization}".encode())
+        return found
 
 
 class Signer:
@@ -92,11 +102,12 @@ class Signer:
         if moment is None or moment.second != second or moment.credentials is not credentials:
             # Threads may do this at the same time: each has a moment that is right, and the last one stays.
             moment = self._moment = self._at(second, credentials, moment)
-        target = f"{self._target}.{operation}"
-        canonical = f"{moment.opening}{target}{moment.closing}{hashlib.sha256(body).hexdigest()}"
-        text = moment.preamble + hashlib.sha256(canonical.encode()).hexdigest()
-        signature = hmac.digest(moment.key, text.encode(), "sha256").hex()
-        return f"{moment.head}{target}{moment.authorization}{signature}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        begun, head = moment.begun.get(operation) or moment.begin(operation, f"{self._target}.{operation}")
+        canonical, inner, outer = begun.copy(), moment.inner.copy(), moment.outer.copy()
+        canonical.update(hashlib.sha256(body).hexdigest().encode())
+        inner.update(canonical.hexdigest().encode())
+        outer.update(inner.digest())
+        return b"%b%b\r\nContent-Length: %d\r\n\r\n" % (head, outer.hexdigest().encode(), len(body))
 
     def _at(self, second: int, credentials: Credentials, last: _Moment | None) -> _Moment:
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
@@ -105,6 +116,8 @@ class Signer:
         key = last.key if last is not None and same else signing_key(credentials.secret, day, self._region)
         token = credentials.token
         scope = f"{day}/{self._region}/dynamodb/aws4_request"
+        inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in key.ljust(64, b"\0"))) for pad in (0x36, 0x5C))
+        inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())
         signed = "content-type;host;x-amz-date;" + ("x-amz-security-token;" if token else "") + "x-amz-target"
         return _Moment(
             second,
@@ -117,7 +130,8 @@ class Signer:
                 + "x-amz-target:"
             ),
             closing=f"\n\n{signed}\n",
-            preamble=f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n",
+            inner=inner,
+            outer=outer,
             head=f"{self._head}X-Amz-Date: {stamp}\r\n" + (f"X-Amz-Security-Token: {token}\r\n" if token else "") + "X-Amz-Target: ",
             authorization=(
                 f"\r\nAuthorization: AWS4-HMAC-SHA256 Credential={credentials.key_id}/{scope}, SignedHeaders={signed}, Signature="
