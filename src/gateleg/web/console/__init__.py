@@ -1,6 +1,6 @@
 """The console: the frame around all pages, the pages of the kit, and the parts that applications build theirs from.
 
-frame.py        `frame(request, title=..., section=..., crumbs=[...])`: rail, top bar, landmarks; gives the page its `View`
+frame.py        `frame(title=..., section=..., crumbs=[...])`: rail, top bar, landmarks; gives the page its `View`
 theme.py        the palettes, as CSS variables; `static/console.css` has all classes
 markup.py       `tag`, `stack`, `line`, `card`, `section`: plain HTML
 grid.py         `Grid`: rows that change in place, cards on a phone; `cells.py` has what can stand in one

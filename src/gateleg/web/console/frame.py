@@ -1,8 +1,8 @@
 """The frame around every page: rail, top bar, landmarks, keyboard and live regions.
 
     @ui.page("/tables/{name}")
-    async def table(request: Request, name: str) -> None:
-        with frame(request, title=name, section="tables", crumbs=[Crumb("Tables", "/tables")]) as view:
+    async def table(name: str) -> None:
+        with frame(title=name, section="tables", crumbs=[Crumb("Tables", "/tables")]) as view:
             tag("p", "..."), Grid(...), ...
 
 A page builds what it shows inside the frame; `view` knows who looks and what they may do.
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nicegui import ui
+from nicegui import context, ui
 
 from gateleg.web.console.deeds import Refused
 from gateleg.web.console.markup import tag
@@ -66,22 +66,21 @@ class View:
             raise Refused(role)
 
 
-def view_of(request: Request) -> View:
-    """The view that belongs to a request. The host has recognised the caller before a page is asked for."""
+def current_view() -> View:
+    """The view of the page that is being built. The host has recognised the caller before a page is asked for."""
+    request = context.client.request
     return View(request.app.state.console, request.state.principal, request)
 
 
 @contextmanager
-def frame(
-    request: Request, *, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool = False, titled: bool = True
-) -> Iterator[View]:
+def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool = False, titled: bool = True) -> Iterator[View]:
     """Build a page inside the frame. `crumbs` lead to the page, whose own title comes last; `wide` is for grids and maps.
 
     With `titled=False` the page brings its own `h1`.
     """
-    view = view_of(request)
+    view = current_view()
     ui.page_title(f"{title} · Gateleg")
-    rail = _rail(view, section, collapsed=request.cookies.get("gateleg_rail") == "icons")
+    rail = _rail(view, section, collapsed=view.request.cookies.get("gateleg_rail") == "icons")
     _top_bar(view, title, crumbs, rail)
     with tag("div", classes="content wide" if wide else "content") as content:
         if titled:

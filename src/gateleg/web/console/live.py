@@ -51,11 +51,19 @@ class Live:
     def __len__(self) -> int:
         return len(self._pollers)
 
-    def watch(self, topic: Topic[T], tell: Callable[[T | None, BaseException | None], None]) -> Callable[[], None]:
-        """Be told of a topic now, if it is known, and whenever it changes or cannot be looked at; the answer ends it."""
+    async def now(self, topic: Topic[T]) -> T:
+        """A topic as it is known, or looked at now."""
+        poller = self._pollers.get(topic.name)
+        if poller is not None and poller.seen and poller.error is None:
+            known: T = poller.value
+            return known
+        return await topic.look()
+
+    def watch(self, topic: Topic[T], tell: Callable[[T | None, BaseException | None], None], known: T | None = None) -> Callable[[], None]:
+        """Be told of a topic whenever it changes or cannot be looked at; the answer ends it. `known` is what the caller has seen of it."""
         poller = self._pollers.get(topic.name)
         if poller is None:
-            poller = self._pollers[topic.name] = _Poller(topic)
+            poller = self._pollers[topic.name] = _Poller(topic, value=known, seen=known is not None)
             poller.task = asyncio.get_running_loop().create_task(self._poll(poller))
         poller.watchers.append(tell)
         if poller.seen or poller.error is not None:
@@ -78,6 +86,8 @@ class Live:
             poller.soon.set()
 
     async def _poll(self, poller: _Poller) -> None:
+        if poller.seen:
+            await self._pause(poller)
         while True:
             poller.soon.clear()
             value, error = poller.value, None
@@ -90,8 +100,11 @@ class Live:
             if changed:
                 for tell in list(poller.watchers):
                     tell(value, error)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(poller.soon.wait(), poller.topic.every)
+            await self._pause(poller)
+
+    async def _pause(self, poller: _Poller) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(poller.soon.wait(), poller.topic.every)
 
 
 class Pulse:
@@ -109,8 +122,8 @@ class Pulse:
         self.box.classes(remove="still") if error is None else self.box.classes("still")
 
 
-def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None) -> None:
-    """Show a topic on the page that is being built, until the page is closed."""
+def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None, known: T | None = None) -> None:
+    """Show a topic on the page that is being built, until the page is closed. `known` is what the page shows already."""
     client = context.client
 
     def tell(value: T | None, error: BaseException | None) -> None:
@@ -122,4 +135,4 @@ def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse 
             if error is None:
                 show(value)  # type: ignore[arg-type]
 
-    client.on_delete(live.watch(topic, tell))
+    client.on_delete(live.watch(topic, tell, known))

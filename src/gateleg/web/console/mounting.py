@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import nicegui
 from nicegui import ui
 
+from gateleg.web.console import jobs
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -35,6 +36,7 @@ def mount(app: FastAPI, host: Host) -> None:
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)
+    jobs.register()
     for application in host.applications:
         if application.pages is not None:
             application.pages(host)

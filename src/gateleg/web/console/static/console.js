@@ -126,6 +126,12 @@
     const help = document.getElementById("help");
     if (help?.open && event.target === help) help.close();
   }, true);
+  document.addEventListener("change", (event) => event.target.matches?.("[data-submits]") && event.target.form.requestSubmit());
+  document.addEventListener("submit", (event) => {
+    // What is empty is not put into the address.
+    if (event.target.matches("[data-tidy]")) for (const one of event.target.elements) if (one.name && !one.value) one.disabled = true;
+  });
+  window.addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("DOMContentLoaded", () => {
     const saved = document.documentElement.dataset.theme || "auto";
     const dark = saved === "dark" || (saved === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);

@@ -1,0 +1,92 @@
+"""`Field`: a labelled control of a form, with a hint, and what is wrong with it at the place where it is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from nicegui.element import Element
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nicegui.events import GenericEventArguments
+
+Control = Literal["text", "number", "password", "search", "date", "datetime-local", "area", "choice", "tick"]
+
+
+class Field(Element, component="static/field.js"):
+    """A field: `Field("Title", required=True)`. `value` is what is in it by now, a text, or a bool for a `tick`.
+
+    `choices` are pairs of value and words for a `choice`; `options` are offered while typing a text. `on_change` is told the value with
+    every change, `on_enter` that the enter key was pressed.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        value: str | bool = "",
+        *,
+        kind: Control = "text",
+        hint: str = "",
+        placeholder: str = "",
+        required: bool = False,
+        whole: bool = False,
+        off: bool = False,
+        rows: int = 6,
+        choices: Sequence[tuple[str, str]] = (),
+        options: Sequence[str] = (),
+        least: float | None = None,
+        most: float | None = None,
+        on_change: Callable[[Any], Any] | None = None,
+        on_enter: Callable[[], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.value: str | bool = value
+        given: dict[str, Any] = {
+            "label": label,
+            "name": f"field-{self.id}",
+            "kind": kind,
+            "value": value,
+            "hint": hint,
+            "placeholder": placeholder or None,
+            "required": required,
+            "whole": whole,
+            "off": off,
+            "rows": rows,
+            "choices": [list(choice) for choice in choices],
+            "options": list(options),
+            "min": least,
+            "max": most,
+        }
+        for name, one in given.items():
+            if one is not None:
+                self.props[name] = one
+        self._on_change = on_change
+        self.on("told", self._told)
+        if on_enter is not None:
+            self.on("enter", on_enter)
+
+    @property
+    def text(self) -> str:
+        """What is in the field, without the space around it."""
+        return str(self.value).strip()
+
+    def show_wrong(self, why: str | None) -> None:
+        """Say what is wrong, or that nothing is."""
+        if self.props.get("wrong") != why:
+            self.props["wrong"] = why
+            self.props["value"] = self.value
+            self.update()
+
+    def set(self, value: str | bool) -> None:
+        """Put something else into the field."""
+        self.value = value
+        self.props["value"] = value
+        self.update()
+
+    def _told(self, event: GenericEventArguments) -> Any:
+        self.value = event.args
+        # So that whatever is sent to the browser later does not take back what was typed.
+        with self.props.suspend_updates():
+            self.props["value"] = event.args
+        return None if self._on_change is None else self._on_change(event.args)

@@ -1,0 +1,123 @@
+"""What can be done with jobs from the console: which deeds a job allows (pure), and carrying them out, with a line in the audit log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.jobs import Job, JobError, JobStatus
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.fields import Field
+from gateleg.web.console.markup import tag
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable
+    from uuid import UUID
+
+    from nicegui.element import Element
+
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.grid import Grid
+
+
+def may_cancel(job: Job) -> bool:
+    """Whether a job can be cancelled, or asked to stop."""
+    return not job.finished and job.cancel_requested is None
+
+
+def may_force(job: Job) -> bool:
+    """Whether a job was asked to stop and runs on: it can be taken from its worker."""
+    return job.status == JobStatus.PROCESSING and job.cancel_requested is not None
+
+
+def may_retry(job: Job) -> bool:
+    """Whether a job can begin again."""
+    return job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+def may_prioritise(job: Job) -> bool:
+    """Whether a job's priority still matters."""
+    return job.status == JobStatus.PENDING
+
+
+@dataclass
+class Choice:
+    """The rows of a list that are selected, and the jobs they are."""
+
+    ids: list[str] = field(default_factory=list)
+    known: dict[str, Job] = field(default_factory=dict)
+    grid: Grid | None = None
+    on_change: Callable[[], None] = lambda: None
+
+    def take(self, ids: list[str]) -> None:
+        """Note what is selected."""
+        self.ids = ids
+        self.on_change()
+
+    def jobs(self, fits: Callable[[Job], bool]) -> list[Job]:
+        """The selected jobs for which something can be done."""
+        return [job for one in self.ids if (job := self.known.get(one)) is not None and fits(job)]
+
+
+def summary(done: int, refused: int, word: str) -> str:
+    """What came of a deed on several jobs: `3 retried, 1 had moved on`."""
+    return f"{done} {word}" + (f", {refused} had moved on" if refused else "")
+
+
+async def on_each(view: View, jobs: list[Job], action: str, act: Callable[[UUID], Awaitable[object]]) -> Counter[str]:
+    """Do something with several jobs; one that has moved on meanwhile does not stop the others."""
+    counts: Counter[str] = Counter()
+    for job in jobs:
+        try:
+            await act(job.job_id)
+        except JobError:
+            counts["refused"] += 1
+            continue
+        counts["done"] += 1
+        await view.host.audit.note(view.principal, action, str(job.job_id))
+    return counts
+
+
+def bulk_bar(view: View, choice: Choice, topic: Hashable) -> Element:
+    """The bar that stands over a list while rows are selected."""
+    queue = view.host.queue
+
+    async def all_of(jobs: list[Job], action: str, word: str, act: Callable[[UUID], Awaitable[object]]) -> None:
+        said: list[str] = []
+
+        async def work() -> None:
+            counts = await on_each(view, jobs, action, act)
+            said.append(summary(counts["done"], counts["refused"], word))
+
+        if await carry_out(view, Role.OPERATOR, work):
+            ui.notification(said[0], icon="check", timeout=3, position="bottom")
+            if choice.grid is not None:
+                choice.grid.clear_choice()
+            view.live.hurry(topic)
+
+    with tag("div", classes="bulk", role="toolbar", aria_label="Selected jobs") as bar:
+        count = tag("span", "", "strong")
+        retry = deed("Retry", lambda: all_of(choice.jobs(may_retry), "job.retry", "retried", queue.retry), look="small")
+        cancel = deed("Cancel", lambda: all_of(choice.jobs(may_cancel), "job.cancel", "cancelled", queue.cancel), look="small")
+        priority = Field("Priority", "50", kind="number", least=0, most=100)
+        sort = deed(
+            "Set",
+            lambda: all_of(
+                choice.jobs(may_prioritise), "job.priority", "moved", lambda one: queue.set_priority(one, int(priority.text or 50))
+            ),
+            look="small",
+        )
+    bar.set_visibility(False)
+
+    def changed() -> None:
+        bar.set_visibility(bool(choice.ids))
+        count.set_text(f"{len(choice.ids)} selected")
+        for part, fits in ((retry, may_retry), (cancel, may_cancel), (sort, may_prioritise), (priority, may_prioritise)):
+            part.set_visibility(bool(choice.jobs(fits)))
+
+    choice.on_change = changed
+    return bar

@@ -1,0 +1,139 @@
+"""The list of jobs: filters in the address, live, with deeds on what is selected."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from nicegui import context, ui
+
+from gateleg.jobs import JobStatus
+from gateleg.store import CursorRejected
+from gateleg.web.console.badges import BY_STATUS
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.deeds import Choice, bulk_bar
+from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
+from gateleg.web.console.jobs.pages import jobs_page
+from gateleg.web.console.jobs.places import place_tabs
+from gateleg.web.console.jobs.rows import COLUMNS, job_row
+from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.markup import tag
+from gateleg.web.console.paging import pager
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Job
+    from gateleg.store import Page
+
+
+def register() -> None:
+    """Serve the list at `/jobs`."""
+
+    @ui.page("/jobs")
+    async def jobs() -> None:
+        filters = Filters.read(context.client.request.query_params)
+        with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
+            pulse = _head(view)
+            place_tabs("/jobs")
+            _filter_bar(view, filters)
+            topic = Topic(("jobs", filters), partial(jobs_page, view.host.queue, filters), every=2.0)
+            try:
+                first = await view.live.now(topic)
+            except CursorRejected as error:
+                trouble(error, retry=filters.address())
+                return
+            _list(view, filters, topic, first, pulse)
+
+
+def _head(view: View) -> Pulse:
+    with tag("header", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", "Jobs")
+        with tag("div", classes="deeds"):
+            pulse = Pulse()
+            if view.may(Role.OPERATOR):
+                with tag("a", classes="deed first", href="/jobs/submit"):
+                    ui.icon("add")
+                    tag("span", "Submit a job")
+    return pulse
+
+
+def _filter_bar(view: View, filters: Filters) -> None:
+    with tag("form", classes="filters", action="/jobs", method="get", data_tidy="", aria_label="Filters"):
+        with tag("nav", classes="choices", aria_label="State"):
+            tag("a", "All", href=filters.address(status=None), aria_current="true" if filters.status is None else None)
+            for status, look in BY_STATUS.items():
+                current = "true" if filters.status == status else None
+                with tag("a", classes=f"k-{look.kind}", href=filters.address(status=status), aria_current=current):
+                    ui.icon(look.icon).style("color:var(--tone)")
+                    tag("span", look.word)
+        if filters.status is not None:
+            word = next(word for word, status in STATUS_WORDS.items() if status == filters.status)
+            tag("input", type="hidden", name="status", value=word)
+        handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
+        _select("type", "Any type", filters.type, [handler.job_type for handler in handlers])
+        _select("queue", "Any queue", filters.queue, sorted({handler.queue for handler in handlers}))
+        for name, label in (("subject", "About"), ("tag", "Tag"), ("worker", "Worker")):
+            value = getattr(filters, name)
+            if value is not None or name == "subject":
+                tag("input", classes="box", type="search", name=name, value=value or "", placeholder=label, aria_label=label)
+        if filters.any:
+            tag("a", "Clear", "deed bare", href="/jobs")
+        tag("button", "Filter", "sr", type="submit")
+
+
+def _select(name: str, anything: str, value: str | None, known: list[str]) -> None:
+    choices = known if value is None or value in known else [*known, value]
+    with tag("select", classes="box", name=name, aria_label=anything, data_submits=""):
+        tag("option", anything, value="")
+        for choice in choices:
+            tag("option", choice, value=choice, selected=True if choice == value else None)
+
+
+def _list(view: View, filters: Filters, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse) -> None:
+    choice = Choice()
+    with tag("section", classes="card tight", aria_label="Jobs"):
+        bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
+        grid = Grid("Jobs", COLUMNS, on_choose=None if bar is None else choice.take)
+        choice.grid = grid
+        nothing = tag("div")
+        with nothing:
+            _empty(view, filters)
+        foot = tag("div", classes="card-foot")
+
+    def show(page: Page[Job]) -> None:
+        grid.show([job_row(job) for job in page])
+        choice.known = {str(job.job_id): job for job in page}
+        grid.set_visibility(bool(page.items))
+        nothing.set_visibility(not page.items)
+        foot.clear()
+        if page.items:
+            with foot:
+                pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
+
+    show(first)
+    follow(view.live, topic, show, pulse, known=first)
+
+
+def _empty(view: View, filters: Filters) -> None:
+    if filters.status == JobStatus.FAILED and filters == Filters(status=JobStatus.FAILED):
+        empty("check", "Nothing has failed", "Jobs that fail for good stand here, with their error and a button to try them again.")
+    elif filters.any:
+        empty("search", "No job fits", "Take a filter away to see more.", button="Clear the filters", href="/jobs")
+    elif view.may(Role.OPERATOR):
+        sentence = "A job is work that goes on after you have left: submit one, watch it run, and find its result here."
+        empty("tray", "No jobs yet", sentence, button="Submit a job", href="/jobs/submit")
+    else:
+        empty("tray", "No jobs yet", "Jobs stand here as soon as somebody submits one.")
+
+
+def job_id_of(text: str) -> UUID | None:
+    """The id that a text is, if it is one."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,86 @@
+"""Jobs as rows of a grid. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import Job, JobStatus
+from gateleg.web.console.badges import BY_STATUS, look_of
+from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
+from gateleg.web.console.times import duration
+
+if TYPE_CHECKING:
+    from gateleg.jobs import ArchivedJob
+
+COLUMNS = (
+    Column("type", "Type"),
+    Column("state", "State"),
+    Column("about", "About"),
+    Column("queue", "Queue", desk=True),
+    Column("priority", "Priority", right=True, desk=True),
+    Column("created", "Submitted"),
+    Column("time", "Time"),
+    Column("id", "Id", desk=True),
+)
+ARCHIVE_COLUMNS = (
+    Column("type", "Type"),
+    Column("state", "State"),
+    Column("about", "About"),
+    Column("queue", "Queue", desk=True),
+    Column("ended", "Ended"),
+    Column("time", "Time"),
+    Column("id", "Id", desk=True),
+)
+
+
+def job_row(job: Job) -> Row:
+    """A job in the list."""
+    return Row(
+        str(job.job_id),
+        {
+            "type": [job.job_type, meta_cell(job.job_stage)] if job.job_stage else job.job_type,
+            "state": chip_cell(look_of(job)),
+            "about": job.subject,
+            "queue": job.queue,
+            "priority": str(job.priority),
+            "created": ago_cell(job.created_at),
+            "time": time_of(job),
+            "id": id_cell(str(job.job_id)),
+        },
+        href=f"/jobs/{job.job_id}",
+    )
+
+
+def time_of(job: Job) -> Cell:
+    """How far a running job is or how long it runs, how long a finished one took, and what a waiting one waits for."""
+    if job.status == JobStatus.PROCESSING:
+        if job.progress is not None:
+            return bar_cell(job.progress.fraction, "running", job.progress.message)
+        return since_cell(job.started_at) if job.started_at else None
+    if job.finished:
+        if job.started_at is None or job.completed_at is None:
+            return meta_cell("never started")
+        return duration((job.completed_at - job.started_at).total_seconds())
+    if job.waiting_for:
+        count = len(job.waiting_for)
+        return meta_cell(f"for {count} job{'' if count == 1 else 's'}")
+    if job.run_at is not None and job.readiness == "delayed":
+        return ago_cell(job.run_at)
+    return meta_cell(f"retry {job.retry_count} of {job.max_retries}") if job.retry_count else None
+
+
+def archived_row(job: ArchivedJob) -> Row:
+    """A job of the archive."""
+    return Row(
+        str(job.job_id),
+        {
+            "type": job.job_type,
+            "state": chip_cell(BY_STATUS[job.status]),
+            "about": job.subject,
+            "queue": job.queue,
+            "ended": ago_cell(job.completed_at),
+            "time": None if job.run_seconds is None else duration(job.run_seconds),
+            "id": id_cell(str(job.job_id)),
+        },
+        href=f"/jobs/{job.job_id}",
+    )

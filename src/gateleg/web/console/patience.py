@@ -1,0 +1,62 @@
+"""Waiting well: what comes at once is shown at once, what takes longer has a skeleton in its place, and what fails says so there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from nicegui import context
+
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.markup import tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from nicegui.element import Element
+
+T = TypeVar("T")
+#: Longer than this, and people wonder.
+AT_ONCE = 0.3
+
+
+async def show_when_there(work: Coroutine[Any, Any, T], show: Callable[[T], None], *, rows: int = 6, saying: str = "Reading") -> Element:
+    """Show the result of some work in a box of its own, where the page is being built. `rows` is how tall the skeleton is."""
+    box = tag("div", classes="stack gap-2")
+    client = context.client
+    task = asyncio.ensure_future(work)
+    await asyncio.wait({task}, timeout=AT_ONCE)
+    if not task.done():
+        with box:
+            _skeleton(rows, saying)
+
+        async def later() -> None:
+            await asyncio.wait({task})
+            if not client.is_deleted:
+                with client:
+                    box.clear()
+                    _finish(box, task, show)
+
+        # Kept by the box, so that it is not collected before it is done.
+        box.later = asyncio.ensure_future(later())  # type: ignore[attr-defined]
+        client.on_delete(task.cancel)
+    else:
+        _finish(box, task, show)
+    return box
+
+
+def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None]) -> None:
+    with box:
+        error = task.exception() if not task.cancelled() else None
+        if error is not None:
+            trouble(error)
+        elif not task.cancelled():
+            show(task.result())
+
+
+def _skeleton(rows: int, saying: str) -> None:
+    with tag("div", classes="stack gap-1", role="status", aria_busy="true"):
+        tag("span", f"{saying} …", "meta")
+        for _ in range(rows):
+            tag("div", classes="skeleton").style("height:28px")

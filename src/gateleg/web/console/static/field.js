@@ -1,0 +1,38 @@
+// One field of a form: a label, a native control, a hint, and what is wrong with it.
+export default {
+  template: `
+    <div class="field" :class="{ whole }">
+      <label v-if="kind === 'tick'" class="tick"><input :id="name" type="checkbox" :checked="text" :disabled="off" @change="set($event.target.checked)" /><span>{{ label }}</span></label>
+      <template v-else>
+        <label class="name" :for="name">{{ label }}<span v-if="required" class="faint" aria-hidden="true"> *</span></label>
+        <select v-if="kind === 'choice'" :id="name" class="box" :disabled="off" :value="text" @change="set($event.target.value)">
+          <option v-for="choice in choices" :key="choice[0]" :value="choice[0]">{{ choice[1] }}</option>
+        </select>
+        <textarea v-else-if="kind === 'area'" :id="name" class="box" :rows="rows" :placeholder="placeholder" :disabled="off" :value="text" spellcheck="false"
+          :aria-invalid="wrong ? 'true' : 'false'" :aria-describedby="name + '-about'" @input="set($event.target.value)" @keydown.meta.enter="$emit('enter')" @keydown.ctrl.enter="$emit('enter')"></textarea>
+        <input v-else :id="name" class="box" :type="kind" :placeholder="placeholder" :disabled="off" :value="text" :required="required" :min="min" :max="max" autocomplete="off" :list="options.length ? name + '-options' : undefined"
+          :aria-invalid="wrong ? 'true' : 'false'" :aria-describedby="name + '-about'" @input="set($event.target.value)" @keydown.enter="$emit('enter')" />
+        <datalist v-if="options.length" :id="name + '-options'"><option v-for="option in options" :key="option" :value="option"></option></datalist>
+      </template>
+      <span :id="name + '-about'"><span v-if="wrong" class="wrong" role="alert">{{ wrong }}</span><span v-else-if="hint" class="hint">{{ hint }}</span></span>
+    </div>`,
+  props: {
+    label: String, name: String, kind: String, value: [String, Boolean, Number], hint: String, wrong: String, placeholder: String, required: Boolean,
+    whole: Boolean, off: Boolean, rows: Number, choices: Array, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
+  },
+  emits: ["told", "enter"],
+  data() {
+    return { text: this.value };
+  },
+  watch: {
+    value(value) {
+      this.text = value;
+    },
+  },
+  methods: {
+    set(value) {
+      this.text = value;
+      this.$emit("told", value);
+    },
+  },
+};
