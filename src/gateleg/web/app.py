@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -15,8 +14,11 @@ from gateleg.jobs import JobError
 from gateleg.model import ModelError
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
+from gateleg.web import delivery, health, streams
 from gateleg.web.access import only
+from gateleg.web.api import api_routes
 from gateleg.web.bodies import BodyLimit
+from gateleg.web.documents import document_routes
 from gateleg.web.envelope import answer
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.gate import Gate
@@ -27,8 +29,6 @@ from gateleg.web.principal import Role
 from gateleg.web.signin import signin_routes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from fastapi.responses import Response
 
     from gateleg.web.host import Host
@@ -47,24 +47,22 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     traffic = Traffic()
     limits = Limits(host.settings, host.store.setup.ticks)
 
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        yield
-
     app = FastAPI(
         title="Gateleg",
         version=gateleg.__version__,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
     )
+    app.state.host = host
+    app.state.traffic = traffic
     _handle_errors(app)
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits)
     app.add_middleware(BodyLimit, settings=host.settings)
     app.add_middleware(Passage, traffic=traffic)
-    app.include_router(signin_routes(host, limits))
+    for router in (signin_routes(host, limits), health.router, document_routes(), api_routes(), streams.router, delivery.router):
+        app.include_router(router)
     for application in host.applications:
         if application.routes is not None:
             app.include_router(

@@ -5,6 +5,7 @@ It sets `scope["state"]["principal"]`, so that `request.state.principal` is ther
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -118,6 +119,7 @@ class Gate:
             return
         scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
         scope["state"]["session"] = None if caller is None else caller.cookie
+        scope["state"]["welcome"] = functools.partial(self._welcome, scope, headers)
         if scope["type"] == "websocket" and caller is not None:
             await self._watched(scope, headers, receive, send)
         else:
@@ -153,7 +155,7 @@ class Gate:
         """Refuse what a page of another site has a browser send: a browser adds the cookie, or its being here, by itself."""
         by_itself = caller.cookie is not None or caller.principal is LOCAL
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
-        if not (by_itself and changes):
+        if not (by_itself and changes) or scope["path"].startswith(_OPEN_BELOW):
             return
         scheme = scope.get("scheme", "http").replace("ws", "http")
         if not same_origin(headers, scheme, self._host.settings.url):
@@ -165,6 +167,13 @@ class Gate:
         if not self._host.sessions.csrf_fits(caller.cookie, headers.get(CSRF_HEADER, "")):
             raise ForeignOrigin(f"A write in a session needs its token in {CSRF_HEADER}.", fix="GET /api/session has the token.")
 
+    async def _welcome(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the caller would still be let in: asked by whatever stays open for long."""
+        try:
+            return await self._caller(scope, headers) is not None
+        except Refusal:
+            return False
+
     async def _watched(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Run a websocket that ends when its caller is no longer welcome: a key that is revoked is so at once."""
         closed = False
@@ -172,10 +181,7 @@ class Gate:
         async def still_welcome() -> bool:
             nonlocal closed
             if not closed:
-                try:
-                    closed = await self._caller(scope, headers) is None
-                except Refusal:
-                    closed = True
+                closed = not await self._welcome(scope, headers)
                 if closed:
                     await send({"type": "websocket.close", "code": 4401, "reason": "signed out"})
             return not closed

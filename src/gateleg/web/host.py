@@ -12,9 +12,13 @@ from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import Offloaded, open_objects, parse_objects_address
 from gateleg.store import AsyncStore, Metrics
 from gateleg.web.audit import Audit
+from gateleg.web.events import Hub
 from gateleg.web.keys import Keys
+from gateleg.web.principal import Role
+from gateleg.web.pulse import Pulse
 from gateleg.web.sessions import Sessions
 from gateleg.web.tables import TABLES as WEB_TABLES
+from gateleg.web.tables import access_table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.objects import AsyncObjects, Objects
     from gateleg.web.application import Application
+    from gateleg.web.principal import Principal
     from gateleg.web.secrets import Secret
     from gateleg.web.settings import Settings
 
@@ -43,12 +48,20 @@ class Host:
     audit: Audit
     #: what requests to the store have cost, by access pattern
     costs: Metrics
+    #: how the queues do, read once for everybody
+    pulse: Pulse
+    #: what changes, for whoever follows it
+    events: Hub
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
         return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+
+    def tables_for(self, principal: Principal) -> tuple[Table, ...]:
+        """The tables that somebody may look into: keys and sessions are for admins."""
+        return tuple(table for table in self.tables if table is not access_table or principal.may(Role.ADMIN))
 
     @property
     def environment(self) -> str:
@@ -76,21 +89,27 @@ class Host:
         )
         try:
             keys = Keys(store)
+            queue = AsyncQueue(store, _handlers(installed))
             host = cls(
                 settings=settings,
                 store=store,
                 objects=objects,
                 vault=vault,
-                queue=AsyncQueue(store, _handlers(installed)),
+                queue=queue,
                 applications=installed,
                 secret=secret,
                 keys=keys,
                 sessions=Sessions(store, keys, secret, settings),
                 audit=Audit(store, days=settings.audit_days),
                 costs=costs,
+                pulse=Pulse(queue),
+                events=Hub(),
             )
             await store.ensure_tables(*host.tables)
-            yield host
+            try:
+                yield host
+            finally:
+                await host.events.close()
         finally:
             await store.close()
             await objects.close()

@@ -31,11 +31,13 @@ def request_id_of(headers: Headers) -> str:
 
 def route_of(scope: Scope) -> str:
     """The template of the route that took a request: names for metrics must be few, and hold nothing of the caller's."""
-    template = scope.get("state", {}).get("template")
-    if isinstance(template, str):
-        return template
-    path = scope["path"]
-    return "/" + path.split("/")[1] if path.startswith(("/_nicegui", "/api", "/events")) else "(console)"
+    template = getattr(scope.get("route"), "path", "")
+    if not template:
+        return "(console)"
+    asked = scope["path"].split("/")
+    # An application's routes know their path below `/api/{application}` only.
+    below = asked[1] == "api" and not template.startswith("/api/") and len(asked) > 2
+    return f"/api/{asked[2]}{template}" if below else str(template)
 
 
 class Passage:

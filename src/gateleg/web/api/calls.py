@@ -1,0 +1,44 @@
+"""What a route works with: the host, who calls, and the audit log, as one dependency for each role."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from gateleg.web.access import needs
+from gateleg.web.host import Host
+from gateleg.web.principal import Principal, Role
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request whose caller has the role that its route needs."""
+
+    host: Host
+    principal: Principal
+    request_id: str
+
+    async def note(self, action: str, target: str = "", **details: Any) -> None:
+        """Write into the audit log what the caller did."""
+        await self.host.audit.note(self.principal, action, target, request_id=self.request_id, **details)
+
+
+def host_of(request: Request) -> Host:
+    """The host that serves a request."""
+    host: Host = request.app.state.host
+    return host
+
+
+def _call(role: Role) -> Callable[[Request], Call]:
+    check = needs(role)
+
+    def call(request: Request) -> Call:
+        return Call(host_of(request), check(request), request.state.request_id)
+
+    return call
+
+
+Viewing = Annotated[Call, Depends(_call(Role.VIEWER))]
+Operating = Annotated[Call, Depends(_call(Role.OPERATOR))]
+Administering = Annotated[Call, Depends(_call(Role.ADMIN))]

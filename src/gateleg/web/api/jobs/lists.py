@@ -1,0 +1,178 @@
+"""`/api/jobs`: what there is, and submitting."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from gateleg.jobs import JobStatus, Submission
+from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.jobs.newest import jobs_page
+from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.errors import BadRequest
+
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
+#: Jobs that one request may submit, or act on.
+MOST = 1000
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+Filter = Annotated[str | None, Query(min_length=1, max_length=500)]
+
+
+class NewJob(BaseModel):
+    """A job to be. What is left out comes from its type."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_type: Text
+    config: dict[str, Any] = {}
+    queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
+    subject: Text | None = Field(default=None, description="What the job is about.")
+    job_id: UUID | None = Field(default=None, description="Chosen by the caller, so that jobs submitted together can depend on each other.")
+    run_at: AwareDatetime | None = Field(default=None, description="Not to be started before.")
+    delay: float | None = Field(default=None, ge=0, le=366 * 86400, description="Seconds to wait before it may start.")
+    start_within: float | None = Field(default=None, gt=0, le=366 * 86400, description="Seconds after which it is not started any more.")
+    depends_on: list[UUID] = Field(default=[], max_length=90, description="Jobs that must be completed first.")
+    parent: UUID | None = Field(default=None, description="The job that it is a part of.")
+    stage: Text | None = None
+    max_retries: int | None = Field(default=None, ge=0, le=1000)
+    timeout: int | None = Field(default=None, ge=1, le=31 * 86400)
+    concurrency_key: Text | None = Field(default=None, description="At most `concurrency_limit` jobs with this key run at once.")
+    concurrency_limit: int = Field(default=1, ge=1, le=1000)
+    idempotency_key: Text | None = Field(default=None, description="A second submission with this key answers with the first one's job.")
+    unique_key: Text | None = Field(default=None, description="The same, while that one waits.")
+    tags: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(default=[], max_length=50)
+
+    def submission(self, by: str) -> Submission:
+        """The submission, in the caller's name."""
+        return Submission(**self.model_dump(), created_by=by)
+
+
+class Receipt(BaseModel):
+    """What came of a submission."""
+
+    job: JobDetail
+    created: bool = Field(description="False when its key was taken; `job` is then the job that has it.")
+
+
+class NewJobs(BaseModel):
+    """Jobs to be submitted together: all of them, or none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: list[NewJob] = Field(min_length=1, max_length=MOST)
+
+
+class Receipts(BaseModel):
+    """What came of submissions, in their order."""
+
+    jobs: list[Receipt]
+
+
+@router.get("")
+async def list_jobs(
+    call: Viewing,
+    status: JobStatus | None = None,
+    type: Filter = None,
+    queue: Filter = None,
+    subject: Filter = None,
+    worker: Filter = None,
+    tag: Filter = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[JobView]:
+    """Jobs that fit all of what is given, newest first; by type alone, the highest priority first."""
+    page = await jobs_page(
+        call.host, status=status, job_type=type, queue=queue, subject=subject, worker=worker, tag=tag, limit=limit, cursor=cursor
+    )
+    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+
+
+@router.post("", status_code=201)
+async def submit(call: Operating, new: NewJob, response: Response) -> Receipt:
+    """Submit a job. 200 instead of 201 when its key was taken."""
+    answer = await call.host.queue.submit(new.submission(call.principal.name))
+    if answer.created:
+        await call.note("job.submit", str(answer.job.job_id), job_type=answer.job.job_type, queue=answer.job.queue)
+    else:
+        response.status_code = 200
+    response.headers["Location"] = f"/api/jobs/{answer.job.job_id}"
+    return Receipt(job=JobDetail.of(answer.job), created=answer.created)
+
+
+@router.post("/bulk", status_code=201)
+async def submit_many(call: Operating, new: NewJobs) -> Receipts:
+    """Submit many jobs, which may depend on each other; nothing is submitted when one of them is refused."""
+    answers = await call.host.queue.submit_many([job.submission(call.principal.name) for job in new.jobs])
+    await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
+    return Receipts(jobs=[Receipt(job=JobDetail.of(one.job), created=one.created) for one in answers])
+
+
+@router.get("/types")
+async def list_types(call: Viewing) -> list[TypeView]:
+    """The job types that can be submitted, with the schema of their config."""
+    return sorted((TypeView.of(handler) for handler in call.host.queue.desk.jobs), key=lambda view: view.job_type)
+
+
+@router.get("/workers")
+async def list_workers(call: Viewing) -> list[WorkerView]:
+    """The workers that are alive."""
+    return [WorkerView.of(record) for record in await call.host.queue.workers()]
+
+
+@router.get("/archive")
+async def list_archive(
+    call: Viewing, subject: Filter = None, type: Filter = None, limit: Limit = 50, cursor: Cursor = None
+) -> Listing[JobView]:
+    """Archived jobs about a subject, or of a type, newest first."""
+    if (subject is None) == (type is None):
+        raise BadRequest("The archive is asked for a subject or for a type.", fix="Give `subject` or `type`, not both.")
+    page = await call.host.queue.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
+    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+
+
+class Which(BaseModel):
+    """Failed jobs to begin again: all of them, or those that fit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_type: Text | None = None
+    queue: Text | None = None
+    subject: Text | None = None
+    limit: int = Field(default=MOST, ge=1, le=MOST)
+
+
+class Changed(BaseModel):
+    """The jobs that were changed."""
+
+    jobs: list[JobView]
+
+
+@router.post("/retry")
+async def retry_failed(call: Operating, which: Which) -> Changed:
+    """Let failed jobs begin again, oldest first."""
+    jobs = await call.host.queue.retry_failed(**which.model_dump())
+    await call.note("job.retry-failed", which.job_type or which.queue or which.subject or "all", count=len(jobs))
+    return Changed(jobs=[JobView.of(job) for job in jobs])
+
+
+class Named(BaseModel):
+    """Jobs by their ids."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_ids: list[UUID] = Field(min_length=1, max_length=MOST)
+    reason: Text | None = None
+    force: bool = Field(default=False, description="Take running jobs from their workers instead of asking them to stop.")
+
+
+@router.post("/cancel")
+async def cancel_many(call: Operating, named: Named) -> Changed:
+    """Cancel jobs. Finished ones stay as they are; of ids that are none, none is cancelled."""
+    for job_id in named.job_ids:
+        await call.host.queue.get(job_id)
+    jobs = [await call.host.queue.cancel(job_id, reason=named.reason, force=named.force) for job_id in named.job_ids]
+    await call.note("job.cancel-many", f"{len(jobs)} jobs", reason=named.reason, job_ids=[str(job_id) for job_id in named.job_ids[:50]])
+    return Changed(jobs=[JobView.of(job) for job in jobs])

@@ -1,0 +1,119 @@
+"""Jobs of every state in one list, newest first, page by page.
+
+No index holds all jobs by their time, so the states are read side by side and merged. The cursor says where each of them goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.jobs import Job, JobStatus
+from gateleg.store import CursorRejected, Page
+from gateleg.store.cursors import Position, question_of
+from gateleg.store.querying import Reading
+
+if TYPE_CHECKING:
+    from gateleg.model import Item, Query
+    from gateleg.web.host import Host
+
+_TAG = 16
+_EXAMINED = 2000
+
+
+async def jobs_page(host: Host, *, limit: int, cursor: str | None = None, **filters: Any) -> Page[Job]:
+    """Jobs that fit all filters, newest first; by type alone, the highest priority first. See `AsyncQueue.jobs_page` for the filters."""
+    narrow = any(filters.get(name) is not None for name in ("status", "job_type", "subject", "worker"))
+    if narrow:
+        return await host.queue.jobs_page(limit=limit, cursor=cursor, **filters)
+    return await _merged(host, filters.get("queue"), filters.get("tag"), limit, cursor)
+
+
+async def _merged(host: Host, queue: str | None, tag: str | None, limit: int, cursor: str | None) -> Page[Job]:
+    question = orjson.dumps(["newest", queue, tag])
+    places = _opened(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
+    found: dict[str, tuple[Query[Job], Page[Job]]] = {}
+    for status, place in places.items():
+        asked = _asked(JobStatus(status), queue, tag)
+        found[status] = (asked, await host.store.page(asked, limit=limit, cursor=_resumed(host, asked, place), examine=_EXAMINED))
+    lists = [[(job, status) for job in page] for status, (_, page) in found.items()]
+    merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
+    # Where a state was not searched to its end, what it may still hold could come before what others have further on.
+    taken = _certain(merged, found, limit)
+    return Page([job for job, _ in taken], _sealed(host, _left(places, found, taken), question))
+
+
+def _asked(status: JobStatus, queue: str | None, tag: str | None) -> Query[Job]:
+    asked = Job.in_status(status=status).reversed()
+    if queue is not None:
+        asked = asked.filter(Job.queue == queue)
+    return asked if tag is None else asked.filter(Job.tags.contains(tag))
+
+
+def _certain(merged: list[tuple[Job, str]], found: dict[str, tuple[Query[Job], Page[Job]]], limit: int) -> list[tuple[Job, str]]:
+    """The jobs that surely come first: up to the end of a state's page that has more behind it."""
+    unfinished = {status: page for status, (_, page) in found.items() if page.next is not None}
+    if not all(page.items for page in unfinished.values()):
+        # A search that has found nothing so far may yet find what is newer than all of these.
+        return []
+    last = {status: page.items[-1].job_id for status, page in unfinished.items()}
+    taken = []
+    for job, status in merged[:limit]:
+        taken.append((job, status))
+        if last.get(status) == job.job_id:
+            break
+    return taken
+
+
+def _left(places: dict[str, Any], found: dict[str, tuple[Query[Job], Page[Job]]], taken: list[tuple[Job, str]]) -> dict[str, Any]:
+    """Where each state goes on: behind the last job that was taken of it; left out when there is nothing more."""
+    left: dict[str, Any] = {}
+    for status, (asked, page) in found.items():
+        own = [job for job, owner in taken if owner == status]
+        if len(own) < len(page.items):
+            left[status] = {"after": _key(asked, own[-1])} if own else places[status]
+        elif page.next is not None:
+            left[status] = {"cursor": page.next}
+    return left
+
+
+def _key(asked: Query[Job], job: Job) -> Item:
+    from gateleg.model import spec_of
+
+    return dict(asked.resume_key(spec_of(Job).encode(job)))
+
+
+def _resumed(host: Host, asked: Query[Job], place: Any) -> str | None:
+    """The store's cursor for a place in one state's list."""
+    if place is None or "cursor" in place:
+        return None if place is None else str(place["cursor"])
+    requests = Reading(asked).requests(host.store.setup)
+    return host.store.setup.cursors.seal(Position((place["after"],)), question_of([asked.pattern, requests]))
+
+
+def _sealed(host: Host, places: dict[str, Any], question: bytes) -> str | None:
+    if not places:
+        return None
+    body = orjson.dumps(places)
+    return urlsafe_b64encode(_tag(host, body, question) + body).decode().rstrip("=")
+
+
+def _opened(host: Host, cursor: str, question: bytes) -> dict[str, Any]:
+    try:
+        sealed = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+    except ValueError:
+        raise CursorRejected("The cursor is not one of ours.") from None
+    tag, body = sealed[:_TAG], sealed[_TAG:]
+    if not hmac.compare_digest(tag, _tag(host, body, question)):
+        raise CursorRejected("The cursor was not made here for this question.")
+    places: dict[str, Any] = orjson.loads(body)
+    return places
+
+
+def _tag(host: Host, body: bytes, question: bytes) -> bytes:
+    return hmac.digest(host.secret.key("newest"), hashlib.sha256(question).digest() + body, "sha256")[:_TAG]

@@ -1,0 +1,129 @@
+"""`/api/jobs/queues` and `/api/jobs/stats`: how queues are run, and how they do."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.jobs import QueueState
+from gateleg.web.api.calls import Operating, Viewing
+
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
+Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
+
+
+class QueueView(BaseModel):
+    """How a queue is run."""
+
+    name: str
+    mode: Literal["running", "paused", "draining"]
+    rate: int = Field(description="Starts in a window of `rate_seconds`; 0 is no limit.")
+    rate_seconds: int
+    changed_at: datetime | None = None
+    changed_by: str | None = None
+
+    @classmethod
+    def of(cls, state: QueueState) -> "QueueView":
+        """A queue's state."""
+        return cls(**{name: getattr(state, name) for name in cls.model_fields})
+
+
+class WorkView(BaseModel):
+    """What was done in the window of time."""
+
+    claimed: int
+    lost_claims: int
+    completed: int
+    failed: int
+    retried: int
+    cancelled: int
+    throughput: float = Field(description="Completed jobs a minute.")
+    run_half: float | None = Field(description="Seconds that half of all runs have stayed under.")
+    run_most: float | None = Field(description="Seconds that 95 of 100 runs have stayed under.")
+    wait_half: float | None
+    wait_most: float | None
+
+
+class QueueStatsView(BaseModel):
+    """How a queue does."""
+
+    queue: str
+    mode: str
+    waiting: int
+    delayed: int
+    running: int
+    oldest_waiting: float | None = Field(description="Seconds that the oldest claimable job has waited.")
+    minutes: int
+    work: WorkView
+    by_type: dict[str, WorkView]
+
+    @classmethod
+    def of(cls, found: Any) -> "QueueStatsView":
+        """A queue's statistics."""
+        plain = {name: getattr(found, name) for name in ("queue", "mode", "waiting", "delayed", "running", "oldest_waiting", "minutes")}
+        return cls(**plain, work=_work(found.work), by_type={name: _work(work) for name, work in found.by_type.items()})
+
+
+def _work(found: Any) -> WorkView:
+    return WorkView(**{name: getattr(found, name) for name in WorkView.model_fields})
+
+
+@router.get("/stats")
+async def get_stats(
+    call: Viewing,
+    queue: Annotated[str | None, Query(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")] = None,
+    minutes: Annotated[int, Query(ge=1, le=1440)] = 15,
+) -> list[QueueStatsView]:
+    """How one queue does, or every queue that is known."""
+    names = [queue] if queue is not None else await call.host.pulse.queue_names()
+    return [QueueStatsView.of(await call.host.queue.stats(name, minutes=minutes)) for name in names]
+
+
+@router.get("/queues")
+async def list_queues(call: Viewing) -> list[QueueView]:
+    """The queues that are known, and how each is run."""
+    states = await call.host.queue.states()
+    names = await call.host.pulse.queue_names()
+    return [QueueView.of(states.get(name) or QueueState(name=name)) for name in names]
+
+
+@router.post("/queues/{name:path}/pause")
+async def pause(call: Operating, name: Name) -> QueueView:
+    """Start no more jobs of a queue; those that run go on."""
+    state = await call.host.queue.pause(name, by=call.principal.name)
+    await call.note("queue.pause", name)
+    return QueueView.of(state)
+
+
+@router.post("/queues/{name:path}/resume")
+async def resume(call: Operating, name: Name) -> QueueView:
+    """Let a queue run again."""
+    state = await call.host.queue.resume(name, by=call.principal.name)
+    await call.note("queue.resume", name)
+    return QueueView.of(state)
+
+
+@router.post("/queues/{name:path}/drain")
+async def drain(call: Operating, name: Name) -> QueueView:
+    """Take no new jobs into a queue; those that wait are still run."""
+    state = await call.host.queue.drain(name, by=call.principal.name)
+    await call.note("queue.drain", name)
+    return QueueView.of(state)
+
+
+class Rate(BaseModel):
+    """How many jobs a queue may start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    starts: int = Field(ge=0, le=1_000_000, description="0 takes the limit away.")
+    seconds: int = Field(default=60, ge=1, le=86_400)
+
+
+@router.put("/queues/{name:path}/rate")
+async def set_rate(call: Operating, name: Name, rate: Rate) -> QueueView:
+    """Start at most so many jobs of a queue in any window of so many seconds."""
+    state = await call.host.queue.set_rate(name, rate.starts, seconds=rate.seconds, by=call.principal.name)
+    await call.note("queue.rate", name, starts=rate.starts, seconds=rate.seconds)
+    return QueueView.of(state)

@@ -1,0 +1,104 @@
+"""`/api/jobs/schedules`: jobs that are submitted again and again."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.jobs import Schedule, ScheduleMissing, Submission
+from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.jobs.lists import Receipt, Text
+from gateleg.web.api.jobs.views import JobDetail, ScheduleView
+from gateleg.web.api.tagging import tagged
+from gateleg.web.host import Host
+
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
+Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
+
+
+class NewSchedule(BaseModel):
+    """When a job is to be submitted: by cron fields, or every so many seconds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_type: Text
+    config: dict[str, Any] = {}
+    cron: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="Minute, hour, day, month and weekday.")
+    every: int | None = Field(default=None, ge=1, le=366 * 86_400, description="Seconds between two runs.")
+    timezone: Annotated[str, Field(min_length=1, max_length=100)] = "UTC"
+    queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    priority: int | None = Field(default=None, ge=0, le=100)
+    subject: Text | None = None
+    enabled: bool = True
+    max_delay: int = Field(default=600, ge=0, le=366 * 86_400, description="A run that is later than so many seconds is left out.")
+
+
+async def _found(host: Host, name: str) -> Schedule:
+    found = await host.store.find(Schedule, name=name, consistent=True)
+    if found is None:
+        raise ScheduleMissing(f"There is no schedule {name!r}.")
+    return found
+
+
+@router.get("/schedules")
+async def list_schedules(call: Viewing) -> list[ScheduleView]:
+    """All schedules by name."""
+    return [ScheduleView.of(schedule) for schedule in await call.host.queue.schedules()]
+
+
+@router.get("/schedules/{name:path}", response_model=ScheduleView)
+async def get_schedule(call: Viewing, request: Request, name: Name) -> Response:
+    """One schedule."""
+    return tagged(request, ScheduleView.of(await _found(call.host, name)))
+
+
+@router.put("/schedules/{name:path}")
+async def put_schedule(call: Operating, name: Name, new: NewSchedule) -> ScheduleView:
+    """Make a schedule, or put another in its place."""
+    submission = Submission(new.job_type, new.config, queue=new.queue, priority=new.priority, subject=new.subject)
+    made = await call.host.queue.schedule(
+        name, submission, cron=new.cron, every=new.every, timezone=new.timezone, max_delay=new.max_delay, enabled=new.enabled
+    )
+    await call.note("schedule.put", name, job_type=new.job_type, cron=new.cron, every=new.every)
+    return ScheduleView.of(made)
+
+
+@router.delete("/schedules/{name:path}", status_code=204)
+async def delete_schedule(call: Operating, name: Name) -> None:
+    """Take a schedule away; jobs that it has submitted stay."""
+    await call.host.queue.unschedule(name)
+    await call.note("schedule.delete", name)
+
+
+@router.post("/schedules/{name:path}/enable")
+async def enable(call: Operating, name: Name) -> ScheduleView:
+    """Switch a schedule on, without what it has missed."""
+    made = await call.host.queue.set_enabled(name, True)
+    await call.note("schedule.enable", name)
+    return ScheduleView.of(made)
+
+
+@router.post("/schedules/{name:path}/disable")
+async def disable(call: Operating, name: Name) -> ScheduleView:
+    """Switch a schedule off."""
+    made = await call.host.queue.set_enabled(name, False)
+    await call.note("schedule.disable", name)
+    return ScheduleView.of(made)
+
+
+@router.post("/schedules/{name:path}/run", status_code=201)
+async def run_now(call: Operating, name: Name) -> Receipt:
+    """Submit a schedule's job now, besides its times."""
+    found = await _found(call.host, name)
+    submission = Submission(
+        found.job_type,
+        found.job_config,
+        queue=found.queue,
+        priority=found.priority,
+        subject=found.subject,
+        created_by=call.principal.name,
+        tags=[f"schedule:{name}"[:100]],
+    )
+    answer = await call.host.queue.submit(submission)
+    await call.note("schedule.run", name, job_id=str(answer.job.job_id))
+    return Receipt(job=JobDetail.of(answer.job), created=answer.created)

@@ -1,0 +1,112 @@
+"""`/api/keys`: who has a key to this host. `/api/session`: who you are."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from gateleg.web.api.calls import Administering, Viewing
+from gateleg.web.api.tagging import tagged
+from gateleg.web.principal import Role
+from gateleg.web.tables import ApiKey
+
+router = APIRouter(prefix="/api", tags=["Keys"])
+KeyId = Annotated[str, Path(pattern=r"^[a-z2-7]{12}$")]
+RoleWord = Literal["viewer", "operator", "admin"]
+
+
+class KeyView(BaseModel):
+    """A key, without what it is recognised by."""
+
+    key_id: str = Field(description="Stands in the key itself, after `gl_`.")
+    name: str
+    role: RoleWord
+    groups: list[str]
+    tenant: str | None
+    created_at: datetime
+    created_by: str
+    ends_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+    used_at: datetime | None = Field(description="To within some minutes.")
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "KeyView":
+        """A key."""
+        return cls(groups=sorted(key.groups or ()), **{name: getattr(key, name) for name in cls.model_fields if name != "groups"})
+
+
+class NewKeyBody(BaseModel):
+    """A key to be."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=100)
+    role: RoleWord
+    groups: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(default=[], max_length=100)
+    tenant: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    ends_at: AwareDatetime | None = None
+
+
+class CreatedKey(BaseModel):
+    """A key that was made. This is the only time that it is shown."""
+
+    key: KeyView
+    token: str = Field(description="What callers send as `Authorization: Bearer ...`. It is not kept.")
+
+
+@router.get("/keys")
+async def list_keys(call: Administering) -> list[KeyView]:
+    """All keys, also those that are over."""
+    return [KeyView.of(key) for key in await call.host.keys.list()]
+
+
+@router.post("/keys", status_code=201)
+async def create_key(call: Administering, new: NewKeyBody) -> CreatedKey:
+    """Make a key."""
+    made = await call.host.keys.create(
+        new.name, Role[new.role.upper()], groups=new.groups, tenant=new.tenant, ends_at=new.ends_at, by=call.principal.name
+    )
+    await call.note("key.create", made.key.key_id, name=new.name, role=new.role)
+    return CreatedKey(key=KeyView.of(made.key), token=made.token)
+
+
+@router.get("/keys/{key_id}", response_model=KeyView)
+async def get_key(call: Administering, request: Request, key_id: KeyId) -> Response:
+    """One key."""
+    return tagged(request, KeyView.of(await call.host.keys.get(key_id)))
+
+
+@router.post("/keys/{key_id}/revoke")
+async def revoke_key(call: Administering, key_id: KeyId) -> KeyView:
+    """Take a key back, with all sessions that were begun with it."""
+    key = await call.host.keys.revoke(key_id, by=call.principal.name)
+    await call.note("key.revoke", key_id, name=key.name)
+    return KeyView.of(key)
+
+
+class SessionView(BaseModel):
+    """Who calls."""
+
+    name: str
+    role: RoleWord
+    groups: list[str]
+    tenant: str | None
+    csrf_token: str | None = Field(description="Of a session: to be sent as X-CSRF-Token with everything that changes something.")
+
+
+@router.get("/session", tags=["Keys"])
+async def get_session(call: Viewing, request: Request) -> SessionView:
+    """Who you are, and what a page sends along with its writes."""
+    principal, cookie = call.principal, request.state.session
+    return SessionView(
+        name=principal.name,
+        role=ROLES[principal.role],
+        groups=sorted(principal.groups),
+        tenant=principal.tenant,
+        csrf_token=None if cookie is None else call.host.sessions.csrf_token(cookie),
+    )
+
+
+ROLES: dict[Role, RoleWord] = {Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}

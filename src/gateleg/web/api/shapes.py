@@ -1,0 +1,32 @@
+"""The error envelope as the documents of the API show it."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(description="Stable; to decide by.")
+    message: str = Field(description="What happened, in words.")
+    details: dict[str, Any] = Field(description="What is known besides; `fix` says what to do.")
+
+
+class ErrorEnvelope(BaseModel):
+    """The form of every error."""
+
+    error: ErrorBody
+
+
+#: What every route may answer with besides its result.
+FAILURES: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorEnvelope, "description": "The request cannot be understood."},
+    401: {"model": ErrorEnvelope, "description": "Nobody is known to have sent it, or the key is no longer good."},
+    403: {"model": ErrorEnvelope, "description": "The caller may not do this."},
+    404: {"model": ErrorEnvelope, "description": "There is nothing of that name."},
+    409: {"model": ErrorEnvelope, "description": "It does not go together with what is there now."},
+    413: {"model": ErrorEnvelope, "description": "It is too large."},
+    422: {"model": ErrorEnvelope, "description": "It does not have the form that it must have."},
+    429: {"model": ErrorEnvelope, "description": "The key has made too many requests."},
+}

@@ -1,0 +1,135 @@
+"""`/api/tables`: the declared tables, and their access patterns, asked over HTTP."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.model import Access, Table, describe
+from gateleg.ops import explain
+from gateleg.web.api.calls import Call, Viewing
+from gateleg.web.api.pages import Listing
+from gateleg.web.api.tagging import tagged
+from gateleg.web.errors import Unknown
+from gateleg.web.host import Host
+
+router = APIRouter(prefix="/api/tables", tags=["Tables"])
+Name = Annotated[str, Path(max_length=255)]
+#: What lets its holder in, or write in another's name.
+_HIDDEN = {"lease_token", "digest"}
+
+
+class TableView(BaseModel):
+    """A declared table in a list."""
+
+    name: str
+    physical: str = Field(description="Its name in the store.")
+    state: str = Field(description="ACTIVE, or what keeps it from being used.")
+    entities: list[str]
+    indexes: list[str]
+    patterns: int
+
+
+class TableDetail(BaseModel):
+    """A declared table: its keys, indexes, entities and access patterns."""
+
+    physical: str
+    declaration: dict[str, Any]
+
+
+class PatternView(BaseModel):
+    """A question that a table answers."""
+
+    name: str
+    title: str
+    description: str
+    index: str = Field(description="Empty when the table itself is asked.")
+    required: list[str]
+    optional: list[str]
+    order: str
+    remarks: list[str]
+
+    @classmethod
+    def of(cls, access: Access[Any]) -> "PatternView":
+        """A pattern, explained."""
+        told = explain(access)
+        return cls(
+            name=told.pattern,
+            title=told.title,
+            description=told.description,
+            index=told.index,
+            required=list(told.required),
+            optional=list(told.optional),
+            order=told.order,
+            remarks=list(told.remarks),
+        )
+
+
+class Ask(BaseModel):
+    """A question: a pattern's arguments, and how many results are wanted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    arguments: dict[str, Any] = {}
+    limit: int = Field(default=50, ge=1, le=200)
+    cursor: str | None = Field(default=None, max_length=4000)
+    newest_first: bool | None = Field(default=None, description="The order of the sort key; the pattern's own when left out.")
+
+
+def _table(call: Call, name: str) -> Table:
+    found = next((table for table in call.host.tables_for(call.principal) if table.name == name), None)
+    if found is None:
+        raise Unknown(f"There is no table {name!r}.", fix="GET /api/tables lists them.")
+    return found
+
+
+def _physical(host: Host, table: Table) -> str:
+    return table.physical(host.settings.prefix)
+
+
+@router.get("")
+async def list_tables(call: Viewing) -> list[TableView]:
+    """All declared tables that the caller may look into."""
+    tables = call.host.tables_for(call.principal)
+    states = await call.host.store.table_states(*tables)
+    return [
+        TableView(
+            name=table.name,
+            physical=_physical(call.host, table),
+            state=str(states.get(_physical(call.host, table)) or states.get(table.name) or "MISSING"),
+            entities=[spec.name for spec in table.specs],
+            indexes=[index.name for index in table.indexes],
+            patterns=sum(len(spec.patterns) for spec in table.specs),
+        )
+        for table in tables
+    ]
+
+
+@router.get("/{table}", response_model=TableDetail)
+async def get_table(call: Viewing, request: Request, table: Name) -> Response:
+    """One table as it is declared."""
+    found = _table(call, table)
+    return tagged(request, TableDetail(physical=_physical(call.host, found), declaration=describe(found)))
+
+
+@router.get("/{table}/patterns")
+async def list_patterns(call: Viewing, table: Name) -> list[PatternView]:
+    """The questions that a table answers."""
+    return [PatternView.of(access) for spec in _table(call, table).specs for access in spec.patterns.values()]
+
+
+@router.post("/{table}/patterns/{pattern}")
+async def ask_pattern(call: Viewing, table: Name, pattern: Name, ask: Ask) -> Listing[dict[str, Any]]:
+    """Ask a pattern, such as `Job.in_status`. Arguments are read as the attributes that they name."""
+    found = [access for spec in _table(call, table).specs for access in spec.patterns.values() if access.name == pattern]
+    if not found:
+        raise Unknown(f"{table} has no pattern {pattern!r}.", fix=f"GET /api/tables/{table}/patterns lists them.")
+    access = found[0]
+    page = await call.host.store.page(
+        access(**ask.arguments),
+        limit=ask.limit,
+        cursor=ask.cursor,
+        newest_first=ask.newest_first,
+        hydrate=access.plan.index.project != "all",
+    )
+    return Listing(items=[item.model_dump(mode="json", exclude_none=True, exclude=_HIDDEN) for item in page], next=page.next)

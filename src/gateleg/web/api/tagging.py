@@ -1,0 +1,26 @@
+"""Answers that a caller may have already: an ETag of the content, and 304 when it is the caller's."""
+
+import hashlib
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+
+def fits(header: str | None, etag: str) -> bool:
+    """Whether an `If-None-Match` header names an ETag."""
+    if header is None:
+        return False
+    named = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return "*" in named or etag in named
+
+
+def tagged(request: Request, content: BaseModel, headers: dict[str, Any] | None = None) -> Response:
+    """The content as JSON with its ETag; or nothing but 304."""
+    body = content.model_dump_json().encode()
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    told = {"ETag": etag, "Cache-Control": "private, no-cache"} | (headers or {})
+    if fits(request.headers.get("if-none-match"), etag):
+        return Response(status_code=304, headers=told)
+    return Response(body, headers=told, media_type="application/json")

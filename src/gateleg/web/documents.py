@@ -1,0 +1,123 @@
+"""The documents of the HTTP APIs: OpenAPI for programs, and a page of our own for people, which needs no script and no other host."""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+
+from gateleg.web.access import only
+from gateleg.web.headers import PLAIN_POLICY
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VERBS = ("get", "post", "put", "patch", "delete")
+_ABOUT = (
+    'The HTTP APIs of this host. Errors all have one form, `{"error": {"code", "message", "details"}}`. '
+    "Lists have cursors: give `next` back as `cursor`."
+)
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of everything that the host serves to programs."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
+        schemes = made.setdefault("components", {}).setdefault("securitySchemes", {})
+        schemes["key"] = {"type": "http", "scheme": "bearer", "description": "A key, as `gateleg keys create` prints it."}
+        made["security"] = [{"key": []}]
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def document_routes() -> APIRouter:
+    """`/api/openapi.json` and `/api/docs`."""
+    router = APIRouter(include_in_schema=False, dependencies=[only(Role.VIEWER)])
+
+    @router.get("/api/openapi.json")
+    async def document(request: Request) -> Response:
+        return JSONResponse(openapi(request.app))
+
+    @router.get("/api/docs")
+    async def page(request: Request) -> Response:
+        return HTMLResponse(reference_page(openapi(request.app)), headers={"Content-Security-Policy": PLAIN_POLICY})
+
+    return router
+
+
+def reference_page(document: dict[str, Any]) -> str:
+    """An OpenAPI document as one page."""
+    groups: dict[str, list[str]] = {}
+    for path, verbs in document["paths"].items():
+        for verb in _VERBS:
+            if verb in verbs:
+                operation = verbs[verb]
+                groups.setdefault((operation.get("tags") or ["Others"])[0], []).append(_operation(path, verb, operation, document))
+    contents = "".join(f'<a href="#{_anchor(name)}">{html.escape(name)}</a>' for name in groups)
+    body = "".join(
+        f'<section id="{_anchor(name)}"><h2>{html.escape(name)}</h2>{"".join(parts)}</section>' for name, parts in groups.items()
+    )
+    template = Template(resources.files("gateleg.web").joinpath("reference.html").read_text(encoding="utf-8"))
+    return template.substitute(title=html.escape(document["info"]["title"]), about=html.escape(_ABOUT), contents=contents, body=body)
+
+
+def _anchor(name: str) -> str:
+    return "".join(character if character.isalnum() else "-" for character in name.lower())
+
+
+def _operation(path: str, verb: str, operation: dict[str, Any], document: dict[str, Any]) -> str:
+    rows = "".join(_parameter(parameter) for parameter in operation.get("parameters", ()))
+    table = f"<table><thead><tr><th>parameter<th>in<th>type<th></thead><tbody>{rows}</tbody></table>" if rows else ""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    answers = "".join(_answers(operation, document))
+    about = html.escape(operation.get("description") or operation.get("summary") or "")
+    return (
+        f'<details class="operation"><summary><b class="{verb}">{verb.upper()}</b> <code>{html.escape(path)}</code>'
+        f"<span>{about.split('.')[0]}</span></summary><p>{about}</p>{table}"
+        f"{_schema('Body', body, document) if body else ''}{answers}</details>"
+    )
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    kind = _type(parameter.get("schema", {}))
+    need = " <em>required</em>" if parameter.get("required") else ""
+    name, place = html.escape(parameter["name"]), html.escape(parameter["in"])
+    return f"<tr><td><code>{name}</code>{need}<td>{place}<td>{kind}<td>{html.escape(parameter.get('description', ''))}</tr>"
+
+
+def _answers(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
+    for status, response in operation.get("responses", {}).items():
+        if status.startswith("2"):
+            schema = response.get("content", {}).get("application/json", {}).get("schema")
+            yield _schema(f"Answer {status}", schema, document) if schema else f"<p>Answer {status}</p>"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    kinds = [part.get("type") or part.get("$ref", "").rpartition("/")[2] for part in schema.get("anyOf", [schema])]
+    return html.escape(" or ".join(str(kind) for kind in kinds if kind and kind != "null"))
+
+
+def _schema(title: str, schema: dict[str, Any], document: dict[str, Any]) -> str:
+    """A schema with those that it refers to, each once."""
+    shown = json.dumps(_resolved(schema, document, ()), indent=2, ensure_ascii=False)
+    return f"<details><summary>{title}</summary><pre>{html.escape(shown)}</pre></details>"
+
+
+def _resolved(schema: Any, document: dict[str, Any], seen: tuple[str, ...]) -> Any:
+    if isinstance(schema, list):
+        return [_resolved(part, document, seen) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if not name:
+        return {key: _resolved(part, document, seen) for key, part in schema.items()}
+    if name in seen:
+        return {"same as": name}
+    return _resolved(document["components"]["schemas"][name], document, (*seen, name))

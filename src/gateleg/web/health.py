@@ -1,0 +1,54 @@
+"""`/health`, `/ready` and `/metrics`: for whoever watches the host."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
+
+import gateleg
+from gateleg.web.api.calls import Viewing, host_of
+from gateleg.web.errors import Refusal
+from gateleg.web.metrics import exposition
+
+router = APIRouter(tags=["Health"])
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Alive(BaseModel):
+    """The host runs."""
+
+    status: str = "ok"
+    version: str = gateleg.__version__
+
+
+class NotReady(Refusal):
+    """The host runs, and cannot do its work: its store does not answer, or a table is missing."""
+
+    code = "not-ready"
+    status = 503
+    fix = "Look at the store; the host is ready again as soon as it answers."
+
+
+@router.get("/health")
+async def health() -> Alive:
+    """Whether the host runs. It asks nothing else."""
+    return Alive()
+
+
+@router.get("/ready")
+async def ready(request: Request) -> Alive:
+    """Whether the host can do its work: the store answers, and every table is there."""
+    host = host_of(request)
+    found = await host.store.within(5.0).health(*host.tables)
+    if not found.well:
+        # Who is not known is told that something is wrong, not what.
+        known = getattr(request.state, "principal", None) is not None
+        raise NotReady("The store cannot be used.", details={"problems": list(found.problems)} if known else None)
+    return Alive()
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(call: Viewing, request: Request) -> PlainTextResponse:
+    """Requests, the store and the jobs, in the text format of Prometheus."""
+    host = call.host
+    lines = exposition(request.app.state.traffic, host.costs.by_pattern(), await host.pulse.read(5.0), await host.queue.workers())
+    return PlainTextResponse(lines, media_type=_CONTENT_TYPE)
