@@ -1,12 +1,8 @@
 """`/api/jobs`: the queue over HTTP."""
 
-from fastapi import APIRouter
-
 from gateleg.web.api.jobs import lists, queues, schedules, single
 
-__all__ = ["router"]
+__all__ = ["ROUTERS"]
 
-router = APIRouter()
-for part in (lists, queues, schedules, single):
-    # The one with `{job_id}` comes last: the others have names in its place.
-    router.include_router(part.router)
+#: The one with `{job_id}` comes last: the others have names in its place.
+ROUTERS = (lists.router, queues.router, schedules.router, single.router)
