@@ -73,12 +73,9 @@ class Actor:
                 return
         step = self._step
         if isinstance(step, Request):
-            fault = "none"
-            if self.faults and step.operation in ("UpdateItem", "PutItem", "TransactWriteItems"):
-                fault = FAULTS[choices.choose(len(FAULTS))]
-            reply = self._ask(transport, step, fault)
+            reply = self._ask(transport, step, choices)
         elif isinstance(step, Together):
-            reply = [self._ask(transport, request, "none") for request in step.requests]
+            reply = [self._ask(transport, request, choices) for request in step.requests]
         else:
             reply = None
         if isinstance(reply, Exception):
@@ -87,7 +84,10 @@ class Actor:
         else:
             self._advance(lambda: self._flow.send(reply))
 
-    def _ask(self, transport: Transport, request: Request, fault: str) -> Any:
+    def _ask(self, transport: Transport, request: Request, choices: Choices) -> Any:
+        fault = "none"
+        if self.faults and request.operation in ("UpdateItem", "PutItem", "TransactWriteItems"):
+            fault = FAULTS[choices.choose(len(FAULTS))]
         if fault != "none":
             self.faults -= 1
         if fault == "not-sent":

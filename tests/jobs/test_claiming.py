@@ -98,6 +98,34 @@ class TestAnswersThatAreLost:
         assert (again.retry_count, len(again.attempts)) == (1, 1)
 
 
+class TestSeveralAtOnce:
+    def test_no_more_are_claimed_than_wanted_and_none_twice(self, queue: Queue, picker: Picker) -> None:
+        submitted_ids = {submitted(queue).job_id for _ in range(5)}
+        first = queue.claim_several(picker, "default", "w", 3)
+        rest = queue.claim_several(picker, "default", "w", 3)
+        assert (len(first), len(rest)) == (3, 2)
+        assert {job.job_id for job in [*first, *rest]} == submitted_ids
+
+    def test_a_claim_that_fails_does_not_drop_the_others(self, queue: Queue, picker: Picker) -> None:
+        for _ in range(3):
+            submitted(queue)
+        lossy = TestAnswersThatAreLost().lossy(queue)
+        kept = lossy.claim_several(picker, "default", "w", 3)
+        found = queue.claim_several(picker, "default", "w", 3)
+        assert (len(kept), len(found)) == (2, 1)
+        assert all(job.attempt == 1 for job in [*kept, *found])
+
+    def test_jobs_of_one_key_are_claimed_up_to_its_limit(self, queue: Queue, picker: Picker) -> None:
+        for _ in range(5):
+            submitted(queue, concurrency_key="k", concurrency_limit=2)
+        assert len(queue.claim_several(picker, "default", "w", 5)) == 2
+
+    def test_a_rate_is_kept(self, queue: Queue, picker: Picker) -> None:
+        for _ in range(5):
+            submitted(queue)
+        assert len(queue.claim_several(picker, "default", "w", 5, QueueState(name="default", rate=2, rate_seconds=10))) == 1
+
+
 class TestLeases:
     def test_a_heartbeat_renews_the_lease_and_leaves_the_version(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         submitted(queue)
@@ -225,6 +253,14 @@ class TestConcurrencyKeys:
         for key in ("a", "a", "b"):
             submitted(queue, concurrency_key=key)
         assert {claimed(queue, picker).concurrency_key, claimed(queue, picker).concurrency_key} == {"a", "b"}
+        assert queue.claim(picker, "default", "w") is None
+
+    def test_many_waiting_jobs_of_a_full_key_do_not_hold_up_others(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+        queue.submit_many([Submission("plain", concurrency_key="crowded", priority=90) for _ in range(150)])
+        clock.advance(1)
+        other = submitted(queue)
+        assert claimed(queue, picker).concurrency_key == "crowded"
+        assert claimed(queue, picker).job_id == other.job_id
         assert queue.claim(picker, "default", "w") is None
 
     @pytest.mark.parametrize("ending", [DONE, failed(), failed(final=True), Snoozed(1), Released()])

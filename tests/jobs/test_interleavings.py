@@ -325,7 +325,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         running: set[str] = set()
         return {"a": watched(one, "a", running), "b": watched(one, "b", running)}
 
-    assert play(world, prepare, cast, judge) > 100
+    assert play(world, prepare, cast, judge, preemptions=4) > 100
 
 
 def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], World]) -> None:

@@ -18,8 +18,8 @@ def candidate(number: int, **values: Any) -> Candidate:
 
 def taken(picker: Picker) -> list[int]:
     found = []
-    while (one := picker.take("q")) is not None:
-        found.append(one.job_id.int)
+    while chosen := picker.choose("q", 1):
+        found += [one.job_id.int for one in chosen]
     return found
 
 
@@ -45,8 +45,8 @@ def test_priority_comes_first_and_nothing_is_left_out(numbers: set[int], peers: 
         picker = Picker(ManualClock(), rank=rank, peers=peers)
         picker.learn("q", jobs)
         order = []
-        while (one := picker.take("q")) is not None:
-            order.append(one)
+        while chosen := picker.choose("q", 3):
+            order += chosen
         assert sorted(one.job_id for one in order) == sorted(one.job_id for one in jobs)
         assert [one.priority for one in order] == sorted((one.priority for one in jobs), reverse=True)
 
@@ -57,8 +57,7 @@ def test_workers_begin_with_different_jobs() -> None:
     for rank in range(4):
         picker = Picker(ManualClock(), rank=rank, peers=4)
         picker.learn("q", jobs)
-        one = picker.take("q")
-        assert one is not None
+        (one,) = picker.choose("q", 1)
         assert share_of(one.job_id, 4) == rank
         firsts.append(one.job_id)
     assert len(set(firsts)) == 4
@@ -96,10 +95,19 @@ def test_losses_and_full_keys_are_left_alone_for_a_while() -> None:
 def test_a_key_that_fills_up_is_skipped_in_the_list_at_hand() -> None:
     picker = Picker(ManualClock())
     picker.learn("q", [candidate(1, concurrency_key="k"), candidate(2, concurrency_key="k"), candidate(3)])
-    picker.take("q")
+    picker.choose("q", 1)
     picker.full("k")
     assert taken(picker) == [3]
     picker.freed("k")
+
+
+def test_several_jobs_are_chosen_at_once_but_one_of_each_key() -> None:
+    picker = Picker(ManualClock())
+    keys = [None, "k", "k", None, "l", None]
+    picker.learn("q", [candidate(number, concurrency_key=key) for number, key in enumerate(keys)])
+    assert [one.job_id.int for one in picker.choose("q", 4)] == [0, 1, 3, 4]
+    assert [one.job_id.int for one in picker.choose("q", 4)] == [2, 5]
+    assert picker.choose("q", 4) == []
 
 
 @given(weights=st.dictionaries(st.text(min_size=1), st.integers(1, 10), min_size=1), chance=st.floats(0, 1, exclude_max=True))

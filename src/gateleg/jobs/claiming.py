@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.desk import gathered
+from gateleg.jobs.desk import gathered, side_by_side
 from gateleg.jobs.finishing import expire, slots_ref
 from gateleg.jobs.ledger import QueueState, RateWindow, Slots
 from gateleg.jobs.picking import Candidate
@@ -33,26 +33,38 @@ _CHOICE = (
     Job.concurrency_key,
     Job.concurrency_limit,
 )
-#: How many lists of candidates one claim reads before it gives up.
-_LOOKS = 3
+#: How many lists of candidates one claim reads before it gives up, and how many items a page of one that leaves out full keys examines.
+_LOOKS = 8
+_EXAMINED = 500
+#: How many values a condition compares with.
+_CHOICES = 100
 
 
 def claim(desk: Desk, picker: Picker, queue: str, worker_id: str, state: QueueState | None = None) -> Flow[Job | None]:
     """The next job of a queue, now this worker's; None when there is none, or the queue may not start one now."""
+    claimed = yield from claim_several(desk, picker, queue, worker_id, 1, state)
+    return claimed[0] if claimed else None
+
+
+def claim_several(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int, state: QueueState | None = None) -> Flow[list[Job]]:
+    """Up to so many of the next jobs of a queue, now this worker's; side by side where requests can be.
+
+    A queue with a rate gives one at a time. What went wrong is raised only when nothing was claimed: claimed jobs are never dropped.
+    """
     claimed = yield from _recovered(desk, picker)
     if claimed is not None:
-        return claimed
+        return [claimed]
     if state is not None and state.mode == "paused":
-        return None
+        return []
     if state is None or not state.rate:
-        return (yield from _claim_one(desk, picker, queue, worker_id))
+        return (yield from _claim(desk, picker, queue, worker_id, number))
     window = yield from _permit(desk, state)
     if window is None:
-        return None
-    claimed = yield from _claim_one(desk, picker, queue, worker_id)
-    if claimed is None:
+        return []
+    jobs = yield from _claim(desk, picker, queue, worker_id, 1)
+    if not jobs:
         yield from upsert(RateWindow.key(queue=queue, window=window), RateWindow.started.add(-1)).flow(desk.setup)
-    return claimed
+    return jobs
 
 
 def _recovered(desk: Desk, picker: Picker) -> Flow[Job | None]:
@@ -80,22 +92,39 @@ def _permit(desk: Desk, state: QueueState) -> Flow[int | None]:
     return window
 
 
-def _claim_one(desk: Desk, picker: Picker, queue: str, worker_id: str) -> Flow[Job | None]:
+def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
+    claimed: list[Job] = []
     for _ in range(_LOOKS):
         if not picker.known(queue):
-            found = yield from gathered(query(Job.ready(queue=queue), limit=desk.settings.window, project=_CHOICE), desk)
+            found = yield from _look(desk, picker, queue)
             if not found:
-                return None
+                break
             picker.learn(queue, [Candidate.read(values) for values in found])
-        while (candidate := picker.take(queue)) is not None:
-            if candidate.start_by is not None and candidate.start_by < desk.now():
-                yield from expire(desk, candidate.job_id)
-                continue
-            job = yield from _try(desk, picker, candidate, worker_id)
-            if job is not None:
-                return job
+            if picker.exhausted(queue):
+                # All of them were just lost to others: the index is behind.
+                break
+        while chosen := picker.choose(queue, number - len(claimed)):
+            late = [one for one in chosen if one.start_by is not None and one.start_by < desk.now()]
+            for one in late:
+                yield from expire(desk, one.job_id)
+            outcomes = yield from side_by_side([_try(desk, picker, one, worker_id) for one in chosen if one not in late])
+            claimed += [job for job in outcomes if isinstance(job, Job)]
+            failures = [error for error in outcomes if isinstance(error, Exception)]
+            if failures and not claimed:
+                raise failures[0]
+            if failures or len(claimed) == number:
+                return claimed
         picker.forget(queue)
-    return None
+    return claimed
+
+
+def _look(desk: Desk, picker: Picker, queue: str) -> Flow[list[dict[str, Any]]]:
+    """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
+    window, full = desk.settings.window, picker.full_keys[:_CHOICES]
+    if not full:
+        return (yield from gathered(query(Job.ready(queue=queue), limit=window, project=_CHOICE), desk))
+    others = Job.ready(queue=queue).filter(~Job.concurrency_key.is_in(full))
+    return (yield from gathered(query(others, limit=window, page_size=_EXAMINED, project=_CHOICE), desk))
 
 
 def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Flow[Job | None]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.jobs.rules import RETENTION
-from gateleg.store.requests import Found
+from gateleg.store.requests import Found, Pause, Request, Together
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.tables import JobStatus
     from gateleg.store import Stream
-    from gateleg.store.requests import Flow
+    from gateleg.store.requests import Flow, Step
     from gateleg.store.setup import Setup
 
 R = TypeVar("R")
@@ -75,3 +75,33 @@ def gathered(stream: Stream[R], desk: Desk) -> Flow[list[R]]:
                 step = flow.send(reply)
     except StopIteration:
         return found
+
+
+def side_by_side(flows: Sequence[Flow[R]]) -> Flow[list[R | Exception]]:
+    """Several flows at once: what they ask next is asked together. Their results in the same order; what one raised is in its place."""
+    results: dict[int, R | Exception] = {}
+    steps: dict[int, Step] = {}
+
+    def advance(number: int, reply: Any) -> None:
+        steps.pop(number, None)
+        try:
+            steps[number] = flows[number].throw(reply) if isinstance(reply, Exception) else flows[number].send(reply)
+        except StopIteration as end:
+            results[number] = end.value
+        except Exception as error:
+            results[number] = error
+
+    for number in range(len(flows)):
+        advance(number, None)
+    while steps:
+        asking = {number: step for number, step in steps.items() if isinstance(step, Request)}
+        if asking:
+            replies = yield Together(list(asking.values()))
+            for number, reply in zip(asking, replies, strict=True):
+                advance(number, reply)
+            continue
+        # Nothing is left to be asked now. Whoever waits for less waits a little longer.
+        yield Pause(max(step.seconds for step in steps.values() if isinstance(step, Pause)))
+        for number in list(steps):
+            advance(number, None)
+    return [results[number] for number in range(len(flows))]

@@ -40,8 +40,11 @@ class Execution:
         self.job = job
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._stopped: asyncio.Future[None] = self._loop.create_future()
+        self._beating: asyncio.Task[None] | None = None
+        self._ended = False
         self._lock = asyncio.Lock()
+        self._interval = queue.desk.settings.lease_seconds / 3
         self._flush_every = flush_every
         self._patience = patience
         self.notes = Notes(queue.desk.now, self._wake)
@@ -50,7 +53,15 @@ class Execution:
 
     def _wake(self) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._changed.set)
+            self._loop.call_soon_threadsafe(self._heard)
+
+    def _heard(self) -> None:
+        self._changed.set()
+        self._begin_to_beat()
+
+    def _begin_to_beat(self) -> None:
+        if self._beating is None and not self._ended:
+            self._beating = self._loop.create_task(self._beat())
 
     async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         return await self.queue.submit_many(submissions, under=self.job)
@@ -58,34 +69,35 @@ class Execution:
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end."""
         self.run.stop(reason)
-        self._stopped.set()
+        if not self._stopped.done():
+            self._stopped.set_result(None)
 
     async def carry_out(self) -> Job | None:
         """Run the handler and write what came of it. The job as it is then; None when another worker has it."""
-        beating = asyncio.ensure_future(self._beat())
+        # Most jobs end before their first heartbeat and say nothing: those need no task for it.
+        first = self._loop.call_later(self._interval, self._begin_to_beat)
         try:
             ending = await self._ending()
             return None if ending is None else await self._end(ending)
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            self._ended = True
+            first.cancel()
+            if self._beating is not None:
+                self._beating.cancel()
+                await asyncio.gather(self._beating, return_exceptions=True)
 
     async def _ending(self) -> Ending | None:
         """How the attempt ends; None when there is nobody to be told."""
         work = asyncio.ensure_future(self.run.outcome())
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            await asyncio.wait({work, stopped}, timeout=self.job.timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work, self._stopped}, timeout=self.job.timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            if self.run.stopping is None:
+                self.run.stop("timed-out")
+            await asyncio.wait({work}, timeout=self._patience)
             if not work.done():
-                if self.run.stopping is None:
-                    self.run.stop("timed-out")
-                await asyncio.wait({work}, timeout=self._patience)
-                if not work.done():
-                    self.run.kill()
-                    work.cancel()
-                    await asyncio.wait({work}, timeout=1.0)
-        finally:
-            stopped.cancel()
+                self.run.kill()
+                work.cancel()
+                await asyncio.wait({work}, timeout=1.0)
         if self.run.stopping == "lease-lost":
             if work.done():
                 # Whatever it raised is nobody's business any more; asyncio wants it looked at.
@@ -104,13 +116,15 @@ class Execution:
 
     async def _beat(self) -> None:
         """Renew the lease while the attempt lasts, sooner when there is something to write."""
-        interval = self.queue.desk.settings.lease_seconds / 3
+        interval, due = self._interval, not self._changed.is_set()
         while True:
-            try:
-                await asyncio.wait_for(self._changed.wait(), interval)
-                await asyncio.sleep(min(self._flush_every, interval))
-            except TimeoutError:
-                pass
+            if not due:
+                try:
+                    await asyncio.wait_for(self._changed.wait(), interval)
+                    await asyncio.sleep(min(self._flush_every, interval))
+                except TimeoutError:
+                    pass
+            due = False
             self._changed.clear()
             try:
                 await self._flush()

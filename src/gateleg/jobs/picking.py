@@ -68,6 +68,10 @@ class Picker:
         found = self._lists.get(queue)
         return found is not None and bool(found[1]) and self.ticks() - found[0] <= self.fresh_for
 
+    def exhausted(self, queue: str) -> bool:
+        """Whether nothing is left on the list of a queue."""
+        return not self._lists.get(queue, (0.0, []))[1]
+
     def learn(self, queue: str, candidates: Sequence[Candidate]) -> None:
         """Take a new list of a queue's claimable jobs."""
         now = self.ticks()
@@ -88,14 +92,32 @@ class Picker:
             return True
         return now - self._seen.get(candidate.job_id, now) >= self.patience
 
-    def take(self, queue: str) -> Candidate | None:
-        """The next job to try, which is then off the list."""
+    def choose(self, queue: str, number: int) -> list[Candidate]:
+        """The next jobs to try, which are then off the list: at most so many, and one of each concurrency key at a time."""
         _, candidates = self._lists.get(queue, (0.0, []))
-        while candidates:
-            candidate = candidates.pop(0)
-            if candidate.concurrency_key is None or candidate.concurrency_key not in self._full:
-                return candidate
-        return None
+        chosen: list[Candidate] = []
+        keys: set[str] = set()
+        left: list[Candidate] = []
+        for place, candidate in enumerate(candidates):
+            if len(chosen) == number:
+                left += candidates[place:]
+                break
+            key = candidate.concurrency_key
+            if key is None:
+                chosen.append(candidate)
+            elif key in keys:
+                left.append(candidate)
+            elif key not in self._full:
+                keys.add(key)
+                chosen.append(candidate)
+        candidates[:] = left
+        return chosen
+
+    @property
+    def full_keys(self) -> list[str]:
+        """The concurrency keys that had no room a moment ago."""
+        now = self.ticks()
+        return [key for key, until in self._full.items() if until > now]
 
     def forget(self, queue: str) -> None:
         """Drop the list of a queue: something has changed there."""

@@ -10,6 +10,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+from gateleg.jobs.direct import direct
 from gateleg.jobs.duties import Duties
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.finishing import SETTLE
@@ -59,7 +60,7 @@ class Worker:
         duties: bool = True,
         objects: AsyncObjects | None = None,
     ) -> None:
-        self.queue = queue
+        self.queue = direct(queue)
         self.queues = dict(queues or {"default": 1})
         self.concurrency = concurrency
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
@@ -73,7 +74,7 @@ class Worker:
         self._states: dict[str, QueueState] = {}
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
-        self._free = asyncio.Semaphore(concurrency)
+        self._room = concurrency
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
@@ -120,20 +121,22 @@ class Worker:
         """Claim and start jobs while there is room."""
         pause = self._idle[0]
         while not self._stop.is_set():
-            await self._free.acquire()
             self._awake.clear()
-            job = None
+            if self._room == 0:
+                await self._awake.wait()
+                continue
             try:
-                if not self._stop.is_set():
-                    job = await self._claim()
+                jobs = await self._claim(self._room)
             except StoreError as error:
                 _log.warning("claim failed: %s", error)
-            if job is not None:
-                pause = self._idle[0]
+                jobs = []
+            for job in jobs:
                 self._start(job)
-                continue
-            self._free.release()
-            if not self._stop.is_set():
+            if jobs:
+                pause = self._idle[0]
+                # Jobs that do not wait for anything end here, and make room for as many at once.
+                await asyncio.sleep(0)
+            else:
                 await self._wait(pause * (0.5 + self._chance.random()))
                 pause = min(self._idle[1], pause * 2)
 
@@ -143,24 +146,26 @@ class Worker:
         except TimeoutError:
             return
 
-    async def _claim(self) -> Job | None:
-        """A job of one of the queues, the first of which is drawn by weight."""
+    async def _claim(self, number: int) -> list[Job]:
+        """Up to so many jobs of one of the queues, the first of which is drawn by weight."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._states_at > _STATES_FOR:
             self._states = await self.queue.states(tuple(self.queues))
             self._states_at = loop.time()
         for name in turn(self.queues, self._chance.random()):
             losses = self._picker.losses
-            job = await self.queue.claim(self._picker, name, self.worker_id, self._states.get(name))
+            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, number, self._states.get(name))
             now = self.queue.desk.now()
             if self._picker.losses > losses:
-                self.tallies.count(name, job.job_type if job else "-", now, "lost_claims", self._picker.losses - losses)
-            if job is not None:
+                self.tallies.count(name, jobs[0].job_type if jobs else "-", now, "lost_claims", self._picker.losses - losses)
+            for job in jobs:
                 self.tallies.claimed(job, now)
-                return job
-        return None
+            if jobs:
+                return jobs
+        return []
 
     def _start(self, job: Job) -> None:
+        self._room -= 1
         task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -192,7 +197,7 @@ class Worker:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
         while execution is not None and execution.run.alive and not self._stop.is_set():
             await asyncio.sleep(0.5)
-        self._free.release()
+        self._room += 1
         self._awake.set()
 
     def _handler(self, job: Job) -> Handler | None:

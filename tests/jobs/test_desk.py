@@ -1,0 +1,61 @@
+from typing import Any
+
+from gateleg.jobs.desk import side_by_side
+from gateleg.store.requests import Flow, Pause, Request, Together
+
+
+def asks(*names: str) -> Flow[list[Any]]:
+    replies = []
+    for name in names:
+        replies.append((yield Request(name, {})))
+    return replies
+
+
+def waits(seconds: float) -> Flow[str]:
+    yield Pause(seconds)
+    return "waited"
+
+
+def raises() -> Flow[None]:
+    yield Request("asked", {})
+    raise ValueError("no")
+
+
+def drive(flow: Flow[Any]) -> tuple[Any, list[Any]]:
+    """The result of a flow whose requests are answered with their names, and what it did."""
+    done: list[Any] = []
+    reply: Any = None
+    try:
+        while True:
+            step = flow.send(reply)
+            if isinstance(step, Together):
+                reply = [request.operation for request in step.requests]
+                done.append(reply)
+            else:
+                assert isinstance(step, Pause)
+                done.append(step.seconds)
+                reply = None
+    except StopIteration as end:
+        return end.value, done
+
+
+def test_what_flows_ask_is_asked_together() -> None:
+    result, done = drive(side_by_side([asks("a", "b"), asks("c")]))
+    assert result == [["a", "b"], ["c"]]
+    assert done == [["a", "c"], ["b"]]
+
+
+def test_waiting_comes_after_asking_and_is_done_once() -> None:
+    result, done = drive(side_by_side([waits(1), asks("a"), waits(3)]))
+    assert result == ["waited", ["a"], "waited"]
+    assert done == [["a"], 3]
+
+
+def test_an_error_of_one_is_no_error_of_the_others() -> None:
+    (error, kept), _ = drive(side_by_side([raises(), asks("a", "b")]))
+    assert isinstance(error, ValueError)
+    assert kept == ["a", "b"]
+
+
+def test_no_flows_have_no_results() -> None:
+    assert drive(side_by_side([])) == ([], [])
