@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import nicegui
 from nicegui import ui
 
-from gateleg.web.console import jobs
+from gateleg.web.console import jobs, objects, tables
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -37,6 +37,8 @@ def mount(app: FastAPI, host: Host) -> None:
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)
     jobs.register()
+    tables.register()
+    objects.register()
     for application in host.applications:
         if application.pages is not None:
             application.pages(host)

@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.theme import Kind
 
-#: How a state looks: the icon and the colour of the status palette that go with the word.
-LOOKS = {
-    "in sync": ("check_circle", "done"),
-    "missing": ("add_circle_outline", "warning"),
-    "differs": ("difference", "warning"),
-    "needs a new table": ("error_outline", "failed"),
-    "not declared": ("help_outline", "waiting"),
-    "unknown": ("cloud_off", "failed"),
+_LOOKS: dict[str, tuple[Kind, str, str]] = {
+    "in sync": ("done", "In sync", "check_circle"),
+    "missing": ("warning", "Not deployed", "add_circle"),
+    "differs": ("warning", "Differs", "difference"),
+    "needs a new table": ("failed", "Needs a new table", "error"),
+    "not declared": ("waiting", "Not declared", "help"),
+    "unknown": ("failed", "Unknown", "cloud_off"),
 }
 _MEANS = {
     "in sync": "The deployed table is the declared one.",
@@ -56,6 +56,11 @@ def row_of(seen: Seen) -> Row:
     means = seen.trouble or _MEANS[seen.state]
     names = tuple(spec.name for spec in specs)
     return Row(seen.name, seen.state, means, names, seen.items, seen.bytes, indexes, patterns, table is not None)
+
+
+def look_of(state: str) -> tuple[Kind, str, str]:
+    """How a state looks: what its colour means, its word and its icon."""
+    return _LOOKS[state]
 
 
 def search(rows: Iterable[Row], text: str) -> list[Row]:

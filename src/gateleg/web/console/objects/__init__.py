@@ -1,0 +1,30 @@
+"""The console's pages about objects: folders, one object with what can be shown of it, links, and uploads.
+
+folder_page     `/objects?prefix=...`
+object_page     `/objects?key=...`
+
+`folders`, `previews` and `contents` decide what is shown and taken; `changes` does it on behalf of who looks.
+"""
+
+from pathlib import Path
+
+from nicegui import ui
+
+from gateleg.web.console.objects.folder_page import folder_page
+from gateleg.web.console.objects.object_page import object_page
+
+__all__ = ["register"]
+
+
+async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
+    """A folder, or the object that the address names."""
+    if key:
+        await object_page(key)
+    else:
+        await folder_page(prefix, cursor or None)
+
+
+def register() -> None:
+    """Make the pages known to the console."""
+    ui.add_css(Path(__file__).parent / "objects.css", shared=True)
+    ui.page("/objects")(objects)

@@ -1,0 +1,95 @@
+"""Changes to objects on behalf of who looks: allowed or refused, checked, and noted in the audit log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.model import check_s3_key
+from gateleg.objects.descriptions import content_type_of
+from gateleg.web.console.objects.contents import HEAD, contradiction
+from gateleg.web.console.objects.folders import new_key
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from nicegui.elements.upload_files import FileUpload
+
+    from gateleg.objects import ObjectInfo
+    from gateleg.web.console.frame import View
+
+#: More than this is no act of a page: it is work for the command line.
+MOST = 10_000
+
+
+class UploadRefused(Exception):
+    """A file that is not taken."""
+
+    code = "upload-refused"
+
+    def __init__(self, what: str, fix: str) -> None:
+        self.what, self.fix = what, fix
+        super().__init__(f"{what} {fix}")
+
+
+class TooManyObjects(Exception):
+    """More objects than a page deletes at once."""
+
+    code = "too-many-objects"
+    fix = "Open a folder further in, or delete them with a program."
+
+    def __init__(self) -> None:
+        self.what = f"There are more than {MOST:,} objects."
+        super().__init__(self.what)
+
+
+async def take_file(view: View, prefix: str, file: FileUpload, *, replace: bool) -> ObjectInfo:
+    """Store an uploaded file in a folder. Its name must be that of what is in it, and free unless it may `replace`."""
+    view.require(Role.OPERATOR)
+    key = check_s3_key(new_key(prefix, file.name))
+    why = contradiction(content_type_of(key), await _beginning(file))
+    if why:
+        raise UploadRefused(why, "Give the file the ending of what it is.")
+    if not replace and await view.host.objects.exists(key):
+        raise UploadRefused(f"There is an object {key} already.", "Say that it may be replaced, or give the file another name.")
+    info = await view.host.objects.put(key, file.iterate())
+    await view.host.audit.note(view.principal, "object.put", key, size=info.size, content_type=info.content_type)
+    return info
+
+
+async def _beginning(file: FileUpload) -> bytes:
+    chunks: AsyncIterator[bytes] = file.iterate(chunk_size=HEAD)
+    async for chunk in chunks:
+        return chunk
+    return b""
+
+
+async def keys_below(view: View, places: Sequence[str]) -> list[str]:
+    """The keys of some objects, and of everything in some folders; a folder's place ends with a slash."""
+    keys: dict[str, None] = {}
+    for place in places:
+        if not place.endswith("/"):
+            keys[place] = None
+            continue
+        async for entry in view.host.objects.walk(place):
+            keys[entry.key] = None
+            if len(keys) > MOST:
+                raise TooManyObjects
+    return list(keys)
+
+
+async def delete_objects(view: View, keys: Sequence[str]) -> None:
+    """Delete objects."""
+    view.require(Role.OPERATOR)
+    await view.host.objects.delete_many(keys)
+    if len(keys) == 1:
+        await view.host.audit.note(view.principal, "object.delete", keys[0])
+    else:
+        await view.host.audit.note(view.principal, "object.delete", f"{len(keys)} objects", keys=list(keys[:100]))
+
+
+async def share(view: View, key: str, seconds: int, *, download: str | None = None) -> str:
+    """A link that lets whoever has it read an object for some time, as a whole address."""
+    link = await view.host.objects.presign(key, expires=seconds, download=download)
+    await view.host.audit.note(view.principal, "object.share", key, seconds=seconds)
+    return f"{str(view.request.base_url).rstrip('/')}{link}" if link.startswith("/") else link

@@ -1,0 +1,146 @@
+"""`/objects?prefix=...`: what is in a folder, uploading to it and deleting from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import context, ui
+
+from gateleg.web.console.cells import Column, Row, ago_cell, meta_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import told
+from gateleg.web.console.fields import Field
+from gateleg.web.console.frame import frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
+from gateleg.web.console.objects.folders import folder_address, name_of, object_address, shown_of, way_to
+from gateleg.web.console.objects.previews import kind_of_key
+from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tables.listing import size_words
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from nicegui.events import UploadEventArguments
+
+    from gateleg.objects import Page
+    from gateleg.web.console.cells import Cell
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.objects.folders import Shown
+
+_LIMIT = 100
+_COLUMNS = (
+    Column("name", "Name"),
+    Column("kind", "Kind"),
+    Column("size", "Size", right=True),
+    Column("modified", "Changed", right=True),
+)
+_KINDS = {"image": "Picture", "video": "Film", "audio": "Sound", "html": "Page", "json": "JSON", "text": "Text", "none": "File"}
+
+
+async def folder_page(prefix: str, cursor: str | None) -> None:
+    """The page."""
+    steps = way_to(prefix)
+    crumbs = [Crumb("Objects", "/objects"), *(Crumb(step.name, folder_address(step.prefix)) for step in steps[:-1])] if steps else []
+    with frame(title=steps[-1].name if steps else "Objects", section="objects", crumbs=crumbs) as view:
+        operator = view.may(Role.OPERATOR)
+        if operator:
+            _upload(view, prefix)
+
+        def show(page: Page) -> None:
+            entries = shown_of(page, prefix)
+            if not entries and cursor is None:
+                _nothing(prefix, operator)
+                return
+            with card("tight", label="Objects"):
+                chosen = _Chosen(view) if operator else None
+                Grid("Objects", _COLUMNS, [_row(entry) for entry in entries], on_choose=chosen.choose if chosen else None)
+            pager("/objects", {"prefix": prefix}, cursor=cursor, following=page.cursor, shown=len(entries))
+
+        await show_when_there(view.host.objects.list(prefix, delimiter="/", cursor=cursor, limit=_LIMIT), show, rows=10)
+
+
+def _nothing(prefix: str, operator: bool) -> None:
+    what = "This folder is empty" if prefix else "No objects yet"
+    sentence = "Applications keep here what is too large for a table: pictures, films, reports."
+    empty("folder", what, f"{sentence} Drop a file above to put the first one here." if operator else sentence)
+
+
+def _row(entry: Shown) -> Row:
+    kind: Cell = meta_cell("Folder") if entry.folder else _KINDS[kind_of_key(entry.place)]
+    cells: dict[str, Cell] = {
+        "name": f"{entry.name}/" if entry.folder else entry.name,
+        "kind": kind,
+        "size": None if entry.folder else size_words(entry.size),
+        "modified": ago_cell(entry.modified),
+    }
+    return Row(entry.place, cells, folder_address(entry.place) if entry.folder else object_address(entry.place))
+
+
+def _upload(view: View, prefix: str) -> None:
+    """A place to drop files on."""
+    client = context.client
+
+    async def take(event: UploadEventArguments) -> None:
+        try:
+            info = await take_file(view, prefix, event.file, replace=bool(replace.value))
+        except Exception as error:
+            words = told(error)
+            with client, said:
+                tag("p", f"{event.file.name}: {words.what} {words.fix}", "note failed", role="alert")
+            return
+        with client, said, tag("p", classes="note done"):
+            tag("a", name_of(info.key), "link", href=object_address(info.key))
+            tag("span", f" is stored, {size_words(info.size)}.")
+
+    def refused() -> None:
+        limit = size_words(view.host.settings.upload_limit)
+        with client, said:
+            tag("p", f"A file was not taken: at most {limit} are sent to this host at once.", "note failed", role="alert")
+
+    with tag("section", classes="drop", aria_label="Upload"):
+        most = view.host.settings.upload_limit
+        words = "Drop files here, or choose them"
+        upload = ui.upload(label=words, multiple=True, auto_upload=True, max_file_size=most, on_upload=take, on_rejected=refused)
+        upload.classes("uploader").props("flat bordered")
+        replace = Field("Replace objects of the same name", False, kind="tick")
+        said = tag("div", classes="stack gap-1", role="status")
+
+
+class _Chosen:
+    """The rows that are selected, and what can be done with all of them."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._places: list[str] = []
+        with tag("div", classes="card-head") as self._bar:
+            self._count = tag("span", "", "meta num", role="status")
+            deed("Delete", self._delete, icon="delete", look="small danger")
+        self._bar.set_visibility(False)
+
+    def choose(self, places: list[str]) -> None:
+        """Take note of the selected rows."""
+        self._places = places
+        self._count.set_text(f"{len(places)} selected")
+        self._bar.set_visibility(bool(places))
+
+    async def _delete(self) -> None:
+        keys: list[str] = []
+
+        async def count() -> None:
+            keys.extend(await keys_below(self._view, self._places))
+
+        if not await carry_out(self._view, Role.OPERATOR, count):
+            return
+        what = f"the object {keys[0]}" if len(keys) == 1 else f"{len(keys):,} objects"
+        folders = [place for place in self._places if place.endswith("/")]
+        named = f", all that is in {', '.join(folders)} included" if folders else ""
+        loss = f"{what[:1].upper()}{what[1:]} will be gone{named}. There is no way back."
+        if not await confirm(f"Delete {what}?", loss, verb="Delete", name="delete" if len(keys) > 5 else None):
+            return
+        if await carry_out(self._view, Role.OPERATOR, lambda: delete_objects(self._view, keys), "Deleted"):
+            ui.navigate.reload()

@@ -1,0 +1,98 @@
+"""Objects as folders: keys are flat, and people see folders wherever there is a slash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.objects import Page
+
+_ICONS = {
+    "image": "image",
+    "video": "movie",
+    "audio": "audiotrack",
+    "json": "data_object",
+    "html": "web",
+    "text": "description",
+    "none": "insert_drive_file",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A folder, or an object in it."""
+
+    #: the key, or for a folder the prefix
+    place: str
+    #: the last part of it
+    name: str
+    folder: bool
+    size: int = 0
+    modified: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the way to a folder."""
+
+    name: str
+    prefix: str
+
+
+def shown_of(page: Page, prefix: str) -> list[Shown]:
+    """What a part of a listing shows: folders first, then objects, each under its own name."""
+    folders = [Shown(found, found.removeprefix(prefix).rstrip("/") or found, folder=True) for found in page.prefixes]
+    objects = [Shown(entry.key, entry.key.removeprefix(prefix) or entry.key, False, entry.size, entry.modified) for entry in page.objects]
+    return [*folders, *objects]
+
+
+def way_to(prefix: str) -> list[Step]:
+    """The folders that lead to a prefix, from the outermost on."""
+    steps: list[Step] = []
+    walked = ""
+    for part in prefix.split("/")[:-1]:
+        walked += f"{part}/"
+        steps.append(Step(part or "/", walked))
+    return steps
+
+
+def folder_of(key: str) -> str:
+    """The prefix of the folder that an object is in."""
+    head, slash, _ = key.rpartition("/")
+    return f"{head}{slash}"
+
+
+def name_of(key: str) -> str:
+    """The last part of a key."""
+    return key.rstrip("/").rpartition("/")[2]
+
+
+def folder_address(prefix: str = "", cursor: str | None = None) -> str:
+    """The address of a folder's page."""
+    state = {"prefix": prefix, "cursor": cursor or ""}
+    query = urlencode({name: text for name, text in state.items() if text})
+    return f"/objects?{query}" if query else "/objects"
+
+
+def object_address(key: str) -> str:
+    """The address of an object's page."""
+    return f"/objects?{urlencode({'key': key})}"
+
+
+def content_address(key: str) -> str:
+    """Where the host serves the content of an object to who is signed in."""
+    return f"/objects/{quote(key, safe='/-_.~')}"
+
+
+def icon_of(kind: str) -> str:
+    """The icon of an object by what can be shown of it."""
+    return _ICONS[kind]
+
+
+def new_key(prefix: str, name: str) -> str:
+    """The key of an uploaded file. Browsers may send a path, of which only the name counts."""
+    return f"{prefix}{name.replace(chr(92), '/').rpartition('/')[2]}"

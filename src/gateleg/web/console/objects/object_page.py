@@ -1,0 +1,150 @@
+"""`/objects?key=...`: one object, shown as far as it can be, with what is known of it and links to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.model.errors import S3KeyRefused
+from gateleg.objects import ByteRange, ObjectMissing
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.fields import Field
+from gateleg.web.console.frame import frame
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.objects.changes import delete_objects, share
+from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, way_to
+from gateleg.web.console.objects.previews import excerpt, how_much, kind_of
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tables.listing import size_words
+from gateleg.web.console.times import ago
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.objects import ObjectInfo
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.objects.previews import Excerpt, Kind
+
+_EXPIRIES = (("900", "15 minutes"), ("3600", "an hour"), ("86400", "a day"), ("604800", "seven days"))
+
+
+async def object_page(key: str) -> None:
+    """The page."""
+    crumbs = [Crumb("Objects", "/objects"), *(Crumb(step.name, folder_address(step.prefix)) for step in way_to(folder_of(key)))]
+    with frame(title=name_of(key) or key, section="objects", crumbs=crumbs, titled=False) as view:
+        try:
+            info = await view.host.objects.head(key)
+        except (ObjectMissing, S3KeyRefused):
+            tag("h1", name_of(key) or key)
+            href = folder_address(folder_of(key))
+            empty("folder", "There is no such object", "It may have been deleted or moved.", button="To its folder", href=href)
+            return
+        _head(view, info)
+        with tag("div", classes="aside"):
+            with tag("div", classes="stack gap-2"):
+                await _preview(view, info)
+            with tag("div", classes="stack gap-2"):
+                _facts(info)
+                _link(view, info)
+
+
+def _head(view: View, info: ObjectInfo) -> None:
+    async def delete() -> None:
+        loss = f"{info.key} will be gone, {size_words(info.size)}. Items that name it will lead to nothing. There is no way back."
+        if not await confirm("Delete this object?", loss, verb="Delete it"):
+            return
+        if await carry_out(view, Role.OPERATOR, lambda: delete_objects(view, [info.key]), "Deleted"):
+            ui.navigate.to(folder_address(folder_of(info.key)))
+
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", name_of(info.key))
+            with tag("p", classes="meta"):
+                tag("span", f"{info.content_type}, {size_words(info.size)}, changed ")
+                ago(info.modified)
+        with tag("div", classes="deeds"):
+            with tag("a", classes="deed small", href=content_address(info.key), target="_blank", rel="noopener"):
+                ui.icon("open_in_new")
+                tag("span", "Open")
+            with tag("a", classes="deed small", href=content_address(info.key), download=name_of(info.key)):
+                ui.icon("download")
+                tag("span", "Download")
+            if view.may(Role.OPERATOR):
+                deed("Delete", delete, icon="delete", look="small danger")
+
+
+async def _preview(view: View, info: ObjectInfo) -> None:
+    kind = kind_of(info.content_type)
+    source = content_address(info.key)
+    name = name_of(info.key)
+    with card("tight preview", label="Preview"):
+        if kind == "image":
+            tag("img", src=source, alt=name, loading="lazy")
+        elif kind == "video":
+            tag("video", src=source, controls=True, preload="metadata", playsinline=True, aria_label=name)
+        elif kind == "audio":
+            tag("audio", src=source, controls=True, preload="metadata", aria_label=name)
+        elif kind == "html":
+            # Scripts run in a room of their own: without an origin they reach neither this page nor the host.
+            tag("iframe", src=source, sandbox="allow-scripts", title=name, referrerpolicy="no-referrer")
+        elif kind in ("json", "text"):
+            await show_when_there(_read(view, info, kind), _text, saying="Reading the text")
+        else:
+            empty("box", "Nothing to show", f"There is no preview for {info.content_type}. Download it to look at it.")
+
+
+async def _read(view: View, info: ObjectInfo, kind: Kind) -> Excerpt:
+    """As much text as is shown."""
+    if info.size == 0:
+        return excerpt(b"", "text", 0)
+    content = await view.host.objects.get(info.key, range=ByteRange(0, min(how_much(kind), info.size) - 1))
+    return excerpt(content, kind, info.size)
+
+
+def _text(found: Excerpt) -> None:
+    if found.note:
+        tag("p", found.note, "note warning")
+    if found.text:
+        tag("pre", found.text, "code wrap", tabindex="0")
+    else:
+        empty("box", "It is empty", "The object has no content.")
+
+
+def _facts(info: ObjectInfo) -> None:
+    facts = [("Key", info.key), ("Size", f"{info.size:,} bytes"), ("Type", info.content_type), ("ETag", info.etag)]
+    facts += [("SHA-256", info.sha256)] if info.sha256 else []
+    facts += [(name, value) for name, value in info.metadata.items()]
+    with card(label="What is known"):
+        tag("h3", "What is known")
+        with tag("dl", classes="facts tall"):
+            for name, text in facts:
+                tag("dt", name)
+                tag("dd", text, "mono" if name in ("Key", "ETag", "SHA-256") else "")
+            tag("dt", "Changed")
+            with tag("dd"):
+                ago(info.modified)
+        tag("button", "Copy key", "deed small", type="button", data_copy=info.key)
+
+
+def _link(view: View, info: ObjectInfo) -> None:
+    with card(label="A link to share"):
+        tag("h3", "A link to share")
+        tag("p", "Whoever has it can read this one object, without signing in, until it ends.", "meta")
+        with tag("div", classes="line gap-1"):
+            lasts = Field("It holds for", "3600", kind="choice", choices=_EXPIRIES)
+
+            async def make() -> None:
+                async def work() -> None:
+                    link = await share(view, info.key, int(lasts.text))
+                    box.clear()
+                    with box:
+                        tag("pre", link, "code wrap", tabindex="0")
+                        tag("button", "Copy link", "deed small first", type="button", data_copy=link)
+
+                await carry_out(view, Role.VIEWER, work)
+
+            deed("Make a link", make, icon="link")
+        box = tag("div", classes="stack gap-1")

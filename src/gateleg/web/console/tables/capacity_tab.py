@@ -1,0 +1,77 @@
+"""Capacity: how the table is paid for, how large it is, and what its patterns cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell
+from gateleg.web.console.empty import empty
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import card, section, tag
+from gateleg.web.console.tables.costs import billing, parts_of, spent_on
+from gateleg.web.console.tables.listing import size_words
+from gateleg.web.console.times import duration
+
+if TYPE_CHECKING:
+    from gateleg.model import Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.costs import Part, Spent
+    from gateleg.web.console.tables.surveys import Seen
+
+_PARTS = (
+    Column("name", "Part"),
+    Column("kind", "Kind"),
+    Column("items", "Items, about", right=True),
+    Column("size", "Size, about", right=True),
+    Column("units", "Provisioned", right=True),
+)
+_SPENT = (
+    Column("name", "Pattern or verb"),
+    Column("paper", "Units for 100 items of 1 KB", right=True),
+    Column("units", "Units so far", right=True),
+    Column("requests", "Requests", right=True),
+    Column("items", "Items", right=True, desk=True),
+    Column("errors", "Errors", right=True),
+    Column("mean", "Mean", right=True, desk=True),
+    Column("longest", "Longest", right=True, desk=True),
+)
+
+
+def capacity_tab(view: View, seen: Seen, table: Table) -> None:
+    """The tab."""
+    if seen.description is None:
+        empty("table", "Not deployed", "A table that is not there costs nothing. See Drift and lint for how to deploy it.")
+        return
+    with section("Size and billing"):
+        tag("p", f"{billing(seen.description)} The service measures sizes now and then; they may be hours old.", "meta")
+        with card("tight"):
+            Grid("Parts of the table", _PARTS, [_part_row(part) for part in parts_of(seen.description)])
+    spent = spent_on(table, view.host.costs.by_pattern())
+    if spent:
+        with section("What questions cost"):
+            tag("p", "As reported by the answers that this host has had since it was started; beside it the cost on paper.", "meta")
+            with card("tight"):
+                Grid("Cost by pattern", _SPENT, [_spent_row(entry) for entry in spent])
+
+
+def _part_row(part: Part) -> Row:
+    units = meta_cell("by request") if part.read is None else f"{part.read:,} read, {part.write or 0:,} write"
+    cells = {"name": part.name, "kind": part.kind, "items": f"{part.items:,}", "size": size_words(part.bytes), "units": units}
+    return Row(part.name, cells)
+
+
+def _spent_row(entry: Spent) -> Row:
+    used = entry.requests > 0
+    return Row(
+        entry.name,
+        {
+            "name": mono_cell(entry.name),
+            "paper": meta_cell("") if entry.on_paper is None else f"{entry.on_paper:,g}",
+            "units": f"{entry.units:,.10g}" if used else meta_cell("not used yet"),
+            "requests": f"{entry.requests:,}",
+            "items": f"{entry.items:,}",
+            "errors": f"{entry.errors:,}",
+            "mean": duration(entry.mean) if used else "",
+            "longest": duration(entry.longest) if used else "",
+        },
+    )

@@ -1,0 +1,94 @@
+"""Changes to items on behalf of who looks: allowed or refused, written conditionally, and noted in the audit log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import DecodeError
+from gateleg.web.console.tables import saving
+from gateleg.web.console.tables.grids import key_text
+from gateleg.web.console.tables.rules import why_not_change
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from gateleg.model import Item, Spec, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.documents import Written
+
+
+class NotAllowed(Exception):
+    """Who looks may not change this."""
+
+    code = "refused"
+    fix = "Ask someone who may, or for a key with another role."
+
+    def __init__(self, why: str) -> None:
+        self.what = why
+        super().__init__(why)
+
+
+def _allow(view: View, table: Table) -> None:
+    why = why_not_change(view.principal, table.name)
+    if why:
+        raise NotAllowed(why)
+
+
+async def _note(view: View, action: str, table: Table, item: Item, **details: Any) -> None:
+    await view.host.audit.note(view.principal, action, f"{table.name} {key_text(table, item)}", **details)
+
+
+async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
+    """Write what changed in the fields of an item; the instance as it is then."""
+    _allow(view, spec.table)
+    stored = await saving.save(view.host.store, spec, item, before, after)
+    changed = [name for name in spec.attributes if before.__dict__[name] != after.__dict__[name]]
+    await _note(view, "item.change", spec.table, item, attributes=changed)
+    return stored
+
+
+async def save_document(view: View, table: Table, item: Item, written: Written) -> None:
+    """Write an item that was changed as DynamoDB JSON."""
+    _allow(view, table)
+    if written.spec is not None:
+        await saving.replace(view.host.store, written.spec, item, written.spec.decode(item), written.instance)
+    else:
+        await saving.change_raw(view.host.store, table, item, written.item)
+    names = sorted(name for name in item.keys() | written.item.keys() if item.get(name) != written.item.get(name))
+    await _note(view, "item.change", table, item, attributes=names)
+
+
+async def create_item(view: View, spec: Spec[Any], instance: BaseModel) -> Any:
+    """Write a new item; the instance as it is then."""
+    _allow(view, spec.table)
+    stored = await view.host.store.create(instance)
+    await _note(view, "item.create", spec.table, spec.ref(stored).key, entity=spec.name)
+    return stored
+
+
+async def create_document(view: View, table: Table, written: Written) -> Item:
+    """Write a new item that was given as DynamoDB JSON."""
+    if written.spec is not None:
+        stored = await create_item(view, written.spec, written.instance)
+        return written.spec.encode(stored)
+    _allow(view, table)
+    await saving.create_raw(view.host.store, table, written.item)
+    await _note(view, "item.create", table, written.item)
+    return written.item
+
+
+async def delete_item(view: View, table: Table, item: Item) -> None:
+    """Delete an item that is still what was read. One that its entity cannot read is deleted as it is."""
+    _allow(view, table)
+    spec = table.spec_for(item)
+    instance = None
+    if spec is not None:
+        try:
+            instance = spec.decode(item)
+        except DecodeError:
+            spec = None
+    if spec is not None and instance is not None:
+        await saving.remove(view.host.store, spec, item, instance)
+    else:
+        await saving.remove_raw(view.host.store, table, item)
+    await _note(view, "item.delete", table, item)

@@ -1,0 +1,101 @@
+"""What a table has cost and would cost: its billing, the sizes of its indexes, and each pattern on paper and so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ops import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Table
+    from gateleg.store import Tally
+
+
+@dataclass(frozen=True)
+class Part:
+    """The table, or one of its indexes, as the service measures it."""
+
+    name: str
+    kind: str
+    items: int
+    bytes: int
+    #: units a second that are paid for; None when requests are paid one by one
+    read: int | None
+    write: int | None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an access pattern or a verb costs."""
+
+    name: str
+    #: read units of one run that finds 100 items of 1 KB; None for what is no pattern
+    on_paper: float | None
+    requests: int
+    errors: int
+    items: int
+    units: float
+    #: seconds of a request, on average
+    mean: float
+    longest: float
+
+
+def billing(description: Mapping[str, Any]) -> str:
+    """How a table is paid for, in a sentence."""
+    mode = description.get("BillingModeSummary", {}).get("BillingMode")
+    units = description.get("ProvisionedThroughput", {})
+    read, write = units.get("ReadCapacityUnits", 0), units.get("WriteCapacityUnits", 0)
+    if mode == "PAY_PER_REQUEST" or not (read or write):
+        return "Billed by request: what is not used costs nothing."
+    return f"Provisioned: {read:,} read and {write:,} write units a second are paid for, used or not."
+
+
+def parts_of(description: Mapping[str, Any]) -> list[Part]:
+    """The table and its indexes."""
+    found = [_part("the table", "table", description, description.get("TableSizeBytes", 0))]
+    for member, kind in (("GlobalSecondaryIndexes", "global index"), ("LocalSecondaryIndexes", "local index")):
+        indexes = description.get(member, ())
+        found += [_part(index["IndexName"], kind, index, index.get("IndexSizeBytes", 0)) for index in indexes]
+    return found
+
+
+def _part(name: str, kind: str, source: Mapping[str, Any], size: int) -> Part:
+    units = source.get("ProvisionedThroughput", {})
+    read, write = units.get("ReadCapacityUnits") or None, units.get("WriteCapacityUnits") or None
+    return Part(name, kind, int(source.get("ItemCount", 0)), int(size), read, write)
+
+
+def spent_on(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> list[Spent]:
+    """Every declared pattern, then the verbs that were used on the table's entities, the dearest first."""
+    by_label: dict[str, list[Tally]] = {}
+    for (label, _), tally in tallies.items():
+        by_label.setdefault(label, []).append(tally)
+    patterns = {access.name: access for spec in table.specs for access in spec.patterns.values()}
+    paper = {name: explain(access).cost.units for name, access in patterns.items()}
+    others = [label for label in by_label if label not in patterns and _about(table, label)]
+    rows = [_spent(name, paper.get(name), by_label.get(name, [])) for name in (*patterns, *others)]
+    return sorted(rows, key=lambda row: (-row.units, row.name))
+
+
+def _about(table: Table, label: str) -> bool:
+    """Whether a label of the metrics is about the table: `Book.get`, `Library browse`."""
+    owner = label.split(".")[0].split(" ")[0]
+    return owner == table.name or any(spec.name == owner for spec in table.specs)
+
+
+def _spent(name: str, on_paper: float | None, tallies: list[Tally]) -> Spent:
+    requests = sum(tally.requests for tally in tallies)
+    seconds = sum(tally.seconds for tally in tallies)
+    return Spent(
+        name,
+        on_paper,
+        requests,
+        sum(tally.errors for tally in tallies),
+        sum(tally.items for tally in tallies),
+        sum(tally.units for tally in tallies),
+        seconds / requests if requests else 0.0,
+        max((tally.longest for tally in tallies), default=0.0),
+    )

@@ -1,0 +1,275 @@
+"""Editing an item on a page: forms that say what is wrong where it is wrong, and show both sides of a lost race."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from gateleg.store import AlreadyExists
+from gateleg.web.console.deeds import deed
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.tables.answers import read_item
+from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
+from gateleg.web.console.tables.documents import differences, document_of, read_document
+from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
+from gateleg.web.console.tables.saving import Race
+from gateleg.web.console.tables.sheets import fill
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from nicegui.element import Element
+
+    from gateleg.model import Item, Spec, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.documents import Written
+    from gateleg.web.console.tables.sheets import Line, Sheet
+
+
+class _Form:
+    """Fields, a place for what went wrong as a whole, and the deeds below them."""
+
+    def __init__(self, label: str) -> None:
+        self.controls: dict[str, Field] = {}
+        self.wrong: Element
+        with card("editor", label=label):
+            self.said = tag("div", classes="stack gap-2")
+            self.body = tag("div", classes="fields")
+            self.deeds = tag("div", classes="line gap-1")
+
+    def texts(self) -> dict[str, str]:
+        """What is in the fields by now."""
+        return {name: str(control.value) for name, control in self.controls.items()}
+
+    def show_problems(self, problems: Mapping[str, str]) -> None:
+        """Say what is wrong, each at its field."""
+        for name, control in self.controls.items():
+            control.show_wrong(problems.get(name))
+        self.said.clear()
+        if problems.get(""):
+            with self.said:
+                tag("p", problems[""], "note failed", role="alert")
+
+    async def attempt(self, work: Callable[[], Awaitable[None]], lost: Callable[[Race], None] | None = None) -> None:
+        """Do something; what goes wrong is shown above the fields."""
+        try:
+            await work()
+        except Race as race:
+            self.said.clear()
+            with self.said:
+                if lost is None:
+                    trouble(race)
+                else:
+                    lost(race)
+        except Exception as error:
+            self.said.clear()
+            with self.said:
+                trouble(error)
+
+
+def _line_field(line: Line, *, off: bool, enter: Any = None) -> Field:
+    """The field of one attribute."""
+    entry = line.input
+    made = line.default if not line.text else ""
+    hint = line.locked or ". ".join(filter(None, (entry.note, f"When left empty: {made}" if made and not off else "")))
+    shown = not off and not line.locked
+    options: dict[str, Any] = {"hint": hint, "required": entry.required and shown, "off": not shown}
+    label = f"{entry.name} ({entry.type})"
+    if entry.options and shown:
+        blank = [] if line.text and entry.required else [("", "")]
+        return Field(label, line.text, kind="choice", choices=blank + [(value, value) for value in entry.options], **options)
+    if entry.kind == "json" or len(line.text) > 90 or "\n" in line.text:
+        rows = min(16, max(3, line.text.count("\n") + 1))
+        return Field(label, line.text, kind="area", rows=rows, whole=True, placeholder=entry.hint, **options)
+    return Field(label, line.text, placeholder=entry.hint, on_enter=enter, **options)
+
+
+class FieldsEditor:
+    """A stored item as fields."""
+
+    def __init__(self, view: View, spec: Spec[Any], sheet: Sheet, item: Item, instance: Any, *, changeable: bool) -> None:
+        self._view, self._spec, self._sheet, self._item, self._before = view, spec, sheet, item, instance
+        self._form = _Form("Fields")
+        with self._form.body:
+            for line in sheet.lines:
+                self._form.controls[line.input.name] = _line_field(line, off=not changeable)
+        with self._form.deeds:
+            if changeable:
+                deed("Save", self._save, icon="check", look="first")
+                deed("Undo", ui.navigate.reload)
+
+    async def _save(self) -> None:
+        filled = fill(self._spec, self._sheet, self._form.texts(), self._before)
+        self._form.show_problems(filled.problems)
+        if filled.problems:
+            return
+        if filled.instance == self._before:
+            ui.notification("Nothing was changed", icon="info", timeout=3, position="bottom")
+            return
+        await self._write(self._item, self._before, filled.instance)
+
+    async def _write(self, item: Item, before: Any, after: Any) -> None:
+        async def work() -> None:
+            await save_item(self._view, self._spec, item, before, after)
+            _saved(self._spec.table, self._item)
+
+        await self._form.attempt(work, lambda race: self._lost(race, after))
+
+    def _lost(self, race: Race, mine: Any) -> None:
+        """Show what both writers did, and let one of them be chosen."""
+        spec = self._spec
+        if race.current is None:
+            with tag("div", classes="note failed", role="alert"):
+                tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
+            return
+        current, theirs = race.current, spec.decode(race.current)
+
+        async def insist() -> None:
+            # What I changed goes over what is stored now; everything else stays as the other writer left it.
+            changed = {name: mine.__dict__[name] for name in spec.attributes if mine.__dict__[name] != self._before.__dict__[name]}
+            await self._write(current, theirs, theirs.model_copy(update=changed))
+
+        owned = {attribute.wire for attribute in spec.attributes.values() if attribute.marked("version") or attribute.traits.stamp}
+        _both_sides(differences(self._item, spec.encode(mine), current, frozenset(owned) | spec.derived_names | hidden_names(spec)), insist)
+
+
+def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
+    with tag("div", classes="note warning race", role="alert"):
+        tag("p", "Somebody changed the item after you opened it. Nothing of yours is saved yet.", "strong")
+        with tag("div", classes="grid-box"), tag("table", classes="grid still"):
+            with tag("thead"), tag("tr"):
+                for head in ("Attribute", "When you opened it", "Yours", "Stored now"):
+                    tag("th", head, scope="col")
+            with tag("tbody"):
+                for entry in found:
+                    with tag("tr", classes="clash" if entry.clash else ""):
+                        tag("td", entry.name, "mono lead", data_label="Attribute")
+                        tag("td", entry.read or "absent", "" if entry.read else "faint", data_label="When you opened it")
+                        tag("td", entry.mine or "absent", "mine" if entry.mine != entry.read else "faint", data_label="Yours")
+                        tag("td", entry.stored or "absent", "theirs" if entry.stored != entry.read else "faint", data_label="Stored now")
+        with tag("div", classes="line gap-1"):
+            deed("Take what is stored", ui.navigate.reload, look="first")
+            deed("Write my changes over it", insist, look="danger")
+
+
+def _saved(table: Table, item: Item, **query: str) -> None:
+    ui.notification("Saved", icon="check", timeout=3, position="bottom")
+    ui.navigate.to(item_address(table.name, key_text(table, item), **query))
+
+
+class DocumentEditor:
+    """A stored item as DynamoDB JSON."""
+
+    def __init__(self, view: View, table: Table, item: Item, *, changeable: bool) -> None:
+        self._view, self._table, self._item = view, table, item
+        text = document_of(item, table.spec_for(item))
+        self._form = _Form("DynamoDB JSON")
+        with self._form.body:
+            rows = min(32, text.count("\n") + 2)
+            self._form.controls["document"] = Field("The item", text, kind="area", rows=rows, whole=True, off=not changeable)
+        with self._form.deeds:
+            if changeable:
+                deed("Save", self._save, icon="check", look="first")
+                deed("Undo", ui.navigate.reload)
+            tag("button", "Copy", "deed", type="button", data_copy=text)
+
+    async def _save(self) -> None:
+        written = read_document(self._table, self._form.texts()["document"], self._item)
+        self._form.show_problems({"document": written.problem} if written.problem else {})
+        if not written.problem:
+            await self._write(self._item, written)
+
+    async def _write(self, item: Item, written: Written) -> None:
+        async def work() -> None:
+            await save_document(self._view, self._table, item, written)
+            _saved(self._table, item, form="json")
+
+        await self._form.attempt(work, lambda race: self._lost(race, written))
+
+    def _lost(self, race: Race, mine: Written) -> None:
+        if race.current is None:
+            with tag("div", classes="note failed", role="alert"):
+                tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
+            return
+        current = race.current
+
+        async def insist() -> None:
+            rebased = {name: value for name, value in current.items() if name in mine.item or name not in self._item}
+            rebased |= {name: value for name, value in mine.item.items() if self._item.get(name) != value}
+            derived = mine.spec.derived_names if mine.spec is not None else frozenset[str]()
+            rebased |= {name: current[name] for name in derived if name in current}
+            again = read_document(self._table, json.dumps(rebased), current)
+            self._form.show_problems({"document": again.problem} if again.problem else {})
+            if not again.problem:
+                await self._write(current, again)
+
+        spec = self._table.spec_for(self._item)
+        leave_out = spec.derived_names | hidden_names(spec) if spec is not None else frozenset[str]()
+        _both_sides(differences(self._item, mine.item, current, leave_out), insist)
+
+
+class NewFields:
+    """A new item as fields."""
+
+    def __init__(self, view: View, spec: Spec[Any], sheet: Sheet) -> None:
+        self._view, self._spec, self._sheet = view, spec, sheet
+        self._form = _Form(f"New {spec.name}")
+        with self._form.body:
+            for line in sheet.lines:
+                if not line.locked:
+                    self._form.controls[line.input.name] = _line_field(line, off=False)
+        with self._form.deeds:
+            deed(f"Create {spec.name}", self._create, icon="add", look="first")
+
+    async def _create(self) -> None:
+        filled = fill(self._spec, self._sheet, self._form.texts())
+        self._form.show_problems(filled.problems)
+        if filled.problems:
+            return
+
+        async def work() -> None:
+            try:
+                stored = await create_item(self._view, self._spec, filled.instance)
+            except AlreadyExists as error:
+                names = ", ".join(self._spec.key.names)
+                self._form.show_problems({"": f"{error.what} Change {names}, or open the item that is there."})
+                return
+            _saved(self._spec.table, self._spec.ref(stored).key)
+
+        await self._form.attempt(work)
+
+
+class NewDocument:
+    """A new item as DynamoDB JSON."""
+
+    def __init__(self, view: View, table: Table, like: Item | None) -> None:
+        self._view, self._table = view, table
+        example: Item = {name: {kind: ""} for name, kind in table.key_types().items() if name in table.attributes}
+        self._form = _Form("New item")
+        with self._form.body:
+            self._form.controls["document"] = Field("The item", document_of(like or example), kind="area", rows=16, whole=True)
+        with self._form.deeds:
+            deed("Create item", self._create, icon="add", look="first")
+
+    async def _create(self) -> None:
+        written = read_document(self._table, self._form.texts()["document"])
+        self._form.show_problems({"document": written.problem} if written.problem else {})
+        if written.problem:
+            return
+
+        async def work() -> None:
+            if await read_item(self._view.host.store, self._table, _key_of(self._table, written.item)) is not None:
+                self._form.show_problems({"document": "There is an item with this key already."})
+                return
+            stored = await create_document(self._view, self._table, written)
+            _saved(self._table, stored)
+
+        await self._form.attempt(work)
+
+
+def _key_of(table: Table, item: Item) -> Item:
+    return {name: item[name] for name in table.attributes}

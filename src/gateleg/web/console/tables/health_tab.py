@@ -1,0 +1,84 @@
+"""Drift and lint: how the deployed table differs from the declared one, and what in the declaration is probably not meant."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.model import lint
+from gateleg.web.console.badges import Look, chip
+from gateleg.web.console.empty import empty
+from gateleg.web.console.markup import card, section, tag
+from gateleg.web.console.tables.listing import look_of, row_of
+
+if TYPE_CHECKING:
+    from gateleg.migrate import Plan
+    from gateleg.model import Finding, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.surveys import Seen
+
+
+def health_tab(view: View, seen: Seen, table: Table) -> None:
+    """The tab."""
+    with section("Drift"), card(label="Drift"):
+        with tag("div", classes="line gap-1"):
+            chip(Look(*look_of(seen.state)))
+            tag("span", row_of(seen).means)
+        if seen.plan is not None and not seen.plan.done:
+            _plan(view, seen.plan, table)
+        for note in seen.plan.notes if seen.plan is not None else ():
+            tag("p", note, "meta")
+    with section("Lint"):
+        found = list(dict.fromkeys(lint(table)))
+        if not found:
+            with card():
+                empty("check", "Nothing to remark", "The declaration has nothing that works and is probably not meant.")
+        for code in dict.fromkeys(finding.code for finding in found):
+            _rule(code, [finding for finding in found if finding.code == code])
+
+
+def _plan(view: View, plan: Plan, table: Table) -> None:
+    """What would be done, and how to have it done."""
+    with tag("ol", classes="steps"):
+        for step in plan.steps:
+            with tag("li"):
+                tag("span", f"{step.title[:1].upper()}{step.title[1:]}.", "strong")
+                if step.loses:
+                    tag("span", f"Loses: {step.loses}", "loses")
+                if step.note:
+                    tag("span", step.note, "meta")
+        for reason in plan.rebuild:
+            with tag("li"):
+                tag("span", f"{reason[:1].upper()}{reason[1:]}.", "strong")
+                tag("span", "No request changes this: it needs a new table.", "meta")
+    modules = dict.fromkeys(spec.entity.__module__ for spec in table.specs)
+    words = ["gateleg", "tables", "apply", "--store", view.host.settings.store, "--only", table.name, "--billing", "keep"]
+    words += [word for module in modules for word in ("--tables", module)]
+    if view.host.settings.prefix:
+        words += ["--prefix", view.host.settings.prefix]
+    command = shlex.join(words)
+    tag("p", "Carry it out with this command; it asks before a step that loses something.", "meta")
+    tag("pre", command, "code wrap")
+    with tag("div"):
+        tag("button", "Copy", "deed small", type="button", data_copy=command)
+
+
+def _rule(code: str, findings: list[Finding]) -> None:
+    """One rule: why it matters once, then each place."""
+    with card(label=code):
+        with tag("div", classes="line gap-1"):
+            ui.icon("lightbulb").style("color:var(--warning)")
+            tag("h3", code.replace("-", " ").capitalize())
+            tag("span", code, "plain-chip mono")
+        tag("p", findings[0].why, "meta")
+        with tag("ul", classes="remarks"):
+            for finding in findings:
+                with tag("li"):
+                    tag("span", finding.where, "mono strong")
+                    tag("span", finding.message)
+        for fix in dict.fromkeys(finding.fix for finding in findings):
+            with tag("div", classes="line gap-1"):
+                ui.icon("arrow_forward").style("color:var(--muted)")
+                tag("span", fix)

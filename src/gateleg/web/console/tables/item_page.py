@@ -1,0 +1,181 @@
+"""`/tables/{name}/item` and `/tables/{name}/new`: one item, as fields or as DynamoDB JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from gateleg.model import DecodeError
+from gateleg.store import item_size
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.frame import frame
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.tables.answers import read_item
+from gateleg.web.console.tables.changes import delete_item
+from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
+from gateleg.web.console.tables.grids import item_address, item_label, key_text, read_key, table_address
+from gateleg.web.console.tables.listing import size_words
+from gateleg.web.console.tables.rules import why_not_change, why_not_read
+from gateleg.web.console.tables.saving import Race
+from gateleg.web.console.tables.sheets import new_sheet, stored_sheet
+from gateleg.web.console.tables.snippets import as_item_python, key_of
+from gateleg.web.console.tables.table_page import CRUMBS, find, nothing_called
+
+if TYPE_CHECKING:
+    from gateleg.model import Item, Spec, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.sheets import Sheet
+
+
+def _crumbs(name: str) -> list[Crumb]:
+    return [*CRUMBS, Crumb(name, table_address(name)), Crumb("Items", table_address(name, {"tab": "items"}))]
+
+
+async def item(name: str, key: str = "", form: str = "") -> None:
+    """The page of one item."""
+    with frame(title="Item", section="tables", crumbs=_crumbs(name), titled=False) as view:
+        found = await find(view.host, name)
+        if found is None:
+            tag("h1", name)
+            nothing_called(name)
+            return
+        forbidden = why_not_read(view.principal, name)
+        if forbidden:
+            tag("h1", name)
+            empty("table", "Not for your eyes", forbidden)
+            return
+        wanted = read_key(found.table, key)
+        stored = None if wanted is None else await read_item(view.host.store, found.table, wanted)
+        if stored is None:
+            tag("h1", "There is no such item")
+            sentence = "It may have been deleted, or the address may be incomplete."
+            empty("search", "Nothing is stored under this key", sentence, button="Items", href=table_address(name, {"tab": "items"}))
+            return
+        _show(view, found.table, stored, form)
+
+
+def _show(view: View, table: Table, stored: Item, form: str) -> None:
+    spec = table.spec_for(stored)
+    instance, unreadable = _read(spec, stored)
+    changeable = not why_not_change(view.principal, table.name)
+    _head(view, table, spec, stored, changeable)
+    if unreadable:
+        trouble(Told(unreadable, "It is shown and changed as DynamoDB JSON."))
+    as_fields = instance is not None and form != "json"
+    key = key_text(table, stored)
+    with tag("nav", classes="tabs", aria_label="Forms of the item"):
+        if instance is not None:
+            tag("a", "Fields", href=item_address(table.name, key), aria_current="page" if as_fields else None)
+        tag("a", "DynamoDB JSON", href=item_address(table.name, key, form="json"), aria_current=None if as_fields else "page")
+    with tag("div", classes="aside"):
+        if as_fields and spec is not None:
+            sheet = stored_sheet(spec, instance, stored)
+            FieldsEditor(view, spec, sheet, stored, instance, changeable=changeable)
+            with tag("div", classes="stack gap-2"):
+                _besides(view, spec, sheet, instance, stored)
+        else:
+            DocumentEditor(view, table, stored, changeable=changeable)
+
+
+def _read(spec: Spec[Any] | None, stored: Item) -> tuple[Any, str]:
+    """The instance of an item, or why its entity cannot read it."""
+    if spec is None:
+        return None, ""
+    try:
+        return spec.decode(stored), ""
+    except DecodeError as error:
+        return None, error.message
+
+
+def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, changeable: bool) -> None:
+    key = key_text(table, stored)
+    label = item_label(table, spec, stored)
+
+    async def delete() -> None:
+        loss = f"{label} of {table.name} will be gone, with {len(stored)} attributes. There is no way back but a backup."
+        if not await confirm("Delete this item?", loss, verb="Delete it"):
+            return
+        try:
+            await delete_item(view, table, stored)
+        except Race as race:
+            reason = "It is gone already." if race.current is None else "It was changed after this page was opened. Look at it again first."
+            ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
+            return
+        ui.navigate.to(table_address(table.name, {"tab": "items"}))
+
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", label if len(label) <= 60 else f"{label[:59]}…", title=label)
+            size = size_words(item_size(stored))
+            tag("p", f"{spec.doc if spec else 'No entity of this table has such a key.'} {size}, {len(stored)} attributes.", "meta")
+        with tag("div", classes="deeds"):
+            deed("Read again", ui.navigate.reload, icon="refresh", look="small")
+            if changeable:
+                with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_like(spec, key)}"):
+                    ui.icon("content_copy")
+                    tag("span", "Duplicate")
+                deed("Delete", delete, icon="delete", look="small danger")
+
+
+def _like(spec: Spec[Any] | None, key: str) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode({"entity": spec.name if spec else "", "like": key})
+
+
+def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
+    """What is not to be changed: derived attributes, unknown ones, and how to read the item elsewhere."""
+    if sheet.derived:
+        with card(label="Made by the model"):
+            tag("h3", "Made by the model")
+            tag("p", "Follows from the fields with every write.", "meta")
+            with tag("dl", classes="facts tall"):
+                for entry in sheet.derived:
+                    tag("dt", entry.name, "mono", title=entry.form)
+                    tag("dd", entry.text, "mono")
+    if sheet.unknown:
+        with card(label="Not declared"):
+            tag("h3", "Not declared")
+            tag("p", f"{spec.name} does not know these attributes. They stay as they are.", "meta")
+            with tag("dl", classes="facts tall"):
+                for name, text in sheet.unknown.items():
+                    tag("dt", name, "mono")
+                    tag("dd", text, "mono")
+    text = as_item_python(spec.name, spec.entity.__module__, key_of(instance), store=view.host.settings.store)
+    with tag("details", classes="card fold"):
+        with tag("summary"):
+            tag("span", "As Python", "strong")
+        tag("pre", text, "code wrap")
+        tag("button", "Copy", "deed small", type="button", data_copy=text)
+
+
+async def new_item(name: str, entity: str = "", like: str = "") -> None:
+    """The page of an item that is to be."""
+    with frame(title="New item", section="tables", crumbs=_crumbs(name), titled=False) as view:
+        found = await find(view.host, name)
+        if found is None:
+            tag("h1", name)
+            nothing_called(name)
+            return
+        table = found.table
+        forbidden = why_not_read(view.principal, name) or why_not_change(view.principal, name)
+        if forbidden:
+            tag("h1", "New item")
+            empty("table", "Only for those who may change items", forbidden)
+            return
+        spec = next((spec for spec in table.specs if spec.name == entity), None)
+        key = read_key(table, like)
+        source = None if key is None else await read_item(view.host.store, table, key)
+        instance, _ = _read(spec, source) if source is not None else (None, "")
+        with tag("div", classes="head"), tag("div", classes="titles"):
+            tag("h1", f"{'Copy of a' if source else 'New'} {spec.name if spec else 'item'}")
+            tag("p", spec.doc if spec else f"An item of {name}, as DynamoDB JSON.", "meta")
+        if spec is not None:
+            NewFields(view, spec, new_sheet(spec, instance))
+        else:
+            NewDocument(view, table, source)

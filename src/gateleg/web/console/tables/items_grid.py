@@ -1,0 +1,58 @@
+"""Items on a page, as a grid whose rows open them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.web.console.cells import Column, Row, id_cell, meta_cell, mono_cell
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.tables.grids import grid_of, item_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.model import Item, Spec, Table
+    from gateleg.web.console.cells import Cell as Drawn
+    from gateleg.web.console.tables.grids import Cell
+
+#: More columns than this are on the item's own page.
+_COLUMNS = 12
+
+
+def items_grid(
+    table: Table, items: Sequence[Item], spec: Spec[Any] | None = None, *, on_choose: Callable[[list[str]], None] | None = None
+) -> Grid:
+    """The grid of some items. A row's id is the item's key, as an address holds it."""
+    shown = grid_of(table, items, spec)
+    columns = [
+        Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4)
+        for number, name in enumerate(shown.columns[:_COLUMNS])
+    ]
+    rows = [
+        Row(
+            row.key,
+            {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])},
+            item_address(table.name, row.key),
+        )
+        for row in shown.rows
+    ]
+    return Grid(f"Items of {table.name}", columns, rows, on_choose=on_choose)
+
+
+def _numbers(rows: Sequence[Any], number: int) -> bool:
+    """Whether a column holds numbers only."""
+    cells = [row.cells[number] for row in rows if row.cells[number].text]
+    return bool(cells) and all(cell.look == "number" for cell in cells)
+
+
+def _drawn(cell: Cell, number: int, label: str) -> Drawn:
+    if number == 0:
+        # The first cell is the link to the item.
+        return cell.text or label
+    if not cell.text:
+        return None
+    if cell.look == "code" and len(cell.text) == 36 and cell.text.count("-") == 4:
+        return id_cell(cell.text)
+    if cell.look == "code":
+        return mono_cell(cell.title or cell.text)
+    return meta_cell(cell.title or cell.text) if cell.look == "dim" else cell.text

@@ -1,0 +1,130 @@
+"""The items of a table, some at a time: for looking around, which costs what it reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tables.answers import UNITS_A_SECOND, glimpse
+from gateleg.web.console.tables.changes import delete_item
+from gateleg.web.console.tables.grids import key_text, table_address
+from gateleg.web.console.tables.items_grid import items_grid
+from gateleg.web.console.tables.meters import cost_words
+from gateleg.web.console.tables.rules import why_not_change, why_not_read
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Item, Spec, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.answers import Answer
+
+_LIMIT = 50
+
+
+async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
+    """The tab."""
+    forbidden = why_not_read(view.principal, table.name)
+    if forbidden:
+        empty("table", "Not for your eyes", forbidden)
+        return
+    spec = next((spec for spec in table.specs if spec.name == query.get("entity")), None)
+    cursor = query.get("cursor") or None
+    state = {"tab": "items", "entity": spec.name if spec else ""}
+    changeable = not why_not_change(view.principal, table.name)
+    with tag("div", classes="line gap-2 spread fill"):
+        _entities(table, spec)
+        if changeable:
+            _new(table, spec)
+
+    def show(found: Answer) -> None:
+        if not found.items and not cursor and not found.next:
+            _nothing(table, spec, changeable)
+            return
+        with card("tight", label="Items"):
+            with tag("div", classes="card-head"):
+                cost = f"This page cost {cost_words(found.sent)}."
+                tag("span", f"{cost} Read no faster than {UNITS_A_SECOND:,.0f} units a second, in no order.", "meta num")
+                chosen = _Chosen(view, table, found.items) if changeable else None
+            if found.items:
+                items_grid(table, found.items, spec, on_choose=chosen.choose if chosen else None)
+            else:
+                empty("search", "None on this page", "There may be more further on: pages end after some thousand items.")
+        pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
+
+    await show_when_there(glimpse(view.host.store, table, spec=spec, limit=_LIMIT, cursor=cursor), show, rows=12)
+
+
+def _entities(table: Table, chosen: Spec[Any] | None) -> None:
+    """Which entities are shown."""
+    with tag("nav", classes="choices", aria_label="Entities"):
+        tag("a", "All", href=table_address(table.name, {"tab": "items"}), aria_current="true" if chosen is None else None)
+        for spec in table.specs:
+            href = table_address(table.name, {"tab": "items", "entity": spec.name})
+            tag("a", spec.name, href=href, aria_current="true" if spec is chosen else None)
+
+
+def _new(table: Table, spec: Spec[Any] | None) -> None:
+    """The way to a new item; which entity, when there are several."""
+    names = [spec.name] if spec else [spec.name for spec in table.specs]
+    if len(names) <= 1:
+        query = f"?entity={names[0]}" if names else ""
+        with tag("a", classes="deed first", href=f"{table_address(table.name)}/new{query}"):
+            ui.icon("add")
+            tag("span", f"New {names[0] if names else 'item'}")
+        return
+    with tag("button", classes="deed first", type="button", aria_haspopup="menu"):
+        ui.icon("add")
+        tag("span", "New item")
+        with ui.menu().props("auto-close"):
+            for name in names:
+                tag("a", name, "menu-item", href=f"{table_address(table.name)}/new?entity={name}", role="menuitem")
+
+
+def _nothing(table: Table, spec: Spec[Any] | None, changeable: bool) -> None:
+    what = spec.name if spec else "item"
+    sentence = f"Nothing is stored in {table.name} yet." if spec is None else f"{table.name} holds no {what} yet."
+    first = spec or (table.specs[0] if table.specs else None)
+    href = f"{table_address(table.name)}/new" + (f"?entity={first.name}" if first else "")
+    empty("table", f"No {what} yet", sentence, button=f"Make the first {what}" if changeable else None, href=href if changeable else None)
+
+
+class _Chosen:
+    """The rows that are selected, and what can be done with all of them."""
+
+    def __init__(self, view: View, table: Table, items: list[Item]) -> None:
+        self._view, self._table = view, table
+        self._items = {key_text(table, item): item for item in items}
+        self._keys: list[str] = []
+        with tag("span", classes="line gap-1") as self._bar:
+            self._count = tag("span", "", "meta num", role="status")
+            deed("Delete", self._delete, icon="delete", look="small danger")
+        self._bar.set_visibility(False)
+
+    def choose(self, keys: list[str]) -> None:
+        """Take note of the selected rows."""
+        self._keys = [key for key in keys if key in self._items]
+        self._count.set_text(f"{len(self._keys)} selected")
+        self._bar.set_visibility(bool(self._keys))
+
+    async def _delete(self) -> None:
+        count = len(self._keys)
+        items = f"{count} {'item' if count == 1 else 'items'}"
+        loss = f"{items} of {self._table.name} will be gone, as they are shown here. There is no way back but a backup."
+        if not await confirm(f"Delete {items}?", loss, verb=f"Delete {items}", name=self._table.name if count > 5 else None):
+            return
+
+        async def work() -> None:
+            for key in self._keys:
+                await delete_item(self._view, self._table, self._items[key])
+
+        if await carry_out(self._view, Role.OPERATOR, work, f"{items} deleted"):
+            ui.navigate.reload()

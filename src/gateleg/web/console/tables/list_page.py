@@ -1,0 +1,104 @@
+"""`/tables`: every declared table beside what is deployed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, chip_cell, meta_cell
+from gateleg.web.console.cells import Row as GridRow
+from gateleg.web.console.empty import empty
+from gateleg.web.console.fields import Field
+from gateleg.web.console.frame import frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import card, tag
+from gateleg.web.console.paging import address
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tables.grids import table_address
+from gateleg.web.console.tables.listing import Row, look_of, row_of, search, size_words, totals
+from gateleg.web.console.tables.surveys import survey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.host import Host
+
+_COLUMNS = (
+    Column("name", "Table"),
+    Column("state", "Declared and deployed"),
+    Column("owner", "Belongs to"),
+    Column("entities", "Holds"),
+    Column("patterns", "Patterns", right=True, desk=True),
+    Column("indexes", "Indexes", right=True, desk=True),
+    Column("items", "Items, about", right=True),
+    Column("size", "Size, about", right=True),
+)
+
+
+async def tables(q: str = "") -> None:
+    """The page."""
+    with frame(title="Tables", section="tables", titled=False) as view:
+        owners = owners_of(view.host)
+        finders: list[Callable[[str], None]] = []
+
+        def typed(text: str) -> None:
+            for find in finders:
+                find(text)
+            ui.run_javascript(f"history.replaceState(null, '', {json.dumps(address('/tables', {'q': text.strip()}))})")
+
+        with tag("div", classes="head"):
+            with tag("div", classes="titles"):
+                tag("h1", "Tables")
+                said = tag("p", "What is declared, and what is deployed.", "meta")
+            Field("Search tables", q, kind="search", placeholder="Name, entity, index or state", on_change=typed).style("width:260px")
+
+        def show(found: list[Seen]) -> None:
+            rows = [row_of(seen) for seen in found]
+            said.set_text(totals(rows))
+            if not rows:
+                empty("table", "No tables yet", "Declare a table and its entities in Python; this list shows them with what is deployed.")
+                return
+            with card("tight", label="All tables"):
+                grid = Grid("Tables", _COLUMNS)
+                nothing = empty("search", "No table has that", "Search for a part of a name, an entity, an index, or a state.")
+
+            def find(text: str) -> None:
+                hits = search(rows, text)
+                grid.show(grid_rows(hits, owners))
+                grid.set_visibility(bool(hits))
+                nothing.set_visibility(not hits)
+
+            find(q)
+            finders.append(find)
+
+        await show_when_there(survey(view.host.store, view.host.tables), show, rows=8, saying="Looking at the tables")
+
+
+def owners_of(host: Host) -> Mapping[str, str]:
+    """Which application each table belongs to, in the words of its users."""
+    return {table.name: application.title for application in host.applications for table in application.tables}
+
+
+def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
+    """The rows as the grid shows them."""
+    return [
+        GridRow(
+            row.name,
+            {
+                "name": row.name,
+                "state": chip_cell(Look(*look_of(row.state))),
+                "owner": owners.get(row.name) or (meta_cell("Gateleg") if row.declared else meta_cell("nobody here")),
+                "entities": ", ".join(row.entities) if row.entities else meta_cell("unknown"),
+                "patterns": str(row.patterns),
+                "indexes": str(len(row.indexes)),
+                "items": f"{row.items:,}",
+                "size": size_words(row.bytes),
+            },
+            table_address(row.name),
+        )
+        for row in rows
+    ]

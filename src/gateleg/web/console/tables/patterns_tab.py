@@ -1,0 +1,202 @@
+"""The patterns of a table: drawn keys, a card for each question, its form, and what it finds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from gateleg.model import spec_of
+from gateleg.ops import explain
+from gateleg.web.console.deeds import deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.fields import Field
+from gateleg.web.console.markup import card, section, tag
+from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tables.answers import answer
+from gateleg.web.console.tables.attributes import attribute_table
+from gateleg.web.console.tables.diagrams import table_svg
+from gateleg.web.console.tables.grids import table_address
+from gateleg.web.console.tables.items_grid import items_grid
+from gateleg.web.console.tables.meters import cost_words
+from gateleg.web.console.tables.questions import Asked, ask, asks_by, fields_of, find_access
+from gateleg.web.console.tables.rules import why_not_read
+from gateleg.web.console.tables.snippets import as_command, as_python
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Access, Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.answers import Answer
+    from gateleg.web.console.tables.inputs import Input
+
+#: Arguments stand in the address under their names behind this, so that none of them is taken for something else.
+_ARGUMENT = "a."
+_LIMIT = 20
+
+
+async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
+    """The tab: all patterns, or one of them with its form and its answer."""
+    access = find_access(table, query.get("pattern", ""))
+    if access is None:
+        _drawing(table)
+        if any(spec.patterns for spec in table.specs):
+            with section("What can be asked"), tag("div", classes="tiles"):
+                _cards(table, None)
+        _entities(table)
+        return
+    with tag("div", classes="beside"):
+        with tag("nav", classes="stack gap-1", aria_label="Patterns"):
+            _cards(table, access)
+        with tag("div", classes="stack gap-2"):
+            await _question(view, access, query)
+
+
+def _drawing(table: Table) -> None:
+    with card("drawing", label="Keys and indexes"):
+        ui.html(table_svg(table), sanitize=False).props["tabindex"] = "0"
+
+
+def _cards(table: Table, chosen: Access[Any] | None) -> None:
+    """A card for each question, in plain words."""
+    for spec in table.specs:
+        for access in spec.patterns.values():
+            current = "page" if access is chosen else None
+            href = table_address(table.name, {"tab": "patterns", "pattern": access.name})
+            with tag("a", classes="card pattern", href=href, aria_current=current, data_row=""):
+                tag("span", access.pattern.title, "strong")
+                tag("span", f"Ask {asks_by(access)}.", "meta")
+                with tag("span", classes="line gap-1"):
+                    tag("span", spec.name, "plain-chip")
+                    tag("span", access.plan.index.name or "the table", "plain-chip mono")
+
+
+def _entities(table: Table) -> None:
+    if not table.specs:
+        return
+    with section("What is stored"):
+        for spec in table.specs:
+            with tag("details", classes="card fold", open=len(table.specs) == 1):
+                with tag("summary"):
+                    tag("span", spec.name, "strong")
+                    tag("span", spec.doc, "meta")
+                attribute_table(spec)
+
+
+async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -> None:
+    """One pattern: the form, and when it is filled in, the answer."""
+    texts = {name.removeprefix(_ARGUMENT): text for name, text in query.items() if name.startswith(_ARGUMENT)}
+    reverse = query.get("order") == "reversed"
+    asked = ask(access, texts, reverse=reverse) if texts else Asked()
+    forbidden = why_not_read(view.principal, spec_of(access.entity).table.name)
+    with card(label=access.pattern.title):
+        tag("h2", access.pattern.title)
+        if access.pattern.description:
+            tag("p", access.pattern.description, "meta")
+        _form(access, texts, asked, reverse)
+    if forbidden:
+        empty("table", "Not for your eyes", forbidden)
+    elif asked.query is not None:
+        await _answer(view, access, texts, asked, query, reverse)
+    else:
+        _explained(access)
+
+
+def _form(access: Access[Any], texts: Mapping[str, str], asked: Asked, reverse: bool) -> None:
+    table = spec_of(access.entity).table
+    controls: dict[str, Field] = {}
+
+    def run() -> None:
+        given = {f"{_ARGUMENT}{name}": control.text for name, control in controls.items()}
+        # What must be given goes along even when it is empty: then the page says so.
+        needed = {f"{_ARGUMENT}{name}": "" for name in access.required}
+        state = {"tab": "patterns", "pattern": access.name, "order": "reversed" if turned.value else ""}
+        kept = {name: text for name, text in (needed | given | state).items() if text or name in needed}
+        ui.navigate.to(table_address(table.name, kept))
+
+    with tag("div", classes="fields"):
+        for entry in fields_of(access):
+            controls[entry.name] = argument_field(entry, texts.get(entry.name, ""), run)
+            if entry.name in asked.problems:
+                controls[entry.name].show_wrong(asked.problems[entry.name])
+    if asked.problems.get(""):
+        tag("p", asked.problems[""], "wrong", role="alert")
+    with tag("div", classes="line gap-2"):
+        deed("Run", run, icon="play_arrow", look="first")
+        turned = Field("In the opposite order", reverse, kind="tick")
+
+
+def argument_field(entry: Input, text: str, enter: Any) -> Field:
+    """The field of one argument."""
+    hint = ". ".join(filter(None, (entry.note, "" if entry.required else "may be left out")))
+    if entry.options:
+        blank = [("", "" if entry.required else "any")]
+        return Field(
+            entry.name, text, kind="choice", hint=hint, required=entry.required, choices=blank + [(value, value) for value in entry.options]
+        )
+    return Field(entry.name, text, hint=hint, placeholder=entry.hint or entry.type, required=entry.required, on_enter=enter)
+
+
+async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], asked: Asked, query: Mapping[str, str], reverse: bool) -> None:
+    """What was found, what was sent, what it cost, and how to ask it elsewhere."""
+    assert asked.query is not None
+    table = spec_of(access.entity).table
+    cursor = query.get("cursor") or None
+    state = {name: text for name, text in query.items() if name != "cursor"}
+
+    def show(found: Answer) -> None:
+        with card("tight", label="What was found"):
+            with tag("div", classes="card-head"):
+                tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
+                tag("span", cost_words(found.sent), "meta num", title="Capacity units as the answers report them")
+            if found.items:
+                items_grid(table, found.items, spec_of(access.entity))
+            else:
+                empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
+        if found.next or cursor:
+            pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
+        requests = "\n\n".join(f"{entry.operation} {json.dumps(entry.request, indent=2, ensure_ascii=False)}" for entry in found.sent)
+        store = view.host.settings.store
+        _snippets(
+            {
+                "The request": requests,
+                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, store=store),
+                "On the command line": as_command(
+                    access, texts, limit=_LIMIT, reverse=reverse, store=store, prefix=view.host.settings.prefix
+                ),
+            }
+        )
+
+    await show_when_there(answer(view.host.store, asked.query, limit=_LIMIT, cursor=cursor), show, saying="Asking")
+
+
+def _snippets(texts: Mapping[str, str]) -> None:
+    for title, text in texts.items():
+        with tag("details", classes="card fold"):
+            with tag("summary"):
+                tag("span", title, "strong")
+            tag("pre", text, "code", tabindex="0")
+            tag("button", "Copy", "deed small", type="button", data_copy=text)
+
+
+def _explained(access: Access[Any]) -> None:
+    """What the question does, before it is asked."""
+    told = explain(access)
+    with card(label="How it is answered"):
+        tag("h3", "How it is answered")
+        with tag("dl", classes="facts"):
+            for name, text in (
+                ("Asks", f"{told.kind} {told.index}".strip()),
+                ("Condition", told.condition),
+                ("Order", told.order),
+                ("Costs", f"{told.cost.units:,g} read units for {told.items:,} items of 1 KB"),
+                ("Consistent", "possible" if told.consistent else "not possible: a global index follows within moments"),
+            ):
+                tag("dt", name)
+                tag("dd", text, "mono" if name == "Condition" else "")
+        with tag("ul", classes="remarks"):
+            for remark in told.remarks:
+                tag("li", remark, "meta")

@@ -1,0 +1,116 @@
+"""`/tables/{name}`: one table, with what can be asked of it, what is in it, and how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.model import lint
+from gateleg.web.console.badges import Look, chip
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.frame import frame
+from gateleg.web.console.markup import tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.tables.capacity_tab import capacity_tab
+from gateleg.web.console.tables.grids import table_address
+from gateleg.web.console.tables.health_tab import health_tab
+from gateleg.web.console.tables.items_tab import items_tab
+from gateleg.web.console.tables.listing import look_of, row_of, size_words
+from gateleg.web.console.tables.patterns_tab import patterns_tab
+from gateleg.web.console.tables.schema_tab import schema_tab
+from gateleg.web.console.tables.surveys import look, undeclared_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Table
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.host import Host
+
+CRUMBS = (Crumb("Tables", "/tables"),)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table that an address names: how it was found, and what is known of it."""
+
+    seen: Seen
+    table: Table
+
+
+async def find(host: Host, name: str) -> Found | None:
+    """The declared or deployed table of a name; None when there is none."""
+    declared = next((table for table in host.tables if table.name == name), None)
+    seen = await look(host.store, name, declared)
+    if declared is not None:
+        return Found(seen, declared)
+    return None if seen.description is None else Found(seen, undeclared_table(name, seen.description))
+
+
+def nothing_called(name: str) -> None:
+    """Say that there is no such table."""
+    sentence = f"Nothing that is declared or deployed here is called {name}. It may have been deleted, or the prefix may be another."
+    empty("table", "There is no such table", sentence, button="All tables", href="/tables")
+
+
+async def table(name: str, tab: str = "") -> None:
+    """The page."""
+    with frame(title=name, section="tables", crumbs=CRUMBS, titled=False, wide=tab == "items") as view:
+        found = await find(view.host, name)
+        if found is None:
+            tag("h1", name)
+            nothing_called(name)
+            return
+        _head(found)
+        if found.seen.trouble:
+            trouble(Told(found.seen.trouble, "The store did not answer as it should. What is declared is shown all the same."))
+        tabs = _tabs(found)
+        chosen = tab if tab in dict(tabs) else tabs[0][0]
+        with tag("nav", classes="tabs", aria_label=f"Parts of {name}"):
+            for key, (word, count) in tabs:
+                current = "page" if key == chosen else None
+                with tag("a", classes="tab", href=table_address(name, {"tab": key}), aria_current=current):
+                    tag("span", word)
+                    if count:
+                        tag("span", str(count), "count")
+        await _show(view, found, chosen, dict(view.request.query_params))
+
+
+def _head(found: Found) -> None:
+    seen, row = found.seen, row_of(found.seen)
+    with tag("div", classes="head"), tag("div", classes="titles"):
+        with tag("div", classes="line gap-2"):
+            tag("h1", seen.name)
+            chip(Look(*look_of(seen.state)), large=True).props["title"] = row.means
+        holds = f"Holds {', '.join(row.entities)}. " if row.entities else ""
+        tag("p", f"{holds}About {row.items:,} {'item' if row.items == 1 else 'items'}, {size_words(row.bytes)}.", "meta")
+
+
+def _tabs(found: Found) -> list[tuple[str, tuple[str, int]]]:
+    """The tabs of a table, each with what there is to count in it."""
+    plan, declared = found.seen.plan, bool(found.table.specs)
+    differences = len(plan.steps) + len(plan.rebuild) if plan is not None else 0
+    patterns = sum(len(spec.patterns) for spec in found.table.specs)
+    tabs: list[tuple[str, tuple[str, int]]] = [
+        ("patterns", ("Patterns" if declared else "Keys and indexes", patterns)),
+        ("items", ("Items", 0)),
+        ("schema", ("Schema document", 0)),
+        ("health", ("Drift and lint", differences + (len(lint(found.table)) if declared else 0))),
+        ("capacity", ("Capacity", 0)),
+    ]
+    return [entry for entry in tabs if declared or entry[0] in ("patterns", "items", "capacity")]
+
+
+async def _show(view: View, found: Found, chosen: str, query: Mapping[str, str]) -> None:
+    if chosen == "items":
+        await items_tab(view, found.table, query)
+    elif chosen == "schema":
+        schema_tab(found.table)
+    elif chosen == "health":
+        health_tab(view, found.seen, found.table)
+    elif chosen == "capacity":
+        capacity_tab(view, found.seen, found.table)
+    else:
+        await patterns_tab(view, found.table, query)
