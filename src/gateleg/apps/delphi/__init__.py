@@ -1,0 +1,1 @@
+"""Delphi: from votes and comments to opinion maps."""

@@ -1,0 +1,78 @@
+"""Votes as they were cast. This is the only place that knows which number stands for which choice.
+
+Polis exports write 1 for agree and -1 for disagree; its own mathematics uses the opposite sign. Here agree is `Choice.AGREE`, the arrays
+hold the values of `Choice`, and results name agreement and disagreement instead of leaving a sign to be interpreted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Choice(IntEnum):
+    """What a participant thinks of a comment."""
+
+    DISAGREE = -1
+    PASS = 0
+    AGREE = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes:
+    """Votes in columns of equal length, one entry for each vote cast, re-votes included. Row order carries no meaning."""
+
+    participants: Ints
+    comments: Ints
+    #: values of `Choice`
+    choices: npt.NDArray[np.int8]
+    #: milliseconds since 1970
+    times: Ints
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, int, int, int]]) -> Votes:
+        """Votes from tuples of participant, comment, choice and time in milliseconds."""
+        table: npt.NDArray[Any] = np.array(list(rows), dtype=np.int64).reshape(-1, 4)
+        return cls(table[:, 0], table[:, 1], table[:, 2].astype(np.int8), table[:, 3])
+
+    def __len__(self) -> int:
+        return len(self.participants)
+
+    def take(self, places: npt.NDArray[Any]) -> Votes:
+        """The votes at some places, or where a mask is true."""
+        return Votes(self.participants[places], self.comments[places], self.choices[places], self.times[places])
+
+    def in_time(self) -> Votes:
+        """The votes by time; those of one moment by participant, comment and choice, so that the order of the input is forgotten."""
+        return self.take(np.lexsort((self.choices, self.comments, self.participants, self.times)))
+
+    def first(self, count: int) -> Votes:
+        """So many of the earliest votes."""
+        return self if len(self) <= count else self.in_time().take(np.arange(count))
+
+    def without(self, participants: Iterable[int]) -> Votes:
+        """The votes of everybody else."""
+        removed = np.fromiter(participants, dtype=np.int64)
+        return self if not len(removed) else self.take(~np.isin(self.participants, removed))
+
+    def latest(self) -> Votes:
+        """The last vote of each participant on each comment, by participant and comment.
+
+        Two different votes of one moment tell nothing about which was meant: the one that stands first in `Choice` gives way.
+        """
+        order = np.lexsort((self.choices, self.times, self.comments, self.participants))
+        people, comments = self.participants[order], self.comments[order]
+        last = np.ones(len(order), dtype=np.bool_)
+        last[:-1] = (people[1:] != people[:-1]) | (comments[1:] != comments[:-1])
+        return self.take(order[last])
