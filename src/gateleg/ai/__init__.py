@@ -1,1 +1,94 @@
-"""Chat and embedding models behind two protocols; local ones by default."""
+"""Models: chat and embeddings behind two protocols, local by default. Nothing is billed unless it was configured.
+
+    models = Models(store=store)                        or AsyncModels(store=...), whose models are awaited
+    chat = models.chat()                                local:smollm2; or chat("ollama:llama3.2"), chat("openai:gpt-x", key=...)
+    reply = chat.reply([System("Be brief."), User("Why is the sky blue?")], max_tokens=80, seed=1)
+    for delta in chat.stream([...]): ...                the last delta has the whole reply
+    topic = chat.structured(Topic, [User(...)]).value   a pydantic model, validated
+    vectors = models.embeddings().embed(texts)          float32, one row of length 1 for each text
+
+The logic is written once, as flows (`steps.py`): generators of steps that two small drivers carry out, as in the store. Providers are in
+`providers/`; each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
+"""
+
+from gateleg.ai.addresses import ModelAddress, parse_model_address
+from gateleg.ai.asking import Options, Purpose
+from gateleg.ai.asynchronous import AsyncModels
+from gateleg.ai.errors import (
+    BadAnswer,
+    BadArguments,
+    BadAsk,
+    BadModelAddress,
+    BadStructure,
+    ContextExceeded,
+    ExtraMissing,
+    KeyMissing,
+    ModelAccessDenied,
+    ModelError,
+    ModelFailed,
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnreachable,
+    NotOffered,
+    RateLimited,
+    StreamBroken,
+    WeightsMissing,
+)
+from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
+from gateleg.ai.metering import Meter
+from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
+from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
+from gateleg.ai.settings import ModelSettings, Price
+from gateleg.ai.synchronous import Models
+from gateleg.ai.tables import cache_table
+
+__all__ = [
+    "Assistant",
+    "AsyncChat",
+    "AsyncEmbeddings",
+    "AsyncModels",
+    "BadAnswer",
+    "BadArguments",
+    "BadAsk",
+    "BadModelAddress",
+    "BadStructure",
+    "CallDelta",
+    "Chat",
+    "ContextExceeded",
+    "Delta",
+    "Embeddings",
+    "ExtraMissing",
+    "Finish",
+    "KeyMissing",
+    "Message",
+    "Meter",
+    "ModelAccessDenied",
+    "ModelAddress",
+    "ModelError",
+    "ModelFailed",
+    "ModelRefused",
+    "ModelSettings",
+    "ModelTimedOut",
+    "ModelUnreachable",
+    "Models",
+    "NotOffered",
+    "Options",
+    "Price",
+    "Purpose",
+    "RateLimited",
+    "Reply",
+    "StreamBroken",
+    "Structured",
+    "System",
+    "TokenCount",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "Usage",
+    "User",
+    "WeightsMissing",
+    "cache_table",
+    "dump_messages",
+    "load_messages",
+    "parse_model_address",
+]

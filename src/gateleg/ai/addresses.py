@@ -1,0 +1,55 @@
+"""Models by their address, as configuration writes it: `local:smollm2`, `ollama:llama3.2@http://host:11434`, `openai:gpt-x@https://host/v1`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gateleg.ai.errors import BadModelAddress
+from gateleg.store.transports.addresses import Address
+
+ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock"]
+PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAddress:
+    """Which model, of which provider, and where: a URL, or a region of Bedrock; None where the provider is usually found."""
+
+    provider: ProviderName
+    model: str
+    place: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}" + (f"@{self.place}" if self.place else "")
+
+
+def parse_model_address(text: str) -> ModelAddress:
+    """Read an address. A model's name may hold colons and at signs; what follows the last `@` is a place only if it looks like one."""
+    provider, colon, rest = text.strip().partition(":")
+    if not colon or provider not in PROVIDERS:
+        raise BadModelAddress(f"{text!r} names no model: {provider!r} is no provider.")
+    model, at, place = rest.rpartition("@")
+    if not at or not (place.startswith(("http://", "https://")) or provider == "bedrock"):
+        model, place = rest, ""
+    if not model or any(character.isspace() for character in model):
+        raise BadModelAddress(f"{text!r} names no model.")
+    if place.startswith(("http://", "https://")):
+        place = _checked(place, text)
+    elif provider == "local" and place:
+        raise BadModelAddress(f"{text!r}: a local model has no place.")
+    return ModelAddress(provider, model, place or None)  # type: ignore[arg-type]
+
+
+def _checked(url: str, text: str) -> str:
+    try:
+        Address.parse(url)
+    except ValueError:
+        raise BadModelAddress(f"{text!r}: {url!r} is not an endpoint.") from None
+    return url.rstrip("/")
+
+
+def origin(url: str) -> str:
+    """The part of a URL that keys are bound to: scheme, host and port."""
+    address = Address.parse(url)
+    return f"{'https' if address.secure else 'http'}://{address.authority}"

@@ -1,0 +1,204 @@
+"""`AsyncModels`: chat and embedding models, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from pydantic import BaseModel
+
+from gateleg.ai.answering import Answering
+from gateleg.ai.asking import asked_of
+from gateleg.ai.errors import BadAsk
+from gateleg.ai.http.aclient import AsyncClient
+from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.setup import setup_from
+from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.embedding import Embedding
+    from gateleg.ai.messages import Message
+    from gateleg.ai.metering import Meter
+    from gateleg.ai.opening import EmbeddingOptions
+    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings
+    from gateleg.ai.providers.protocol import ChatProvider
+    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
+    from gateleg.ai.settings import ModelSettings
+    from gateleg.ai.steps import Flow, Step
+    from gateleg.store import AsyncStore
+    from gateleg.store.transports.retries import Retries
+
+R = TypeVar("R")
+M = TypeVar("M", bound=BaseModel)
+#: Threads for what computes or blocks; those of the loop itself are left to others.
+_THREADS = 16
+
+
+class AsyncModels:
+    """Models by their addresses, awaited. The same verbs as `Models`, with the same arguments and results.
+
+    Endpoints are awaited on the event loop; what computes or blocks (local embeddings, the SDKs) runs in threads of its own.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings | None = None,
+        *,
+        store: AsyncStore | None = None,
+        meter: Meter | None = None,
+        retries: Retries | None = None,
+        cache_days: float | None = 90,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._setup = setup_from(settings, retries, meter, cache_days)
+        self._store = store
+        self._sleep = sleep
+        self._client = AsyncClient()
+        self._threads: ThreadPoolExecutor | None = None
+
+    def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> AsyncChat:
+        """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
+        return _AsyncChat(self, open_chat(address or self._setup.settings.chat, self._setup, key, cache=self._cached(cache)))
+
+    def chat_with(self, provider: ChatProvider, name: str = "local:own") -> AsyncChat:
+        """A chat model of your own, under a name of your choice: a provider that is not here, or a script in tests."""
+        from gateleg.ai.addresses import parse_model_address
+
+        return _AsyncChat(self, Answering(parse_model_address(name), provider, self._setup))
+
+    def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> AsyncEmbeddings:
+        """An embedding model; by default that of the settings, which is a local one."""
+        wanted = self._cached(options.get("cache", self._store is not None))
+        return _AsyncEmbeddings(self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=wanted))
+
+    def usage(self) -> dict[str, Usage]:
+        """What has been taken so far, by the model's address."""
+        return self._setup.meter.totals()
+
+    async def run(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        try:
+            step = next(flow)
+            while True:
+                step = await self._advance(flow, step)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        finally:
+            flow.close()
+
+    async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Delta]:
+        """Take the steps of a flow and hand out what it says."""
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Say):
+                    yield step.delta
+                    step = flow.send(None)
+                else:
+                    step = await self._advance(flow, step)
+        except StopIteration:
+            return
+        finally:
+            flow.close()
+
+    async def _advance(self, flow: Flow[Any], step: Step) -> Step:
+        try:
+            reply = await self._perform(step)
+        except Exception as error:
+            return flow.throw(error)
+        return flow.send(reply)
+
+    async def _perform(self, step: Step) -> Any:
+        match step:
+            case Open(request, limits):
+                return await self._client.open(request, limits)
+            case Receive(opened, seconds):
+                return await opened.receive(seconds)  # type: ignore[attr-defined]
+            case Work(call):
+                return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
+            case Carry(operation):
+                assert self._store is not None
+                return await self._store.run(operation)
+            case Pause(seconds):
+                return await self._sleep(seconds)
+            case Say():
+                return None
+
+    def _executor(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="gateleg-ai")
+        return self._threads
+
+    def _cached(self, wanted: bool) -> bool:
+        if wanted and self._store is None:
+            raise BadAsk("There is no store to keep answers in.", fix="Give one: AsyncModels(store=...).")
+        return wanted
+
+    async def close(self) -> None:
+        """Let go of connections and threads. The store stays open."""
+        await self._client.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+
+class _AsyncChat:
+    def __init__(self, models: AsyncModels, answering: Answering) -> None:
+        self._models = models
+        self._answering = answering
+
+    @property
+    def model(self) -> str:
+        return str(self._answering.address)
+
+    async def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+        return await self._models.run(self._answering.reply(asked_of(messages, options)))
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncIterator[Delta]:
+        return self._models.iterate(self._answering.stream(asked_of(messages, options)))
+
+    async def structured(
+        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]
+    ) -> Structured[M]:
+        return await self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    async def count(self, text: str) -> TokenCount:
+        return await self._models.run(self._answering.count(text))
+
+
+class _AsyncEmbeddings:
+    def __init__(self, models: AsyncModels, embedding: Embedding) -> None:
+        self._models = models
+        self._embedding = embedding
+
+    @property
+    def model(self) -> str:
+        return str(self._embedding.address)
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self._embedding.provider.max_tokens
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
+        return await self._models.run(self._embedding.embed(texts, purpose, timeout))
+
+    async def dimensions(self) -> int:
+        return await self._models.run(self._embedding.dimensions())
+
+    async def count(self, texts: Sequence[str]) -> list[TokenCount]:
+        return await self._models.run(self._embedding.count(texts))

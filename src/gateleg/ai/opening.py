@@ -1,0 +1,102 @@
+"""From an address to a model. Providers are imported here, when they are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.answering import Answering
+from gateleg.ai.embedding import Embedding
+from gateleg.ai.errors import BadModelAddress, KeyMissing, NotOffered
+
+if TYPE_CHECKING:
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.asking import Purpose
+    from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider
+    from gateleg.ai.setup import Setup
+
+
+class EmbeddingOptions(TypedDict, total=False):
+    """How an embedding model is to be used."""
+
+    key: str
+    #: whether vectors are kept in the store; they are, if there is one
+    cache: bool
+    #: the length of the vectors, for models that offer several
+    dimensions: int
+    #: words before a text by its purpose, for models that want them: {"query": "query: ", "document": "passage: "}
+    prefixes: dict[Purpose, str]
+
+
+def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> Answering:
+    """The chat model at an address."""
+    address = parse_model_address(text)
+    return Answering(address, _chat(address, setup, key), setup, cache)
+
+
+def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
+    """The embedding model at an address."""
+    address = parse_model_address(text)
+    return Embedding(address, _embeddings(address, setup, options), setup, cache)
+
+
+def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
+    match address.provider:
+        case "local":
+            from gateleg.ai.providers.local_chat import LocalChat
+
+            _known(address, "smollm2")
+            return LocalChat()
+        case "ollama":
+            from gateleg.ai.providers import ollama, remote
+
+            url = address.place or ollama.USUAL
+            endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
+            return remote.RemoteChat(address.model, endpoint, ollama.OllamaDialect())
+        case "openai":
+            from gateleg.ai.providers import openai, remote
+
+            url = address.place or openai.USUAL
+            # OpenAI's newer models refuse the older name, and the servers that speak its dialect know only that one.
+            limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            return remote.RemoteChat(address.model, endpoint, openai.OpenAIDialect(limit))
+    raise NotOffered(f"{address} is not a chat model that is known here.")
+
+
+def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
+    key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
+    match address.provider:
+        case "local":
+            from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+
+            _known(address, "minilm")
+            if dimensions not in (None, LocalEmbeddings.dimensions) or prefixes:
+                raise NotOffered("The local embedding model has vectors of 384 numbers and knows no prefixes.")
+            return LocalEmbeddings()
+        case "ollama":
+            from gateleg.ai.providers import ollama, remote
+
+            url = address.place or ollama.USUAL
+            endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
+            return remote.RemoteEmbeddings(address.model, endpoint, ollama.OllamaDialect(), dimensions=dimensions, prefixes=prefixes)
+        case "openai":
+            from gateleg.ai.providers import openai, remote
+
+            url = address.place or openai.USUAL
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            return remote.RemoteEmbeddings(address.model, endpoint, openai.OpenAIDialect(), dimensions=dimensions, prefixes=prefixes)
+    raise NotOffered(f"{address} is not an embedding model that is known here.")
+
+
+def _known(address: ModelAddress, only: str) -> None:
+    if address.model != only:
+        raise BadModelAddress(f"There is no local model {address.model!r} for this.", fix=f"Write local:{only}.")
+
+
+def _key(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str | None:
+    """The key for an endpoint; where the provider usually is, there must be one. Servers of your own may need none."""
+    found = key or setup.settings.key_for(address, url, usual)
+    if found is None and url == usual:
+        raise KeyMissing(f"{address} needs a key.")
+    return found

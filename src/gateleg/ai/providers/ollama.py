@@ -1,0 +1,120 @@
+"""The dialect of Ollama's own API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.errors import NotOffered
+from gateleg.ai.http.events import JsonLines
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.providers.openai import matrix
+from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.ai.asking import Asked
+    from gateleg.ai.messages import Message
+    from gateleg.ai.replies import Finish
+
+USUAL = "http://127.0.0.1:11434"
+
+
+class OllamaDialect:
+    """Writes and reads `/api/chat` and `/api/embed`."""
+
+    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a chat request."""
+        if asked.tool_choice not in ("auto", "none"):
+            raise NotOffered("Ollama lets the model choose whether it calls a tool.", fix="Leave tool_choice at auto.")
+        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
+        options = {"temperature": asked.temperature, "num_predict": asked.max_tokens, "seed": asked.seed, "stop": list(asked.stop) or None}
+        body["options"] = {name: value for name, value in options.items() if value is not None}
+        if asked.tools and asked.tool_choice == "auto":
+            body["tools"] = [
+                {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+                for tool in asked.tools
+            ]
+        if asked.shape is not None:
+            body["format"] = asked.shape.schema
+        return "/api/chat", body
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """A whole answer."""
+        message = body["message"]
+        calls = tuple(ToolCall(*_call(call, number)) for number, call in enumerate(message.get("tool_calls") or ()))
+        return Reply(
+            text=message.get("content") or "",
+            calls=calls,
+            finish="tools" if calls else _finish(body),
+            usage=_usage(body),
+            model=body.get("model") or "",
+            reasoning=message.get("thinking") or "",
+        )
+
+    def framing(self) -> JsonLines:
+        """Streams are lines."""
+        return JsonLines()
+
+    def reader(self) -> OllamaReader:
+        """Reads the lines of an answer."""
+        return OllamaReader()
+
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a request for vectors."""
+        body: dict[str, Any] = {"model": model, "input": list(texts), "truncate": True}
+        return "/api/embed", body | ({"dimensions": dimensions} if dimensions is not None else {})
+
+    def embedded(self, body: dict[str, Any], count: int) -> Embedded:
+        """The vectors of an answer."""
+        return Embedded(matrix(body["embeddings"], count), Usage(input=body.get("prompt_eval_count") or 0))
+
+
+class OllamaReader:
+    """Reads the lines of one answer."""
+
+    def __init__(self) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+        self._calls = 0
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in a line. A tool call comes whole; the last line has the counts."""
+        self.model = event.get("model") or self.model
+        message = event.get("message") or {}
+        pieces = []
+        if message.get("content") or message.get("thinking"):
+            pieces.append(Delta(text=message.get("content") or "", reasoning=message.get("thinking") or ""))
+        for call in message.get("tool_calls") or ():
+            pieces.append(Delta(call=CallDelta(self._calls, *_call(call, self._calls))))
+            self._calls += 1
+        if event.get("done"):
+            self.finish, self.usage = _finish(event), _usage(event)
+        return pieces
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if isinstance(message, ToolResult):
+        return {"role": "tool", "tool_name": message.name, "content": message.text}
+    written: dict[str, Any] = {"role": message.role, "content": message.text}
+    if isinstance(message, Assistant) and message.calls:
+        written["tool_calls"] = [{"function": {"name": call.name, "arguments": call.tolerant}} for call in message.calls]
+    return written
+
+
+def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:
+    """A call's id, name and arguments. Older servers give it no id."""
+    function = call["function"]
+    return call.get("id") or f"call_{number}", function["name"], orjson.dumps(function.get("arguments") or {}).decode()
+
+
+def _finish(body: dict[str, Any]) -> Finish:
+    return "length" if body.get("done_reason") == "length" else "stop"
+
+
+def _usage(body: dict[str, Any]) -> Usage:
+    return Usage(input=body.get("prompt_eval_count") or 0, output=body.get("eval_count") or 0)

@@ -1,0 +1,163 @@
+"""The dialect of OpenAI's chat completions and embeddings, which many servers speak: vLLM, llama.cpp, LM Studio, OpenRouter, ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from gateleg.ai.errors import BadAnswer
+from gateleg.ai.http.events import ServerSentEvents
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.ai.asking import Asked
+    from gateleg.ai.messages import Message, Tool
+    from gateleg.ai.replies import Finish
+
+USUAL = "https://api.openai.com/v1"
+_FINISHES: dict[str, Finish] = {"length": "length", "tool_calls": "tools", "function_call": "tools", "content_filter": "filtered"}
+
+
+class OpenAIDialect:
+    """Writes and reads chat completions. `limit` is what the endpoint calls the most tokens to write."""
+
+    def __init__(self, limit: str = "max_tokens", default_limit: int | None = None) -> None:
+        self.limit = limit
+        self.default_limit = default_limit
+
+    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a chat request."""
+        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
+        if stream:
+            body["stream_options"] = {"include_usage": True}
+        limit = asked.max_tokens or self.default_limit
+        options = {"temperature": asked.temperature, self.limit: limit, "seed": asked.seed, "stop": list(asked.stop) or None}
+        body |= {name: value for name, value in options.items() if value is not None}
+        if asked.tools:
+            body["tools"] = [_tool(tool) for tool in asked.tools]
+            named = asked.tool_choice not in ("auto", "none", "required")
+            body["tool_choice"] = {"type": "function", "function": {"name": asked.tool_choice}} if named else asked.tool_choice
+        if asked.shape is not None:
+            shape = {"name": asked.shape.name, "schema": asked.shape.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        return "/chat/completions", body
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """A whole answer."""
+        choice = body["choices"][0]
+        message = choice["message"]
+        calls = tuple(
+            ToolCall(call.get("id") or f"call_{number}", call["function"]["name"], _arguments(call["function"].get("arguments")))
+            for number, call in enumerate(message.get("tool_calls") or ())
+        )
+        return Reply(
+            text=message.get("content") or message.get("refusal") or "",
+            calls=calls,
+            finish=_finish(choice.get("finish_reason"), bool(calls), bool(message.get("refusal"))),
+            usage=_usage(body.get("usage")),
+            model=body.get("model") or "",
+            reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
+        )
+
+    def framing(self) -> ServerSentEvents:
+        """Streams are server-sent events."""
+        return ServerSentEvents()
+
+    def reader(self) -> OpenAIReader:
+        """Reads the chunks of a completion."""
+        return OpenAIReader()
+
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a request for vectors."""
+        body: dict[str, Any] = {"model": model, "input": list(texts), "encoding_format": "float"}
+        return "/embeddings", body | ({"dimensions": dimensions} if dimensions is not None else {})
+
+    def embedded(self, body: dict[str, Any], count: int) -> Embedded:
+        """The vectors of an answer, by their index."""
+        rows = sorted(body["data"], key=lambda row: row["index"])
+        return Embedded(matrix([row["embedding"] for row in rows], count), _usage(body.get("usage")))
+
+
+class OpenAIReader:
+    """Reads the chunks of one completion."""
+
+    def __init__(self) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in a chunk. The last one has the usage and no choice."""
+        self.model = event.get("model") or self.model
+        if event.get("usage"):
+            self.usage = _usage(event["usage"])
+        pieces: list[Delta] = []
+        for choice in event.get("choices") or ():
+            delta = choice.get("delta") or {}
+            text = delta.get("content") or delta.get("refusal") or ""
+            reasoning = delta.get("reasoning_content") or delta.get("reasoning") or ""
+            if text or reasoning:
+                pieces.append(Delta(text=text, reasoning=reasoning))
+            pieces += [_call_delta(number, call) for number, call in enumerate(delta.get("tool_calls") or ())]
+            if choice.get("finish_reason"):
+                self.finish = _finish(choice["finish_reason"])
+        return pieces
+
+
+def matrix(rows: list[list[float]], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Vectors as an array; `BadAnswer` if there are not as many as texts, or not all of one length."""
+    if len(rows) != count:
+        raise BadAnswer(f"The answer has {len(rows)} vectors for {count} texts.")
+    try:
+        found = np.asarray(rows, dtype=np.float32)
+    except ValueError:
+        raise BadAnswer("The vectors of the answer are not of one length, or no numbers.") from None
+    if found.ndim != 2 or not found.shape[1] or not np.isfinite(found).all():
+        raise BadAnswer("The vectors of the answer are empty, or hold what is no number.")
+    return found
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if isinstance(message, ToolResult):
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if isinstance(message, Assistant) and message.calls:
+        calls = [{"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}} for call in message.calls]
+        return {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+    return {"role": message.role, "content": message.text}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+
+
+def _arguments(value: Any) -> str:
+    """Arguments are a text of JSON; some servers send the object itself."""
+    if isinstance(value, dict):
+        return orjson.dumps(value).decode()
+    return str(value or "{}")
+
+
+def _call_delta(number: int, call: dict[str, Any]) -> Delta:
+    function = call.get("function") or {}
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else _arguments(arguments) if arguments else ""
+    return Delta(call=CallDelta(call.get("index", number), call.get("id") or "", function.get("name") or "", text))
+
+
+def _finish(reason: str | None, calls: bool = False, refused: bool = False) -> Finish:
+    if refused:
+        return "filtered"
+    return _FINISHES.get(reason or "", "tools" if calls else "stop")
+
+
+def _usage(found: dict[str, Any] | None) -> Usage:
+    if not found:
+        return Usage()
+    cached = (found.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=found.get("prompt_tokens") or 0, output=found.get("completion_tokens") or 0, cached=cached)

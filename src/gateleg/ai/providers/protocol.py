@@ -1,0 +1,62 @@
+"""What every provider offers to the logic of this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors, one row for each text, and what they took."""
+
+    vectors: NDArray[np.float32]
+    usage: Usage
+
+
+class ChatProvider(Protocol):
+    """Runs a chat model. A flow is one attempt; failures are `ModelError`s."""
+
+    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+        """The answer as a whole."""
+        ...
+
+    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+        """The answer piece by piece: each is added to the gathering and said. Ends with the whole."""
+        ...
+
+    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+        """How long a text is."""
+        ...
+
+
+class EmbeddingsProvider(Protocol):
+    """Runs an embedding model. A flow is one attempt; failures are `ModelError`s."""
+
+    #: tokens of a text that are looked at, where known; the rest is cut off
+    max_tokens: int | None
+    #: texts that one call takes
+    batch: int
+    #: the length of a vector, where it is known before the first
+    dimensions: int | None
+    #: what the vectors depend on besides the model, for the cache
+    variant: str
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+        """The vectors of at most `batch` texts."""
+        ...
+
+    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+        """How long texts are."""
+        ...

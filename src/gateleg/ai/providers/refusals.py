@@ -1,0 +1,86 @@
+"""What a service's refusal means: from a status, headers and a body to an error."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.errors import ContextExceeded, ModelAccessDenied, ModelError, ModelFailed, ModelRefused, RateLimited
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: A service's own words are shown up to this length.
+_SHOWN = 400
+_TOO_LONG = (
+    "context_length",
+    "context length",
+    "context size",
+    "exceed_context",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+)
+
+
+def refusal(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> ModelError:
+    """The error for an answer that is none. A key that a service repeats in its message is taken out."""
+    code, message = _told(body)
+    if key:
+        message = message.replace(key, "...")
+    return refused(status, code, message, retry_after(headers))
+
+
+def refused(status: int, code: str, message: str, wait: float | None = None) -> ModelError:
+    """The error for a status, the service's code for what went wrong, and its message."""
+    told = f"The service answered {status}" + (f" ({code})" if code else "") + (f": {message[:_SHOWN].rstrip('.')}." if message else ".")
+    if status in (401, 403):
+        return ModelAccessDenied(told)
+    if status == 429:
+        limited = RateLimited(told, retry_after=wait)
+        # Waiting does not fill an empty account.
+        limited.passing = code not in ("insufficient_quota", "billing_hard_limit_reached")
+        return limited
+    if status >= 500 or status == 408:
+        return ModelFailed(told, retry_after=wait)
+    if any(words in f"{code} {message}".lower() for words in _TOO_LONG):
+        return ContextExceeded(told)
+    return ModelRefused(told)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a service wants to be left alone: in milliseconds, in seconds, or until a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            seconds = float(text) * unit
+        except ValueError:
+            seconds = _until(text)
+        if 0 <= seconds < 86_400:
+            return seconds
+    return None
+
+
+def _until(date: str) -> float:
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(date).timestamp() - time.time())
+    except ValueError:
+        return -1.0
+
+
+def _told(body: bytes) -> tuple[str, str]:
+    """The code and the message of an error's body, in the forms that services use."""
+    try:
+        found: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return "", body[:_SHOWN].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
+    error = found.get("error", found) if isinstance(found, dict) else found
+    if isinstance(error, dict):
+        code = error.get("code") if isinstance(error.get("code"), str) else None
+        return str(code or error.get("type") or ""), str(error.get("message") or "")
+    return "", str(error)

@@ -1,0 +1,186 @@
+"""Models behind an HTTP endpoint: what is the same for every dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import orjson
+
+from gateleg.ai.errors import BadAnswer, ModelUnreachable
+from gateleg.ai.http.requests import HttpRequest
+from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.refusals import refusal
+from gateleg.ai.steps import Open, Receive, Say, at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.http.events import Framing
+    from gateleg.ai.providers.protocol import Embedded
+    from gateleg.ai.replies import Delta, Finish, Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.steps import Flow, Opened
+    from gateleg.ai.trying import Deadline
+
+T = TypeVar("T")
+
+
+class StreamReader(Protocol):
+    """Reads the events of one answer."""
+
+    finish: Finish | None
+    usage: Usage
+    model: str
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in an event."""
+        ...
+
+
+class Dialect(Protocol):
+    """How an endpoint writes asks and answers. Pure: no I/O."""
+
+    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a chat request."""
+        ...
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """A whole answer."""
+        ...
+
+    def framing(self) -> Framing:
+        """How the events of a stream are told apart."""
+        ...
+
+    def reader(self) -> StreamReader:
+        """What reads them."""
+        ...
+
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a request for vectors."""
+        ...
+
+    def embedded(self, body: dict[str, Any], count: int) -> Embedded:
+        """The vectors of an answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a service is and how it knows who asks."""
+
+    url: str
+    key: str | None = None
+
+    def request(self, path: str, body: dict[str, Any]) -> HttpRequest:
+        """A request with a JSON body."""
+        headers = {"content-type": "application/json", "user-agent": "gateleg"}
+        if self.key:
+            headers["authorization"] = f"Bearer {self.key}"
+        return HttpRequest(self.url + path, orjson.dumps(body), headers)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.url!r})"
+
+
+class RemoteChat:
+    """A chat model behind an endpoint."""
+
+    def __init__(self, model: str, endpoint: Endpoint, dialect: Dialect) -> None:
+        self.model = model
+        self.endpoint = endpoint
+        self.dialect = dialect
+
+    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+        """The answer as a whole."""
+        body = yield from exchange(self.endpoint, *self.dialect.ask(self.model, asked, stream=False), deadline)
+        return _read(lambda: self.dialect.reply(body))
+
+    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+        """The answer piece by piece."""
+        reader, framing = self.dialect.reader(), self.dialect.framing()
+        opened: Opened = yield Open(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)), deadline.limits())
+        try:
+            if opened.status != 200:
+                raise refusal(opened.status, opened.headers, (yield from _rest(opened, deadline)), self.endpoint.key)
+            data = b"-"
+            while data:
+                data = yield Receive(opened, deadline.wait())
+                for event in framing.feed(data) if data else framing.end():
+                    if "error" in event:
+                        raise refusal(500, {}, orjson.dumps(event), self.endpoint.key)
+                    for delta in _read(partial(reader.read, event)):
+                        gathering.add(delta)
+                        yield Say(delta)
+        finally:
+            opened.close()
+        if reader.finish is None:
+            raise ModelUnreachable("The stream ended before the answer did.")
+        return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
+
+    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+        """How long a text is: an estimate."""
+        return at_once(estimate(text))
+
+
+class RemoteEmbeddings:
+    """An embedding model behind an endpoint. Some models want a text told apart by its purpose with a few words before it."""
+
+    max_tokens: int | None = None
+    batch = 128
+
+    def __init__(
+        self, model: str, endpoint: Endpoint, dialect: Dialect, *, dimensions: int | None = None, prefixes: dict[Purpose, str] | None = None
+    ) -> None:
+        self.model = model
+        self.endpoint = endpoint
+        self.dialect = dialect
+        self.dimensions = dimensions
+        self.prefixes = prefixes or {}
+        self.variant = f"{dimensions or ''}{self.prefixes or ''}"
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+        """The vectors of some texts."""
+        before = self.prefixes.get(purpose, "")
+        path, body = self.dialect.embed(self.model, [before + text for text in texts], self.dimensions)
+        answer = yield from exchange(self.endpoint, path, body, deadline)
+        return _read(lambda: self.dialect.embedded(answer, len(texts)))
+
+    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+        """How long texts are: estimates."""
+        return at_once([estimate(text) for text in texts])
+
+
+def exchange(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
+    """The JSON object that answers a request."""
+    opened: Opened = yield Open(endpoint.request(path, body), deadline.limits())
+    try:
+        data = yield from _rest(opened, deadline)
+    finally:
+        opened.close()
+    if opened.status != 200:
+        raise refusal(opened.status, opened.headers, data, endpoint.key)
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise BadAnswer(f"The answer of {endpoint.url} is not JSON.") from None
+    if not isinstance(found, dict):
+        raise BadAnswer(f"The answer of {endpoint.url} is not a JSON object.")
+    return found
+
+
+def _rest(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+    pieces: list[bytes] = []
+    while piece := (yield Receive(opened, deadline.wait())):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _read(read: Callable[[], T]) -> T:
+    """What a dialect reads; an answer that lacks what it documents is a bad one."""
+    try:
+        return read()
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.") from error

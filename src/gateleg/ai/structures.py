@@ -1,0 +1,82 @@
+"""Structured answers: what a model is told, how its answer is read, and what it is told when that fails. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from gateleg.ai.asking import Shape
+from gateleg.ai.messages import Assistant, Message, System, User
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.ai.replies import Reply
+
+M = TypeVar("M", bound=BaseModel)
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_SHOWN = 10
+
+
+class Misfit(Exception):
+    """An answer that does not have the structure. `problems` says what is wrong, in words for the model."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def shape_of(model: type[BaseModel]) -> Shape:
+    """The shape that a pydantic model describes."""
+    return Shape(_NAME.sub("_", model.__name__)[:64], model.model_json_schema())
+
+
+def instructed(messages: Iterable[Message], shape: Shape) -> tuple[Message, ...]:
+    """The messages, and what the answer must look like. Said also where that can be forced, for the meaning of the members."""
+    words = (
+        "Answer with one JSON object and nothing else: no explanation, no code fence. "
+        f"It must satisfy this JSON schema:\n{orjson.dumps(shape.schema).decode()}"
+    )
+    return (System(words), *messages)
+
+
+def read_structure(model: type[M], text: str) -> M:
+    """The structure in an answer; `Misfit` if it is not there, or not as it must be."""
+    found = _object_in(text)
+    if found is None:
+        raise Misfit(["The answer is not a JSON object."])
+    try:
+        return model.model_validate_json(found)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        raise Misfit(problems) from None
+
+
+def corrected(messages: tuple[Message, ...], reply: Reply, problems: list[str]) -> tuple[Message, ...]:
+    """The conversation, with the answer that failed and what is wrong with it."""
+    told = "\n".join(f"- {problem}" for problem in problems[:_SHOWN])
+    said = Assistant(reply.text or "(no text)")
+    return (*messages, said, User(f"That answer is refused:\n{told}\nAnswer again with the whole corrected JSON object and nothing else."))
+
+
+def _object_in(text: str) -> str | None:
+    """The first JSON object in a text: models like to say something before and after, and to fence it."""
+    fenced = _FENCE.search(text)
+    for candidate in ([fenced.group(1)] if fenced else []) + [text]:
+        start = candidate.find("{")
+        while start >= 0:
+            try:
+                _, end = json.JSONDecoder(strict=False).raw_decode(candidate, start)
+            except (ValueError, RecursionError):
+                start = candidate.find("{", start + 1)
+                continue
+            return candidate[start:end]
+    return None

@@ -1,0 +1,192 @@
+"""`Models`: chat and embedding models, called and answered."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from pydantic import BaseModel
+
+from gateleg.ai.answering import Answering
+from gateleg.ai.asking import asked_of
+from gateleg.ai.errors import BadAsk
+from gateleg.ai.http.client import Client
+from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.setup import setup_from
+from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.embedding import Embedding
+    from gateleg.ai.messages import Message
+    from gateleg.ai.metering import Meter
+    from gateleg.ai.opening import EmbeddingOptions
+    from gateleg.ai.protocol import Chat, Embeddings
+    from gateleg.ai.providers.protocol import ChatProvider
+    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
+    from gateleg.ai.settings import ModelSettings
+    from gateleg.ai.steps import Flow, Step
+    from gateleg.store import Store
+    from gateleg.store.transports.retries import Retries
+
+R = TypeVar("R")
+M = TypeVar("M", bound=BaseModel)
+
+
+class Models:
+    """Models by their addresses. Any number of threads may share one.
+
+    With a `store`, vectors are kept there (create its table with `store.ensure_tables(cache_table)`), and replies of chats that ask for it.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings | None = None,
+        *,
+        store: Store | None = None,
+        meter: Meter | None = None,
+        retries: Retries | None = None,
+        cache_days: float | None = 90,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._setup = setup_from(settings, retries, meter, cache_days)
+        self._store = store
+        self._sleep = sleep
+        self._client = Client()
+
+    def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> Chat:
+        """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
+        return _Chat(self, open_chat(address or self._setup.settings.chat, self._setup, key, cache=self._cached(cache)))
+
+    def chat_with(self, provider: ChatProvider, name: str = "local:own") -> Chat:
+        """A chat model of your own, under a name of your choice: a provider that is not here, or a script in tests."""
+        from gateleg.ai.addresses import parse_model_address
+
+        return _Chat(self, Answering(parse_model_address(name), provider, self._setup))
+
+    def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> Embeddings:
+        """An embedding model; by default that of the settings, which is a local one."""
+        wanted = options.get("cache", self._store is not None)
+        return _Embeddings(
+            self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=self._cached(wanted))
+        )
+
+    def usage(self) -> dict[str, Usage]:
+        """What has been taken so far, by the model's address."""
+        return self._setup.meter.totals()
+
+    def run(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        try:
+            step = next(flow)
+            while True:
+                step = self._advance(flow, step)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        finally:
+            flow.close()
+
+    def iterate(self, flow: Flow[Any]) -> Iterator[Delta]:
+        """Take the steps of a flow and hand out what it says."""
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Say):
+                    yield step.delta
+                    step = flow.send(None)
+                else:
+                    step = self._advance(flow, step)
+        except StopIteration:
+            return
+        finally:
+            flow.close()
+
+    def _advance(self, flow: Flow[Any], step: Step) -> Step:
+        try:
+            reply = self._perform(step)
+        except Exception as error:
+            return flow.throw(error)
+        return flow.send(reply)
+
+    def _perform(self, step: Step) -> Any:
+        match step:
+            case Open(request, limits):
+                return self._client.open(request, limits)
+            case Receive(opened, seconds):
+                return opened.receive(seconds)  # type: ignore[attr-defined]
+            case Work(call):
+                return call()
+            case Carry(operation):
+                assert self._store is not None
+                return self._store.run(operation)
+            case Pause(seconds):
+                return self._sleep(seconds)
+            case Say():
+                return None
+
+    def _cached(self, wanted: bool) -> bool:
+        if wanted and self._store is None:
+            raise BadAsk("There is no store to keep answers in.", fix="Give one: Models(store=...).")
+        return wanted
+
+    def close(self) -> None:
+        """Let go of connections. The store stays open."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class _Chat:
+    def __init__(self, models: Models, answering: Answering) -> None:
+        self._models = models
+        self._answering = answering
+
+    @property
+    def model(self) -> str:
+        return str(self._answering.address)
+
+    def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+        return self._models.run(self._answering.reply(asked_of(messages, options)))
+
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Iterator[Delta]:
+        return self._models.iterate(self._answering.stream(asked_of(messages, options)))
+
+    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:
+        return self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    def count(self, text: str) -> TokenCount:
+        return self._models.run(self._answering.count(text))
+
+
+class _Embeddings:
+    def __init__(self, models: Models, embedding: Embedding) -> None:
+        self._models = models
+        self._embedding = embedding
+
+    @property
+    def model(self) -> str:
+        return str(self._embedding.address)
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self._embedding.provider.max_tokens
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
+        return self._models.run(self._embedding.embed(texts, purpose, timeout))
+
+    def dimensions(self) -> int:
+        return self._models.run(self._embedding.dimensions())
+
+    def count(self, texts: Sequence[str]) -> list[TokenCount]:
+        return self._models.run(self._embedding.count(texts))
