@@ -169,3 +169,24 @@ def test_every_write_has_a_dry_run(operation: Any, member: str) -> None:
 
 def test_refused_condition_asks_for_the_item_by_default() -> None:
     assert create(Note(book="b", number=1)).params()["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+
+
+@pytest.mark.parametrize("note", [Note(book="b", number=1), Draft(book="b", title="t"), Draft(book="b", title="t", version=3)])
+def test_a_store_sends_what_the_dry_run_shows(note: Any) -> None:
+    transport = Scripted({}, {})
+    store = Store(transport, prefix="dev-")
+    store.create(note)
+    store.put(note)
+    assert [request for _, request, _ in transport.calls] == [create(note).params(prefix="dev-"), put(note).params(prefix="dev-")]
+
+
+def test_a_store_refuses_an_item_over_the_limit_before_the_wire() -> None:
+    with pytest.raises(TooLarge) as caught:
+        Store(Scripted()).put(Note(book="b", number=1, text="x" * 450_000))
+    assert caught.value.request is not None
+
+
+def test_a_refusal_after_a_conflict_is_explained() -> None:
+    transport = Scripted(refusal("TransactionConflictException"), refusal("ConditionalCheckFailedException"))
+    with pytest.raises(LostRace, match="deleted"):
+        Store(transport, sleep=lambda seconds: None).put(Draft(book="b", title="t", version=3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
@@ -14,4 +14,5 @@ E = TypeVar("E", bound=BaseModel)
 
 def spec_of(entity: type[E]) -> Spec[E]:
     """Everything the model knows about an entity, built when the class was."""
-    return cast("Spec[E]", cast("Any", entity).__spec__)
+    spec: Spec[E] = entity.__spec__  # type: ignore[attr-defined]
+    return spec

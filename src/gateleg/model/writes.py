@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -45,6 +46,8 @@ class Write(Generic[E]):
     owned: Mapping[str, Any] = field(default_factory=dict)
     #: what the write is about, in words: for the reasons of a cancelled transaction
     purpose: str = ""
+    #: of a put, the instance as it will be stored
+    instance: E | None = None
 
     def request(self, name_of: NameOf = Table.physical) -> dict[str, Any]:
         """The request of PutItem, UpdateItem or DeleteItem. A refused condition answers with the item that won."""
@@ -135,20 +138,45 @@ def plan_put(
             fix="Use create, patch an instance, or pass the instance that is replaced.",
         )
     owned: dict[str, Any] = {attribute.name: now for attribute in spec.stamped("write")}
-    guard: Condition | None = missing(spec.table.hash) if create else None
+    absent, version = create, None
     if spec.version is not None:
-        version = getattr(instance, spec.version.name)
-        owned[spec.version.name] = version + 1
+        read = getattr(instance, spec.version.name)
+        owned[spec.version.name] = read + 1
         if check_version and not create:
-            guard = missing(spec.table.hash) if version == 0 else version_condition(spec, version)
-    before = None if replaces is None else spec.values(replaces)
-    if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
-        guard = all_of(guard, _unchanged(spec, before))
+            absent, version = read == 0, read or None
     written = instance.model_copy(update=owned) if owned else instance
-    out = Placeholders()
-    parameters = with_condition({"Item": spec.encode(written)}, all_of(guard, condition), out)
+    item = spec.encode(written)
+    before = None if replaces is None else spec.values(replaces)
+    if condition is None and before is None:
+        parameters = {"Item": item, **_guarded(spec, absent, version)}
+    else:
+        guard = missing(spec.table.hash) if absent else version_condition(spec, version) if version is not None else None
+        if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
+            guard = all_of(guard, _unchanged(spec, before))
+        parameters = with_condition({"Item": item}, all_of(guard, condition), Placeholders())
     companions = companions_of(spec, before, spec.values(written)) if spec.uniques or spec.counters else ()
-    return Write(spec.entity, spec.table, "Put", parameters, companions, owned, f"put {spec.name}")
+    return Write(spec.entity, spec.table, "Put", parameters, companions, owned, f"put {spec.name}", written)
+
+
+def _guarded(spec: Spec[Any], absent: bool, version: int | None) -> dict[str, Any]:
+    """The condition of a put that has none of its caller's: there is no item, or the one that was read, or it does not matter."""
+    if absent:
+        return _absence(spec)
+    if version is None:
+        return {}
+    ((placeholder, _),) = _sameness(spec)["ExpressionAttributeValues"].items()
+    return {**_sameness(spec), "ExpressionAttributeValues": {placeholder: {"N": str(version)}}}
+
+
+@cache
+def _absence(spec: Spec[Any]) -> dict[str, Any]:
+    return with_condition({}, missing(spec.table.hash), Placeholders())
+
+
+@cache
+def _sameness(spec: Spec[Any]) -> dict[str, Any]:
+    """That the item has a version: whichever one, the expression is the same."""
+    return with_condition({}, version_condition(spec, 1), Placeholders())
 
 
 def plan_delete(

@@ -44,22 +44,25 @@ class Backoff:
             yield delay
 
 
-def settled(request: Request, setup: Setup) -> Flow[Reply]:
-    """The answer to a request, asked again while other transactions are in its way."""
+def settled(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Reply]:
+    """The answer to a request, asked again while other transactions are in its way. `error` is what it met already."""
     delays: Iterator[float] | None = None
     while True:
-        try:
-            reply: Reply = yield request
-            return reply
-        except ServiceError as error:
-            if not passing(error):
-                raise
-            delays = delays if delays is not None else setup.backoff.delays(setup)
-            delay = next(delays, None)
-            if delay is None:
-                raise
+        if error is None:
+            try:
+                reply: Reply = yield request
+                return reply
+            except ServiceError as refusal:
+                error = refusal
+        if not passing(error):
+            raise error
+        delays = delays if delays is not None else setup.backoff.delays(setup)
+        delay = next(delays, None)
+        if delay is None:
+            raise error
         yield Pause(delay)
         request.retries += 1
+        error = None
 
 
 def passing(error: ServiceError) -> bool:

@@ -57,11 +57,16 @@ def _binary_size(text: str) -> int:
     return len(text) * 3 // 4 - text.endswith("=") - text.endswith("==")
 
 
-def check_size(item: Item, about: str, request: Request | None = None) -> int:
-    """Refuse an item that is too large; the answer is its size, or an upper bound of it.
+def is_small(item: Item) -> bool:
+    """Whether an item is certainly not too large: the length of its JSON is never less than its size, and is quickly found."""
+    try:
+        return len(orjson.dumps(item)) <= ITEM_LIMIT
+    except TypeError:
+        return False
 
-    The length of its JSON is never less than its size and is quickly found, so that items are measured exactly only near the limit.
-    """
+
+def check_size(item: Item, about: str, request: Request | None = None) -> int:
+    """Refuse an item that is too large; the answer is its size, or an upper bound of it. Only near the limit it is measured exactly."""
     try:
         bound = len(orjson.dumps(item))
     except TypeError as error:

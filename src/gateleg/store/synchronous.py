@@ -15,7 +15,7 @@ from gateleg.store.pools import Pool
 from gateleg.store.requests import Found, Pause, Request, Together, request_of
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import reads, runs, streams
+from gateleg.store.verbs import creates, puts, reads, runs, streams
 from gateleg.store.views import Views
 from gateleg.store.watching import Watch
 
@@ -61,8 +61,8 @@ class Store(Views):
 
     get = reads(reading.get)
     find = reads(reading.find)
-    create = runs(writing.create)
-    put = runs(writing.put)
+    create = creates(writing.create)
+    put = puts(writing.put)
     patch = runs(writing.patch)
     upsert = runs(writing.upsert)
     delete = runs(writing.delete)
@@ -113,13 +113,15 @@ class Store(Views):
         other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
         return other
 
-    def drive(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+    def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
+        """Take the steps of a flow to its result. `refusal` is what its first request has met with already."""
         setup = self.setup
         deadline = None if setup.timeout is None else Deadline(setup)
         step: Step | None = None
         try:
             step = next(flow)
+            if refusal is not None:
+                step = flow.throw(refusal)
             while True:
                 step = self._advance(flow, step, deadline)
         except StopIteration as end:

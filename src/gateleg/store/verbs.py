@@ -6,13 +6,17 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from gateleg.model import plan_put, spec_of
 from gateleg.store.failures import translated
 from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
+from gateleg.store.sizes import is_small
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+
+    from pydantic import BaseModel
 
     from gateleg.store.asynchronous import AsyncStore
     from gateleg.store.collecting import Collecting
@@ -76,6 +80,48 @@ def reads(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R
         return long_way(self, *args, **options)
 
     return cast("Callable[Concatenate[Store, P], R]", verb)
+
+
+def puts(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R]:
+    """As `runs`, with a short way for a whole item, written over whatever is there."""
+    return cast("Callable[Concatenate[Store, P], R]", _writes_whole(build, create=False))
+
+
+def creates(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R]:
+    """As `runs`, with a short way for a whole item that is not there yet."""
+    return cast("Callable[Concatenate[Store, P], R]", _writes_whole(build, create=True))
+
+
+def _writes_whole(build: Callable[..., Operation[Any]], *, create: bool) -> Callable[..., Any]:
+    """A method with a short way for an item without further options that nothing else must be written with.
+
+    A request that is refused begins the long way, which meets the refusal as if it had sent the request itself.
+    """
+    long_way = runs(build)
+
+    @functools.wraps(build)
+    def verb(self: Store, /, *args: Any, **options: Any) -> Any:
+        setup = self.setup
+        if options or len(args) != 1 or not setup.plain or not stands_alone(cast("type[BaseModel]", type(args[0]))):
+            return long_way(self, *args, **options)
+        write = plan_put(args[0], now=setup.now(), create=create)
+        payload = write.request(setup.name_of)
+        if not is_small(payload["Item"]):
+            return long_way(self, *args)
+        try:
+            self.transport.call("PutItem", payload)
+        except (ServiceError, Unreachable) as error:
+            return self.drive(build(*args).flow(setup), error)
+        return write.instance
+
+    return verb
+
+
+@functools.cache
+def stands_alone(entity: type[BaseModel]) -> bool:
+    """Whether an item is written by one request: no markers, no counters, no older forms of its key."""
+    spec = spec_of(entity)
+    return not (spec.uniques or spec.counters or spec.key.legacy)
 
 
 def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[Store, P], Iterator[R]]:

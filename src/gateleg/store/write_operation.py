@@ -99,12 +99,19 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
         if write.kind == "Put":
             check_size(request.payload["Item"], name, request)
         try:
-            reply = yield from settled(request, setup)
+            reply: Reply = yield request
         except ServiceError as error:
-            if error.code == "ConditionalCheckFailedException":
-                raise explained(self.expectation(), error.extra.get("Item"), request) from error
-            raise
+            reply = yield from self._refused(error, request, setup)
         return self.result(write, reply)
+
+    def _refused(self, error: ServiceError, request: Request, setup: Setup) -> Flow[Reply]:
+        """The answer after all, when only other transactions were in the way; else why the write was refused."""
+        try:
+            return (yield from settled(request, setup, error))
+        except ServiceError as last:
+            if last.code == "ConditionalCheckFailedException":
+                raise explained(self.expectation(), last.extra.get("Item"), request) from last
+            raise
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""

@@ -83,7 +83,7 @@ class Put(WriteOperation[Any], Generic[E]):
 
     def stored(self, write: Write[Any]) -> E:
         """The instance with the version and the stamps that the write gave it."""
-        return self.instance.model_copy(update=dict(write.owned)) if write.owned else self.instance
+        return self.instance if write.instance is None else write.instance
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The same, without an answer to read from."""
