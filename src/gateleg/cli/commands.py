@@ -10,10 +10,14 @@ import gateleg
 
 #: Command, and the module whose `app` holds it: a group, or one command alone.
 GROUPS = {
+    "up": "gateleg.cli.up",
+    "serve": "gateleg.cli.serve",
     "engine": "gateleg.cli.engine",
     "tables": "gateleg.cli.tables",
     "jobs": "gateleg.cli.jobs",
     "worker": "gateleg.cli.worker",
+    "keys": "gateleg.cli.keys",
+    "config": "gateleg.cli.config",
 }
 
 

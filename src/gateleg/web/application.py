@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Resources(Protocol):
-    """What an application's routes, pages and demo work with. The host has all of it."""
+    """What an application's routes, pages, handlers and demo work with. The host has all of it."""
 
     @property
     def store(self) -> AsyncStore:
@@ -45,11 +45,11 @@ class Application:
     #: one sentence for whoever has not met it
     about: str = ""
     tables: tuple[Table, ...] = ()
-    #: its job types and their handlers
-    jobs: Jobs | None = None
+    #: its job types and their handlers; or what makes them, when handlers work with the store and the objects
+    jobs: Jobs | Callable[[Resources], Jobs] | None = None
     #: makes its HTTP routes, which the host serves under `/api/{name}`
     routes: Callable[[Resources], APIRouter] | None = None
     #: registers its console pages under `/{name}`
     pages: Callable[[Resources], None] | None = None
-    #: loads something worth seeing; called once on a fresh store
+    #: loads something worth seeing; called whenever the host starts for a demonstration, so it must not matter how often
     demo: Callable[[Resources], Awaitable[None]] | None = None

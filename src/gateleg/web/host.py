@@ -89,7 +89,7 @@ class Host:
         )
         try:
             keys = Keys(store)
-            queue = AsyncQueue(store, _handlers(installed))
+            queue = _open_queue(store, objects, installed)
             host = cls(
                 settings=settings,
                 store=store,
@@ -126,12 +126,23 @@ def _open_vault(settings: Settings, secret: Secret) -> Objects:
     return open_objects(settings.objects, **options)
 
 
-def _handlers(applications: Iterable[Application]) -> Jobs:
-    jobs = Jobs()
+@dataclass
+class _Bench:
+    """The resources of handlers, which are made before the queue that they belong to."""
+
+    store: AsyncStore
+    objects: AsyncObjects
+    queue: AsyncQueue = field(init=False)
+
+
+def _open_queue(store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application]) -> AsyncQueue:
+    jobs, bench = Jobs(), _Bench(store, objects)
+    bench.queue = AsyncQueue(store, jobs)
     for application in applications:
-        if application.jobs is not None:
-            jobs.include(application.jobs)
-    return jobs
+        own = application.jobs
+        if own is not None:
+            jobs.include(own if isinstance(own, Jobs) else own(bench))
+    return bench.queue
 
 
 def place_of(store: str) -> str:

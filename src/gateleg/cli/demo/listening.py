@@ -1,0 +1,50 @@
+"""A collection of songs and a log of who listened to them: always the same, and large enough to be worth counting. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections import Counter
+from dataclasses import dataclass
+from importlib import resources
+
+MONTHS = ("2026-08", "2026-09", "2026-10")
+_PLAYS = 6000
+
+
+@dataclass(frozen=True)
+class Track:
+    """A song of the collection."""
+
+    artist: str
+    title: str
+    year: int
+    seconds: int
+
+
+def collection() -> list[Track]:
+    """The songs that come with the demonstration."""
+    text = resources.files("gateleg.cli.demo").joinpath("songs.csv").read_text(encoding="utf-8")
+    return [Track(row["artist"], row["title"], int(row["year"]), int(row["seconds"])) for row in csv.DictReader(io.StringIO(text))]
+
+
+def listening_log(month: str, tracks: list[Track]) -> bytes:
+    """The log of a month as CSV: a few songs are played a lot and most a little, as it goes."""
+    chance = random.Random(f"gateleg {month}")
+    order = chance.sample(tracks, len(tracks))
+    weights = [1 / (place + 1) ** 0.8 for place in range(len(order))]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["played_at", "listener", "artist", "title"])
+    moments = sorted((chance.randint(1, 28), chance.randrange(86_400)) for _ in range(_PLAYS))
+    for (day, second), track in zip(moments, chance.choices(order, weights, k=_PLAYS), strict=True):
+        moment = f"{month}-{day:02d}T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+        writer.writerow([moment, f"listener-{chance.randint(1, 200):03d}", track.artist, track.title])
+    return out.getvalue().encode()
+
+
+def counted(log: bytes) -> Counter[tuple[str, str]]:
+    """How often each song was played, by artist and title."""
+    rows = csv.DictReader(io.StringIO(log.decode("utf-8")))
+    return Counter((row["artist"], row["title"]) for row in rows)

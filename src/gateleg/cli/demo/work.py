@@ -1,0 +1,190 @@
+"""The jobs of the demonstration. They do what they say: read, count, write, draw."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import io
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pydantic import BaseModel, Field
+
+from gateleg.cli.demo.charts import bar_chart, report_page
+from gateleg.cli.demo.listening import MONTHS, collection, counted, listening_log
+from gateleg.cli.demo.tables import ChartEntry, Song
+from gateleg.jobs import JobContext, Jobs, Retry, Submission
+from gateleg.objects import ObjectMissing
+
+if TYPE_CHECKING:
+    from gateleg.web import Resources
+
+RATINGS = "demo/ratings.csv"
+_PLACES = 12
+
+
+class Collection(BaseModel):
+    """What is imported."""
+
+    months: list[str] = Field(default=list(MONTHS), description="Months whose listening logs are counted.", min_length=1, max_length=12)
+
+
+class Month(BaseModel):
+    """One month of the listening log."""
+
+    month: str = Field(pattern=r"^\d{4}-\d{2}$", description="Such as 2026-10.")
+
+
+class Report(BaseModel):
+    """Which charts go into a report."""
+
+    months: list[str]
+
+
+class Fingerprints(BaseModel):
+    """How much work a fingerprint is."""
+
+    rounds: int = Field(default=1_500_000, ge=1, le=20_000_000, description="More rounds take longer.")
+
+
+class Ratings(BaseModel):
+    """Where the ratings are."""
+
+    key: str = Field(default=RATINGS, description="The object with the columns artist, title and stars.")
+
+
+class Decades(BaseModel):
+    """Nothing to choose."""
+
+
+class NoRatings(Exception):
+    """The ratings are not there yet."""
+
+
+class Shop:
+    """The handlers, with the store and the objects that they work on."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def import_all(self, job: JobContext, config: Collection) -> dict[str, int]:
+        """Submit the parts of an import: load the songs; count and draw each month; put the charts together."""
+        counts = {month: uuid4() for month in config.months}
+        draws = {month: uuid4() for month in config.months}
+        parts = [Submission("demo.load-songs", {}, stage="load")]
+        for month in config.months:
+            parts.append(Submission("demo.count", Month(month=month), job_id=counts[month], stage="count"))
+            parts.append(Submission("demo.draw", Month(month=month), job_id=draws[month], depends_on=[counts[month]], stage="draw"))
+        parts.append(Submission("demo.report", Report(months=config.months), depends_on=list(draws.values()), stage="report"))
+        if job.attempt == 1:
+            # Once: an attempt that is repeated finds the parts of the first.
+            await job.submit_many(parts)
+        job.log(f"{len(parts)} parts submitted: songs, {len(config.months)} counts, {len(config.months)} charts and a report")
+        return {"parts": len(parts)}
+
+    async def load_songs(self, job: JobContext, config: dict[str, Any]) -> dict[str, int]:
+        """Write the collection into its table."""
+        tracks = collection()
+        for done, track in enumerate(tracks, 1):
+            await self._resources.store.put(Song(artist=track.artist, title=track.title, year=track.year, seconds=track.seconds))
+            job.progress(done, len(tracks), f"{track.artist}: {track.title}")
+        job.log(f"{len(tracks)} songs are in the table Songs")
+        job.output("tables", "Songs")
+        job.metric("songs", len(tracks))
+        return {"songs": len(tracks)}
+
+    async def count(self, job: JobContext, config: Month) -> dict[str, Any]:
+        """Count the plays of a month and write its chart into the table."""
+        store, objects = self._resources.store, self._resources.objects
+        log_key = f"demo/plays/{config.month}.csv"
+        if not await objects.exists(log_key):
+            log = await asyncio.to_thread(listening_log, config.month, collection())
+            await objects.put(log_key, log, content_type="text/csv")
+            job.log(f"{log_key} written, {len(log):,} bytes")
+        plays = counted(await objects.get(log_key))
+        job.log(f"{plays.total():,} plays of {len(plays)} songs")
+        now = datetime.now(UTC)
+        for place, ((artist, title), number) in enumerate(plays.most_common(), 1):
+            await store.put(ChartEntry(month=config.month, place=place, artist=artist, title=title, plays=number, counted_at=now))
+            job.progress(place, len(plays), title)
+        job.metric("plays", plays.total())
+        job.output("tables", "SongCharts")
+        (artist, title), number = plays.most_common(1)[0]
+        return {"first": f"{artist}: {title}", "plays": number}
+
+    async def draw(self, job: JobContext, config: Month) -> dict[str, str]:
+        """Draw the chart of a month."""
+        found = [entry async for entry in self._resources.store.query(ChartEntry.of_month(month=config.month), limit=_PLACES)]
+        if not found:
+            raise LookupError(f"There is no chart of {config.month} yet: run demo.count for it first.")
+        chart = bar_chart(f"Most played in {config.month}", [(f"{one.title} ({one.artist})", one.plays) for one in found], "plays")
+        return {"chart": await self._written(job, f"demo/charts/{config.month}.svg", chart, "image/svg+xml")}
+
+    async def report(self, job: JobContext, config: Report) -> dict[str, str]:
+        """Put the charts together on one page."""
+        objects = self._resources.objects
+        charts = [(await objects.get(f"demo/charts/{month}.svg")).decode() for month in config.months]
+        page = report_page("What we listened to", charts, [f"{len(charts)} months", f"{len(collection())} songs in the collection"])
+        return {"report": await self._written(job, "demo/report.html", page, "text/html; charset=utf-8")}
+
+    async def decades(self, job: JobContext, config: Decades) -> dict[str, str]:
+        """Draw how much music there is of each decade."""
+        minutes: dict[str, float] = defaultdict(float)
+        for track in collection():
+            minutes[f"{track.year // 10 * 10}s"] += track.seconds / 60
+        chart = bar_chart("Minutes of music by decade", sorted(minutes.items()), "min", colour=2)
+        return {"chart": await self._written(job, "demo/charts/decades.svg", chart, "image/svg+xml")}
+
+    async def fingerprint(self, job: JobContext, config: Fingerprints) -> dict[str, int]:
+        """Make a fingerprint of every song: slow on purpose, as real ones are. It can be cancelled at any time."""
+        tracks, lines = collection(), []
+        for done, track in enumerate(tracks):
+            job.check()
+            job.progress(done, len(tracks), f"{track.artist}: {track.title}")
+            name = f"{track.artist}/{track.title}".encode()
+            digest = await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha256", name, b"gateleg demo", config.rounds)
+            lines.append(f"{digest.hex()[:16]},{track.artist},{track.title}")
+            job.log(f"{digest.hex()[:16]}  {track.title}")
+        await self._written(job, "demo/fingerprints.csv", "fingerprint,artist,title\n" + "\n".join(lines) + "\n", "text/csv")
+        job.progress(len(tracks), len(tracks), "done")
+        return {"songs": len(tracks)}
+
+    async def rate(self, job: JobContext, config: Ratings) -> dict[str, str]:
+        """Draw the average stars of each artist from a file that somebody has to bring."""
+        job.log(f"looking for {config.key}")
+        try:
+            content = await self._resources.objects.get(config.key)
+        except ObjectMissing:
+            raise NoRatings(
+                f"There is no object {config.key} yet. Upload a CSV file with the columns artist, title and stars under that key "
+                "(Objects in the console, or POST /api/objects/links), then retry this job."
+            ) from None
+        stars: dict[str, list[float]] = defaultdict(list)
+        for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"))):
+            stars[row["artist"]].append(float(row["stars"]))
+        averages = sorted(((artist, sum(given) / len(given)) for artist, given in stars.items()), key=lambda pair: -pair[1])
+        chart = bar_chart("Average stars", averages[:_PLACES], "stars", colour=1)
+        return {"chart": await self._written(job, "demo/charts/ratings.svg", chart, "image/svg+xml")}
+
+    async def _written(self, job: JobContext, key: str, text: str, content_type: str) -> str:
+        info = await self._resources.objects.put(key, text.encode(), content_type=content_type)
+        job.output("objects", key)
+        job.log(f"{key} written, {info.size:,} bytes")
+        return key
+
+
+def make_jobs(resources: Resources) -> Jobs:
+    """The job types of the demonstration."""
+    shop, jobs = Shop(resources), Jobs()
+    jobs.handler("demo.import", config=Collection, priority=70)(shop.import_all)
+    jobs.handler("demo.load-songs")(shop.load_songs)
+    jobs.handler("demo.count", config=Month)(shop.count)
+    jobs.handler("demo.draw", config=Month)(shop.draw)
+    jobs.handler("demo.report", config=Report)(shop.report)
+    jobs.handler("demo.decades", config=Decades, priority=30)(shop.decades)
+    jobs.handler("demo.fingerprint", config=Fingerprints, priority=40, timeout=1800)(shop.fingerprint)
+    jobs.handler("demo.ratings", config=Ratings, retry=Retry(times=2, first=5, jitter=0))(shop.rate)
+    return jobs

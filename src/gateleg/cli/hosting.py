@@ -1,0 +1,136 @@
+"""What `up` and `serve` share: settings from files, variables and flags; and running a host until a signal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from gateleg.cli.failures import FAILED, MISUSED, fail
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
+
+    from gateleg.web import Application
+    from gateleg.web.host import Host
+    from gateleg.web.settings import Settings
+
+ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Settings file; gateleg.toml, if it is there.")]
+HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on; off loopback, a key must exist.")]
+PortOption = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+StoreFlag = Annotated[str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION.")]
+PrefixFlag = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
+ObjectsFlag = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
+LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
+
+
+def settings_from(config: Path | None, flags: dict[str, Any]) -> Settings:
+    """The settings in force; what is wrong with them ends the command."""
+    import os
+
+    from gateleg.web.settings import BadSettings, load_settings
+
+    try:
+        return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
+    except BadSettings as error:
+        for problem in error.problems[:-1]:
+            typer.echo(f"gateleg: {problem}", err=True)
+        fail(error.problems[-1], MISUSED)
+
+
+def run_host(
+    settings: Settings,
+    applications: list[Application],
+    ready: Callable[[str], None],
+    *,
+    prepared: Callable[[Host], Any] | None = None,
+    beside: Callable[[], AbstractAsyncContextManager[object]] | None = None,
+) -> None:
+    """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs."""
+    import asyncio
+
+    from gateleg.web.logs import set_up_logs
+
+    set_up_logs(settings)
+    try:
+        asyncio.run(_run(settings, applications, ready, prepared, beside))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except Exception as error:
+        _explain(error, settings)
+
+
+def _explain(error: Exception, settings: Settings) -> NoReturn:
+    """Say what went wrong, where it is something that can go wrong; anything else is a fault of ours, and keeps its trace."""
+    from gateleg.model import ModelError
+    from gateleg.objects import ObjectsError
+    from gateleg.store import StoreError
+    from gateleg.web import Refusal
+
+    if isinstance(error, Refusal | StoreError | ObjectsError | ModelError):
+        fail(str(error), FAILED)
+    if isinstance(error, OSError):
+        place = getattr(error, "filename", None) or settings.data
+        fail(f"cannot use {place}: {error.strerror or error}", FAILED)
+    if type(error).__name__ == "EngineError":
+        fail(f"cannot use {settings.store}: {error}", FAILED)
+    raise error
+
+
+async def _run(
+    settings: Settings,
+    applications: list[Application],
+    ready: Callable[[str], None],
+    prepared: Callable[[Host], Any] | None,
+    beside: Callable[[], AbstractAsyncContextManager[object]] | None,
+) -> None:
+    import asyncio
+    import contextlib
+
+    from gateleg.web.app import create_app
+    from gateleg.web.host import Host
+    from gateleg.web.serving import address_of, check_reach, listen, serve
+
+    stop = asyncio.Event()
+    with _signals(stop):
+        async with Host.open(settings, applications) as host:
+            await check_reach(host)
+            listener = listen(settings)
+            try:
+                if prepared is not None:
+                    await prepared(host)
+                async with beside() if beside is not None else contextlib.nullcontext():
+                    app = create_app(host)
+                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address_of(listener, settings)))
+            finally:
+                listener.close()
+
+
+def _signals(stop: asyncio.Event) -> Any:
+    """Set an event on SIGINT and SIGTERM. A second SIGINT does not wait for anything."""
+    import asyncio
+    import contextlib
+    import signal
+
+    @contextlib.contextmanager
+    def watching() -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+
+        def told(number: int) -> None:
+            if stop.is_set() and number == signal.SIGINT:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                signal.raise_signal(signal.SIGINT)
+            stop.set()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, told, number)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    return watching()

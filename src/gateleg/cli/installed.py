@@ -1,0 +1,65 @@
+"""The applications of a host: those of the suite that are installed, and those that the settings name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from gateleg.cli.failures import MISUSED, fail
+
+if TYPE_CHECKING:
+    from gateleg.web import Application
+    from gateleg.web.settings import Settings
+
+#: The suite, in the order of the navigation. Each is a package whose module `application` has an object of that name.
+SUITE = ("delphi", "mv", "agents", "rag")
+_log = logging.getLogger("gateleg.cli")
+
+
+def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
+    """All applications that a host of these settings has."""
+    found = [application for name in SUITE if (application := _of_suite(name)) is not None]
+    found += [named_application(place) for place in settings.applications]
+    if demo:
+        from gateleg.cli.demo.application import application as demonstration
+
+        found.append(demonstration)
+    return found
+
+
+def _of_suite(name: str) -> Application | None:
+    """An application of the suite; None when it, or what it needs, is not installed."""
+    place = f"gateleg.apps.{name}.application"
+    try:
+        if importlib.util.find_spec(place) is None:
+            return None
+        application: Application = importlib.import_module(place).application
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("gateleg"):
+            return None
+        _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
+        return None
+    return application
+
+
+def named_application(place: str) -> Application:
+    """The application at `module:object`, also of a module in the working folder."""
+    from gateleg.web import Application
+
+    module, _, name = place.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), name or "application")
+    except ModuleNotFoundError as error:
+        fail(f"cannot import {module}: there is no module {error.name}", MISUSED)
+    except AttributeError:
+        fail(f"{module} has no {name or 'application'}", MISUSED)
+    if not isinstance(found, Application):
+        fail(f"{place} is no gateleg.web.Application", MISUSED)
+    return found

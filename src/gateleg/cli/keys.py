@@ -1,0 +1,132 @@
+"""`gateleg keys`: who may use a host."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from gateleg.cli.failures import FAILED, fail
+from gateleg.cli.hosting import ConfigOption, PrefixFlag, StoreFlag
+from gateleg.cli.tables.options import JsonOption
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    from gateleg.web.audit import Audit
+    from gateleg.web.keys import Keys
+    from gateleg.web.tables import ApiKey
+
+app = typer.Typer(help="The API keys of a host.", no_args_is_help=True)
+R = TypeVar("R")
+
+
+def _with_keys(config: "Path | None", store: str | None, prefix: str | None, work: "Callable[[Keys, Audit], Coroutine[Any, Any, R]]") -> R:
+    """Do something with the keys in the store of the settings."""
+    import asyncio
+
+    from gateleg.cli.hosting import settings_from
+    from gateleg.store import AsyncStore, StoreError
+    from gateleg.web import Refusal
+    from gateleg.web.audit import Audit
+    from gateleg.web.keys import Keys
+    from gateleg.web.tables import TABLES
+
+    settings = settings_from(config, {"store": store, "prefix": prefix})
+
+    async def run() -> R:
+        async with AsyncStore.connect(settings.store, settings.prefix) as opened:
+            await opened.ensure_tables(*TABLES)
+            return await work(Keys(opened), Audit(opened, days=settings.audit_days))
+
+    try:
+        return asyncio.run(run())
+    except (Refusal, StoreError) as error:
+        fail(str(error), FAILED)
+    except OSError as error:
+        fail(f"cannot use {settings.store}: {error}", FAILED)
+
+
+def _operator() -> Any:
+    """Whoever types the command."""
+    from gateleg.web.principal import Principal, Role
+
+    return Principal("command line", Role.ADMIN)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Whose key it is: a person, or a program.")],
+    role: Annotated[
+        Literal["viewer", "operator", "admin"],
+        typer.Option(help="viewer: look; operator: and submit, cancel, edit; admin: and manage keys."),
+    ] = "viewer",
+    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="The tenant that it belongs to, for applications.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, help="Days after which it ends.")] = None,
+    store: StoreFlag = None,
+    prefix: PrefixFlag = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key and print it. This is the only time that it is shown."""
+
+    async def work(keys: "Keys", audit: "Audit") -> str:
+        from gateleg.web.principal import Role
+
+        ends_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
+        made = await keys.create(name, Role[role.upper()], groups=group or (), tenant=tenant, ends_at=ends_at, by="command line")
+        await audit.note(_operator(), "key.create", made.key.key_id, name=name, role=role)
+        return made.token
+
+    typer.echo(_with_keys(config, store, prefix, work))
+
+
+@app.command(name="list")
+def listed(store: StoreFlag = None, prefix: PrefixFlag = None, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """List all keys, also those that are over."""
+    from gateleg.cli.tables.printing import print_json, print_rows
+
+    async def work(keys: "Keys", audit: "Audit") -> "list[ApiKey]":
+        return await keys.list()
+
+    found = _with_keys(config, store, prefix, work)
+    rows = [_row(key) for key in found]
+    if json:
+        print_json(rows)
+    elif rows:
+        print_rows(rows)
+    else:
+        typer.echo("No keys: a host on this store listens on loopback only.")
+
+
+def _row(key: "ApiKey") -> dict[str, str]:
+    over = key.ends_at is not None and key.ends_at <= datetime.now(UTC)
+    return {
+        "id": key.key_id,
+        "name": key.name,
+        "role": key.role,
+        "groups": ", ".join(sorted(key.groups or ())),
+        "tenant": key.tenant or "",
+        "state": "revoked" if key.revoked_at else "expired" if over else "good",
+        "created": f"{key.created_at:%Y-%m-%d}",
+        "ends": f"{key.ends_at:%Y-%m-%d}" if key.ends_at else "",
+        "last used": f"{key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "",
+    }
+
+
+@app.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="The key's id, as `gateleg keys list` shows it.")],
+    store: StoreFlag = None,
+    prefix: PrefixFlag = None,
+    config: ConfigOption = None,
+) -> None:
+    """Take a key back. Hosts refuse it within a second, and end its sessions."""
+
+    async def work(keys: "Keys", audit: "Audit") -> "ApiKey":
+        key = await keys.revoke(key_id, by="command line")
+        await audit.note(_operator(), "key.revoke", key_id, name=key.name)
+        return key
+
+    key = _with_keys(config, store, prefix, work)
+    typer.echo(f"{key.key_id} ({key.name}) is revoked")

@@ -1,0 +1,25 @@
+"""`gateleg serve`: the API and the console for production; workers are started apart."""
+
+import typer
+
+from gateleg.cli.hosting import ConfigOption, HostOption, LogOption, ObjectsFlag, PortOption, PrefixFlag, StoreFlag
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def serve(
+    store: StoreFlag = None,
+    prefix: PrefixFlag = None,
+    objects: ObjectsFlag = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    log: LogOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve the API and the console. Workers run apart: `gateleg worker`. SIGINT and SIGTERM let requests end."""
+    from gateleg.cli.hosting import run_host, settings_from
+    from gateleg.cli.installed import installed_applications
+
+    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects, "host": host, "port": port, "log": log})
+    run_host(settings, installed_applications(settings), lambda address: typer.echo(f"Serving {settings.store} at {address}"))

@@ -1,0 +1,70 @@
+"""`gateleg up`: everything on this machine, with one command."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.hosting import ConfigOption, HostOption, LogOption, PortOption
+
+if TYPE_CHECKING:
+    from gateleg.web.host import Host
+    from gateleg.web.settings import Settings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def up(
+    data: Annotated[Path | None, typer.Option("--data", help="Folder for tables and objects; made when it is not there.")] = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Load something worth seeing.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the console in a browser, if there is one.")] = True,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
+    drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after Ctrl-C.")] = 10.0,
+    log: LogOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs end."""
+    from gateleg.cli.companion import Task, companion
+    from gateleg.cli.hosting import run_host, settings_from
+    from gateleg.cli.installed import installed_applications
+
+    flags: dict[str, Any] = {"host": host, "port": port, "log": log}
+    if data is not None:
+        flags |= {"data": data, "store": f"embedded:{data}", "objects": f"dir:{data / 'objects'}"}
+    settings = settings_from(config, flags)
+    applications = installed_applications(settings, demo=demo)
+    task = Task.of(settings, demo=demo, concurrency=concurrency, drain_seconds=drain)
+
+    async def prepare(host: "Host") -> None:
+        for application in host.applications if demo else ():
+            if application.demo is not None:
+                await application.demo(host)
+
+    def ready(address: str) -> None:
+        _announce(address, settings)
+        if browser:
+            _open_browser(address)
+
+    run_host(settings, applications, ready, prepared=prepare, beside=lambda: companion(task))
+    typer.echo("Gateleg has stopped.")
+
+
+def _announce(address: str, settings: "Settings") -> None:
+    typer.echo(f"Gateleg is up at {address}")
+    typer.echo(f"  {settings.store} · {settings.objects} · API at {address}/api/docs · Ctrl-C stops it")
+
+
+def _open_browser(address: str) -> None:
+    """Show the console, where there is a screen to show it on and somebody who has typed the command."""
+    import os
+    import sys
+    import webbrowser
+
+    if not sys.stdout.isatty():
+        return
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    webbrowser.open(address)

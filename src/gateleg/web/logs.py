@@ -1,0 +1,65 @@
+"""Log lines: for people, or one JSON object for each. What lets somebody in never goes into one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateleg.web.settings import Settings
+
+#: What our log records carry besides their message.
+_MEMBERS = ("request_id", "method", "path", "status", "ms", "caller")
+_TOKEN = re.compile(r"gl_[a-z2-7]{12}_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
+
+
+def redacted(text: str) -> str:
+    """A text without keys and signatures that may have got into it."""
+    return _TOKEN.sub("(hidden)", text)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object for each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as a line."""
+        told: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        told |= {name: getattr(record, name) for name in _MEMBERS if getattr(record, name, None) is not None}
+        if record.exc_info:
+            told["trace"] = self.formatException(record.exc_info)
+        return redacted(json.dumps(told, ensure_ascii=False, default=str))
+
+
+class HumanLines(logging.Formatter):
+    """The time, the level and the message; of requests, what was asked and how it went."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as a line, with its trace below."""
+        moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        if hasattr(record, "status"):
+            told = f"{record.status} {getattr(record, 'method', '')} {getattr(record, 'path', '')} {getattr(record, 'ms', '')} ms"
+            told += f" {caller}" if (caller := getattr(record, "caller", None)) else ""
+        else:
+            told = record.getMessage()
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
+        line = f"{moment} {level}{told}"
+        return redacted(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+
+
+def set_up_logs(settings: Settings) -> None:
+    """Have this process log as the settings say, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if settings.log == "json" else HumanLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("gateleg").setLevel(settings.log_level.upper())

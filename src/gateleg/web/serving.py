@@ -1,0 +1,123 @@
+"""Listening: a socket, a server on it, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from gateleg.web.errors import Refusal
+from gateleg.web.gate import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp
+
+    from gateleg.web.host import Host
+    from gateleg.web.settings import Settings
+
+#: Seconds that requests have to end once the host is told to stop.
+_GRACE = 10
+
+
+class OpenToAll(Refusal):
+    """The host would be reachable from other machines while nobody needs a key."""
+
+    code = "open-to-all"
+    fix = "Make a key first with `gateleg keys create NAME --role admin`, or listen on 127.0.0.1."
+
+
+class CannotListen(Refusal):
+    """The address cannot be listened on."""
+
+    code = "cannot-listen"
+    fix = "Choose another port with --port; 0 takes a free one."
+
+
+async def check_reach(host: Host) -> None:
+    """Refuse to be reachable from elsewhere while no key exists."""
+    address = host.settings.host
+    if not is_loopback(address) and not await host.keys.exist():
+        raise OpenToAll(f"There is no key yet, and {address} can be reached from other machines.")
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket of the settings' address."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise CannotListen(f"There is no address {settings.host!r} here.", fix="Look at the setting `host`.") from None
+    family, _, _, _, address = found[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise CannotListen(_told(error, settings)) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _told(error: OSError, settings: Settings) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {settings.port} of {settings.host} is taken."
+    if error.errno == errno.EACCES:
+        return f"Port {settings.port} may not be used by this user."
+    return f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}."
+
+
+def address_of(listener: socket.socket, settings: Settings) -> str:
+    """Where browsers find the host."""
+    if settings.url is not None:
+        return settings.url
+    name, port = listener.getsockname()[:2]
+    if name in ("0.0.0.0", "::"):
+        name = "127.0.0.1"
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals are the caller's business."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+async def serve(host: Host, app: ASGIApp, listener: socket.socket, *, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+    """Serve until told to stop; then let requests end, for some seconds, and close streams at once."""
+    settings = host.settings
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        ws="websockets-sansio",
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve([listener]))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        if not serving.done():
+            ready()
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        # Streams would otherwise be waited for, and they have no end of their own.
+        await host.events.close()
+        server.should_exit = True
+        await serving
+    finally:
+        stopping.cancel()
