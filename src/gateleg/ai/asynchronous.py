@@ -88,7 +88,8 @@ class AsyncModels:
         try:
             step = next(flow)
             while True:
-                step = await self._advance(flow, step)
+                reply, error = await self._attempt(step)
+                step = flow.send(reply) if error is None else flow.throw(error)
         except StopIteration as end:
             result: R = end.value
             return result
@@ -104,18 +105,19 @@ class AsyncModels:
                     yield step.delta
                     step = flow.send(None)
                 else:
-                    step = await self._advance(flow, step)
+                    reply, error = await self._attempt(step)
+                    step = flow.send(reply) if error is None else flow.throw(error)
         except StopIteration:
             return
         finally:
             flow.close()
 
-    async def _advance(self, flow: Flow[Any], step: Step) -> Step:
+    async def _attempt(self, step: Step) -> tuple[Any, Exception | None]:
+        """What came of a step, or what went wrong. The flow is told by the caller: its end must not pass through a coroutine."""
         try:
-            reply = await self._perform(step)
+            return await self._perform(step), None
         except Exception as error:
-            return flow.throw(error)
-        return flow.send(reply)
+            return None, error
 
     async def _perform(self, step: Step) -> Any:
         match step:
