@@ -85,6 +85,11 @@ class Live:
         if poller is not None:
             poller.soon.set()
 
+    def hurry_all(self) -> None:
+        """Look at everything at once that is watched."""
+        for poller in self._pollers.values():
+            poller.soon.set()
+
     async def _poll(self, poller: _Poller) -> None:
         if poller.seen:
             await self._pause(poller)

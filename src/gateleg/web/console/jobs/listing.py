@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from nicegui import context, ui
 
@@ -18,7 +17,7 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.deeds import Choice, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
 from gateleg.web.console.jobs.pages import jobs_page
-from gateleg.web.console.jobs.places import place_tabs
+from gateleg.web.console.jobs.places import section_head
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
@@ -37,8 +36,7 @@ def register() -> None:
     async def jobs() -> None:
         filters = Filters.read(context.client.request.query_params)
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
-            pulse = _head(view)
-            place_tabs("/jobs")
+            pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
             topic = Topic(("jobs", filters), partial(jobs_page, view.host.queue, filters), every=2.0)
             try:
@@ -47,19 +45,6 @@ def register() -> None:
                 trouble(error, retry=filters.address())
                 return
             _list(view, filters, topic, first, pulse)
-
-
-def _head(view: View) -> Pulse:
-    with tag("header", classes="head"):
-        with tag("div", classes="titles"):
-            tag("h1", "Jobs")
-        with tag("div", classes="deeds"):
-            pulse = Pulse()
-            if view.may(Role.OPERATOR):
-                with tag("a", classes="deed first", href="/jobs/submit"):
-                    ui.icon("add")
-                    tag("span", "Submit a job")
-    return pulse
 
 
 def _filter_bar(view: View, filters: Filters) -> None:
@@ -129,11 +114,3 @@ def _empty(view: View, filters: Filters) -> None:
         empty("tray", "No jobs yet", sentence, button="Submit a job", href="/jobs/submit")
     else:
         empty("tray", "No jobs yet", "Jobs stand here as soon as somebody submits one.")
-
-
-def job_id_of(text: str) -> UUID | None:
-    """The id that a text is, if it is one."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.live import Pulse
 from gateleg.web.console.markup import tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.web.console.frame import View
 
 PLACES = (
     ("/jobs", "All jobs"),
@@ -12,10 +22,23 @@ PLACES = (
     ("/jobs/dead", "Dead letters"),
     ("/jobs/archive", "Archive"),
 )
+#: The way to a page of the section.
+CRUMBS = (Crumb("Jobs", "/jobs"),)
 
 
-def place_tabs(current: str) -> None:
-    """The tabs of the section."""
+def section_head(view: View, current: str, *, deed: tuple[str, str] = ("Submit a job", "/jobs/submit")) -> Pulse:
+    """The title, the pulse, the deed that makes something new, and the tabs of the section."""
+    with tag("header", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", "Jobs")
+        with tag("div", classes="deeds"):
+            pulse = Pulse()
+            if view.may(Role.OPERATOR):
+                words, href = deed
+                with tag("a", classes="deed first", href=href):
+                    ui.icon("add")
+                    tag("span", words)
     with tag("nav", classes="tabs", aria_label="About jobs"):
         for href, title in PLACES:
             tag("a", title, href=href, aria_current="page" if href == current else None)
+    return pulse

@@ -3,6 +3,7 @@
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
   const places = { h: "/", j: "/jobs", t: "/tables", o: "/files", s: "/settings" };
   let waiting = false;
+  let here = location.pathname + location.search;
 
   const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.offsetParent !== null);
   const current = () => document.querySelector("[data-row].at");
@@ -90,6 +91,10 @@
         done();
       }
     },
+    place(href) {
+      history.pushState({}, "", href);
+      here = location.pathname + location.search;
+    },
     keep(name, value) {
       document.cookie = `${name}=${value};path=/;max-age=31536000;samesite=lax`;
     },
@@ -131,6 +136,8 @@
     // What is empty is not put into the address.
     if (event.target.matches("[data-tidy]")) for (const one of event.target.elements) if (one.name && !one.value) one.disabled = true;
   });
+  // Tabs that were shown in place have addresses; going back to one asks the server for it.
+  window.addEventListener("popstate", () => location.pathname + location.search !== here && location.reload());
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("DOMContentLoaded", () => {
     const saved = document.documentElement.dataset.theme || "auto";

@@ -18,8 +18,8 @@ export default {
               <input type="checkbox" :aria-label="'Select ' + row.id" :checked="chosen.has(row.id)" @change="toggle(row.id)" @click.stop />
             </td>
             <td v-for="(column, index) in columns" :key="column.key" :data-label="column.label"
-                :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, changed: changed.has(row.id + ' ' + column.key) }">
-              <span class="cell"><component :is="'span'" v-if="false" /><template v-for="(part, at) in parts(row.cells[column.key])" :key="at">
+                :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, none: blank(row.cells[column.key]), state: row.cells[column.key]?.t === 'chip', changed: changed.has(row.id + ' ' + column.key) }">
+              <span class="cell"><template v-for="(part, at) in parts(row.cells[column.key])" :key="at">
                 <template v-if="typeof part === 'string'"><a v-if="index === 0 && row.href && at === 0" class="name" :href="row.href">{{ part }}</a><span v-else class="clip">{{ part }}</span></template>
                 <span v-else-if="part.t === 'chip'" :class="'chip k-' + part.kind"><i class="q-icon material-icons glyph" aria-hidden="true">{{ part.icon }}</i><span>{{ part.word }}</span></span>
                 <time v-else-if="part.t === 'ago'" data-ago :datetime="part.at" :title="exact(part.at)">{{ ago(part.at) }}</time>
@@ -61,6 +61,7 @@ export default {
     since: (at) => window.gateleg.since(at),
     exact: (at) => window.gateleg.exact(at),
     width: (column) => (column.width ? { width: column.width } : {}),
+    blank: (cell) => cell === null || cell === undefined || cell === "" || (Array.isArray(cell) && !cell.length),
     parts: (cell) => (cell === null || cell === undefined ? [] : Array.isArray(cell) ? cell : [cell]),
     remember(rows) {
       return new Map(rows.map((row) => [row.id, Object.fromEntries(Object.entries(row.cells).map(([key, cell]) => [key, JSON.stringify(cell)]))]));

@@ -1,0 +1,139 @@
+"""Forms from the JSON schema of a model: which fields to ask for, and what was typed as the values of a config. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from gateleg.web.console.fields import Control
+
+#: What a text becomes.
+Form = Literal["string", "integer", "number", "boolean", "strings", "json"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One field of a form, and how what is typed is read."""
+
+    name: str
+    label: str
+    form: Form
+    control: Control
+    required: bool = False
+    #: what stands in the field at first
+    start: str | bool = ""
+    hint: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+class Unreadable(ValueError):
+    """What was typed is not of the form that the field wants. Its text says why."""
+
+
+def asked_of(model: type[BaseModel], values: Mapping[str, Any] | None = None) -> list[Asked]:
+    """The fields of a model, filled with values where there are some, and else with the model's own."""
+    schema = model.model_json_schema()
+    definitions, required = schema.get("$defs", {}), set(schema.get("required", ()))
+    return [
+        _asked(name, _resolved(part, definitions), name in required, (values or {}).get(name, part.get("default")))
+        for name, part in schema.get("properties", {}).items()
+    ]
+
+
+def _resolved(part: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A property with its reference followed, and without the `null` of something that may be left out."""
+    if "$ref" in part:
+        found = definitions.get(part["$ref"].rsplit("/", 1)[-1], {})
+        return {**_resolved(found, definitions), **{key: value for key, value in part.items() if key != "$ref"}}
+    options = [one for one in part.get("anyOf", ()) if one.get("type") != "null"]
+    if len(options) == 1:
+        return {**_resolved(options[0], definitions), **{key: value for key, value in part.items() if key != "anyOf"}, "optional": True}
+    return part
+
+
+def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Asked:
+    label = str(part.get("title") or name.replace("_", " ").capitalize())
+    label = label[:1] + label[1:].lower() if label.istitle() else label
+    hint = str(part.get("description", ""))
+    if "enum" in part or "const" in part:
+        words = [str(one) for one in part.get("enum", [part.get("const")])]
+        choices = [*([] if required or value is not None else [("", "not given")]), *((word, word) for word in words)]
+        start = str(value) if value is not None else choices[0][0]
+        return Asked(name, label, "string", "choice", required, start, hint, tuple(choices))
+    kind = part.get("type")
+    if kind == "boolean" and not part.get("optional"):
+        return Asked(name, label, "boolean", "tick", False, bool(value), hint)
+    if kind in ("integer", "number"):
+        least, most = part.get("minimum", part.get("exclusiveMinimum")), part.get("maximum", part.get("exclusiveMaximum"))
+        start = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        return Asked(name, label, kind, "number", required, start, hint or _span(least, most), least=least, most=most)
+    if kind == "string":
+        return Asked(name, label, "string", "area" if _long(value) else "text", required, "" if value is None else str(value), hint)
+    if kind == "array" and part.get("items", {}).get("type") == "string" and "enum" not in part.get("items", {}):
+        return Asked(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
+    start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
+    return Asked(name, label, "json", "area", required, start, hint or "As JSON")
+
+
+def _long(value: Any) -> bool:
+    return isinstance(value, str) and (len(value) > 120 or "\n" in value)
+
+
+def _span(least: Any, most: Any) -> str:
+    if least is not None and most is not None:
+        return f"From {least:g} to {most:g}"
+    return f"At least {least:g}" if least is not None else f"At most {most:g}" if most is not None else ""
+
+
+def read(asked: Asked, typed: str | bool) -> Any:
+    """What was typed as a value; None when nothing was, so that the model's own value counts."""
+    if asked.form == "boolean":
+        return bool(typed)
+    text = str(typed)
+    if not text.strip():
+        return [] if asked.form == "strings" else None
+    if asked.form == "strings":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if asked.form == "string":
+        return text
+    try:
+        return int(text) if asked.form == "integer" else float(text) if asked.form == "number" else json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"This is no JSON: {error.msg.lower()} in line {error.lineno}.") from None
+    except ValueError:
+        raise Unreadable("This is no whole number." if asked.form == "integer" else "This is no number.") from None
+
+
+def read_all(fields: Sequence[Asked], typed: Mapping[str, str | bool]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of a form, and what is wrong by the name of the field. Fields that were left empty are left out."""
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for asked in fields:
+        try:
+            value = read(asked, typed.get(asked.name, asked.start))
+        except Unreadable as error:
+            wrong[asked.name] = str(error)
+            continue
+        if value is not None:
+            values[asked.name] = value
+        elif asked.required:
+            wrong[asked.name] = "This is needed."
+    return values, wrong
+
+
+def problems_by_field(problems: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What a model has refused, by the name of the field; what belongs to none is under the empty name."""
+    found: dict[str, str] = {}
+    for problem in problems:
+        place = [str(part) for part in problem.get("loc", ())]
+        inside = f" (at {'.'.join(place[1:])})" if len(place) > 1 else ""
+        found.setdefault(place[0] if place else "", f"{problem.get('msg', 'refused')}{inside}")
+    return found

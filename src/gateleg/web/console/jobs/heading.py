@@ -1,0 +1,167 @@
+"""The head of a job's page: type, state, age, progress, and what can be done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from nicegui import ui
+
+from gateleg.web.console.badges import chip
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.fields import Field
+from gateleg.web.console.ids import short_id
+from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise, may_retry
+from gateleg.web.console.jobs.filters import Filters
+from gateleg.web.console.live import Pulse
+from gateleg.web.console.markup import tag
+from gateleg.web.console.times import ago, duration, since
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.jobs import Job
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.jobs.shown import Shown
+
+
+class Heading:
+    """The head of the page. `show` draws it anew when something in it has changed."""
+
+    def __init__(self, view: View, shown: Shown) -> None:
+        self._view = view
+        self._drawn: object = None
+        with tag("header", classes="stack gap-2"):
+            with tag("div", classes="head"):
+                self._titles = tag("div", classes="titles")
+                with tag("div", classes="deeds"):
+                    self.pulse = Pulse()
+                    self._deeds = tag("div", classes="deeds")
+            self._below = tag("div", classes="stack gap-1")
+        self.show(shown)
+
+    def show(self, shown: Shown) -> None:
+        """Draw a job's head."""
+        key = (shown.look, shown.priority, shown.started_at, shown.completed_at, shown.retry_count, shown.tags, shown.progress)
+        if key == self._drawn:
+            return
+        self._drawn = key
+        for part in (self._titles, self._deeds, self._below):
+            part.clear()
+        with self._titles:
+            with tag("div", classes="line gap-2"):
+                tag("h1", shown.title)
+                chip(shown.look, large=True)
+            _facts(shown)
+        if self._view.may(Role.OPERATOR):
+            with self._deeds:
+                self._offer(shown)
+        with self._below:
+            if shown.archived_at is not None:
+                with tag("div", classes="note"):
+                    tag("span", "This job is in the archive: it can be read, and submitted again.")
+            _progress(shown)
+
+    def _offer(self, shown: Shown) -> None:
+        if shown.job is not None:
+            self._offer_for(shown.job)
+        with tag("a", classes="deed", href=f"/jobs/submit?like={shown.job_id}"):
+            ui.icon("content_copy")
+            tag("span", "Submit again")
+
+    def _offer_for(self, job: Job) -> None:
+        if may_prioritise(job):
+            deed(f"Priority {job.priority}", lambda: self._ask_priority(job), icon="low_priority")
+        if may_retry(job):
+            deed("Retry", self.retry, icon="replay", look="first")
+        if may_force(job):
+            deed("Stop now", lambda: self._force(job), icon="dangerous", look="danger")
+        if may_cancel(job):
+            deed("Cancel", lambda: self._cancel(job), icon="cancel", look="danger")
+
+    async def _do(self, action: str, act: Callable[[], Awaitable[object]], done: str, **details: Any) -> None:
+        view, job_id = self._view, str(self._view.request.path_params["job_id"])
+
+        async def work() -> None:
+            await act()
+            await view.host.audit.note(view.principal, action, job_id, **details)
+
+        if await carry_out(view, Role.OPERATOR, work, done):
+            view.live.hurry_all()
+
+    async def retry(self) -> None:
+        """Let the job begin again."""
+        job_id = UUID(str(self._view.request.path_params["job_id"]))
+        await self._do("job.retry", lambda: self._view.host.queue.retry(job_id), "It waits for a worker again")
+
+    async def _cancel(self, job: Job) -> None:
+        queue = self._view.host.queue
+        branch = await queue.tree(job.job_id)
+        open_below = [one for one in branch if one.job_id != job.job_id and one.status in ("PENDING", "PROCESSING")]
+        if not open_below:
+            await self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled")
+        elif await confirm("Cancel the whole tree?", f"{len(open_below)} jobs below this one are cancelled with it.", verb="Cancel all"):
+            await self._do("job.cancel-tree", lambda: queue.cancel_tree(job.job_id), "Cancelled, with all below it")
+
+    async def _force(self, job: Job) -> None:
+        loss = "The worker was asked to stop and has not yet. What this attempt has done so far and not written down is lost."
+        if await confirm("Take the job from its worker?", loss, verb="Stop now"):
+            await self._do("job.cancel", lambda: self._view.host.queue.cancel(job.job_id, force=True), "Stopped", force=True)
+
+    async def _ask_priority(self, job: Job) -> None:
+        with ui.dialog() as dialog, tag("div", classes="sheet"):
+            tag("h2", "Priority")
+            tag("p", "From 0 to 100. Jobs of a higher priority are started first.", "meta")
+            wanted = Field("Priority", str(job.priority), kind="number", least=0, most=100, on_enter=lambda: dialog.submit(wanted.text))
+            with tag("div", classes="deeds"):
+                deed("Leave it", lambda: dialog.submit(None))
+                deed("Set", lambda: dialog.submit(wanted.text), look="first")
+        answer = await dialog
+        dialog.delete()
+        if isinstance(answer, str) and answer.isdigit() and int(answer) <= 100:
+            queue = self._view.host.queue
+            await self._do("job.priority", lambda: queue.set_priority(job.job_id, int(answer)), f"Priority {answer}", priority=int(answer))
+
+
+def _facts(shown: Shown) -> None:
+    with tag("div", classes="job-meta"):
+        short_id(str(shown.job_id))
+        if shown.subject is not None:
+            with tag("span"):
+                tag("span", "about")
+                tag("a", shown.subject, "link", href=Filters(subject=shown.subject).address())
+        with tag("span"):
+            tag("span", "in")
+            tag("a", shown.queue, "link", href=Filters(queue=shown.queue).address())
+        with tag("span"):
+            tag("span", "submitted")
+            ago(shown.created_at)
+            if shown.created_by:
+                tag("span", f"by {shown.created_by}")
+        if shown.status == "PROCESSING" and shown.started_at is not None:
+            with tag("span"):
+                tag("span", "running for")
+                since(shown.started_at)
+        elif shown.run_seconds is not None:
+            with tag("span"):
+                tag("span", "took")
+                tag("span", duration(shown.run_seconds), "num")
+        if shown.retry_count:
+            tag("span", f"tried again {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
+        for word in shown.tags:
+            tag("a", word, "plain-chip", href=Filters(tag=word).address())
+
+
+def _progress(shown: Shown) -> None:
+    if shown.status != "PROCESSING":
+        return
+    part = None if shown.progress is None else shown.progress.fraction
+    with tag("div", classes="progress-line"):
+        percent = None if part is None else round(part * 100)
+        with tag("span", classes="bar unsure" if part is None else "bar", role="progressbar", aria_label="Progress", aria_valuenow=percent):
+            tag("span").style(f"width:{percent or 0}%")
+        if shown.progress is not None:
+            tag("span", f"{percent} %", "num strong")
+            tag("span", shown.progress.message, "meta")

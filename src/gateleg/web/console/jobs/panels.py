@@ -1,0 +1,165 @@
+"""The tabs of a job's page: timeline with log, config, result, artifacts, graph, raw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.objects import ObjectMissing
+from gateleg.web.console.cells import Column, Row, link_cell, meta_cell, mono_cell
+from gateleg.web.console.code import json_block
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.graphs import graph_svg
+from gateleg.web.console.jobs.looking import graph_topic
+from gateleg.web.console.jobs.shown import telling_line
+from gateleg.web.console.jobs.timeline import Bar, bars
+from gateleg.web.console.live import follow
+from gateleg.web.console.logs import LogView
+from gateleg.web.console.markup import tag
+from gateleg.web.console.sizes import size_text
+from gateleg.web.console.times import since
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.jobs import Job
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.jobs.looking import Story
+    from gateleg.web.console.jobs.shown import Shown
+
+_NAMES = ("timeline", "config", "result", "artifacts", "graph", "raw")
+#: The tabs by key and title.
+TABS = tuple((name, name.capitalize()) for name in _NAMES)
+
+
+def timeline_panel(view: View, story: Story, shown: Shown) -> Callable[[Story, Shown], None]:
+    """Attempts as bars, and the log beneath."""
+    box = tag("section", classes="card", aria_label="Attempts")
+    drawn: object = None
+
+    def show_bars(shown: Shown) -> None:
+        nonlocal drawn
+        key = (shown.status, shown.attempts, shown.started_at)
+        if key == drawn:
+            return
+        drawn = key
+        box.clear()
+        with box, tag("div", classes="life"):
+            for bar in bars(shown, view.host.store.setup.now()):
+                _bar(bar)
+
+    show_bars(shown)
+    with tag("section", classes="section", aria_label="Log"):
+        tag("h3", "Log")
+        log = LogView(story.lines, story.first, empty="The handler has said nothing.")
+
+    def show(story: Story, shown: Shown) -> None:
+        show_bars(shown)
+        log.show(story.lines, story.first)
+
+    return show
+
+
+def _bar(bar: Bar) -> None:
+    with tag("div", classes="stage"):
+        tag("span", bar.label, "label")
+        with tag("span", classes="track", title=bar.worker or None, aria_hidden="true"):
+            tag("span", classes=f"stretch k-{bar.kind}").style(f"left:{bar.left * 100:.2f}%;width:{bar.width * 100:.2f}%")
+        with tag("span", classes=f"end k-{bar.kind}"):
+            since(bar.since) if bar.since is not None else tag("span", bar.text, "num")
+            if bar.kind != "waiting":
+                tag("span", bar.word, "meta word")
+        if bar.error:
+            tag("span", bar.error, "error meta")
+
+
+def config_panel(view: View, story: Story, shown: Shown) -> None:
+    """What the job was asked to do."""
+    if shown.config:
+        json_block(shown.config, "Config")
+    else:
+        empty("box", "No config", "This job was submitted with nothing to say but its type.")
+
+
+def result_panel(view: View, story: Story, shown: Shown) -> None:
+    """What came of it."""
+    results = shown.results
+    if results is None or results.result_type != "SUCCESS":
+        sentence = "It stands here as soon as the job is done." if not shown.finished else "The job did not get to its end."
+        empty("clock", "No result", sentence)
+        return
+    if results.summary_metrics:
+        with tag("dl", classes="facts card"):
+            for name, value in results.summary_metrics.items():
+                tag("dt", name.replace("_", " "))
+                tag("dd", str(value), "num")
+    json_block(results.value, "Result")
+
+
+async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
+    """Where its results are: objects with their size, and other places by name."""
+    places = shown.results.output_location if shown.results is not None else {}
+    if not places:
+        empty("folder", "No artifacts", "A handler that writes files or tables says so with job.output(), and they are listed here.")
+        return
+    columns = (Column("name", "Name", wraps=True), Column("kind", "Kind"), Column("about", "About"))
+    rows = []
+    for kind, locations in places.items():
+        for location in locations:
+            about = await _object_facts(view, location) if kind == "objects" else None
+            href = f"/files?key={location}" if about is not None else None
+            name = mono_cell(location) if href is None else link_cell(location, href)
+            rows.append(Row(f"{kind} {location}", {"name": name, "kind": kind, "about": None if about is None else meta_cell(about)}))
+    with tag("section", classes="card tight", aria_label="Artifacts"):
+        Grid("Artifacts", columns, rows)
+
+
+async def _object_facts(view: View, key: str) -> str | None:
+    try:
+        info = await view.host.objects.head(key)
+    except (ObjectMissing, ValueError):
+        return None
+    return f"{size_text(info.size)}, {info.content_type}"
+
+
+async def graph_panel(view: View, story: Story, shown: Shown) -> None:
+    """What it waits for, and what waits for it."""
+    if not (shown.dependencies or shown.dependents):
+        empty("box", "On its own", "This job waits for no other, and no other waits for it.")
+        return
+    topic = graph_topic(view.host.queue, shown.job_id)
+    first = await view.live.now(topic)
+    with tag("div", classes="card graph-box"):
+        drawing = ui.html(graph_svg(first, shown.job_id), sanitize=False)
+
+    def show(jobs: tuple[Job, ...]) -> None:
+        if jobs and not drawing.is_deleted:
+            drawing.set_content(graph_svg(jobs, shown.job_id))
+
+    follow(view.live, topic, show, known=first)
+
+
+def raw_panel(view: View, story: Story, shown: Shown) -> None:
+    """The item as it is stored."""
+    json_block(story.job.model_dump(mode="json", exclude_none=True), "The job as it is stored")
+
+
+def failure_note(story: Story, shown: Shown, retry: Callable[[], None] | None) -> None:
+    """Why it failed: the error, the attempt, the line of the log; and a button next to it."""
+    failure = shown.failure
+    if failure is None:
+        return
+    line = telling_line(story.lines)
+    where = f"In attempt {shown.attempt}" + (f" on {shown.worker_id}" if shown.worker_id else "")
+    with trouble(Told(f"{failure.kind}: {failure.message}", where, details=failure.trace or "")) as box:
+        with tag("div", classes="line gap-2") as more:
+            if retry is not None:
+                retry()
+            if line is not None:
+                with tag("div", classes="meta"):
+                    tag("span", "The log said ")
+                    tag("span", line.message, "mono")
+        more.move(box, target_index=2)

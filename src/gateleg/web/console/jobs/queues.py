@@ -1,0 +1,173 @@
+"""The page about queues: how each does, and pausing, draining and slowing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, Row, chip_cell, deed_cell, meta_cell
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.fields import Field
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.filters import Filters
+from gateleg.web.console.jobs.places import CRUMBS, section_head
+from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.markup import tag
+from gateleg.web.console.times import duration
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.jobs import AsyncQueue, QueueState, QueueStats
+    from gateleg.web.console.cells import Cell
+
+MODES = {
+    "running": Look("done", "Running", "play_circle"),
+    "paused": Look("warning", "Paused", "pause_circle"),
+    "draining": Look("warning", "Draining", "downloading"),
+}
+COLUMNS = (
+    Column("name", "Queue"),
+    Column("mode", "State"),
+    Column("waiting", "Waiting", right=True),
+    Column("delayed", "Delayed", right=True),
+    Column("running", "Running", right=True),
+    Column("oldest", "Oldest waiting", right=True),
+    Column("rate", "Done a minute", right=True),
+    Column("most", "95 % run under", right=True, desk=True),
+    Column("limit", "Rate limit", right=True),
+    Column("workers", "Workers", right=True),
+    Column("deeds", ""),
+)
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """A queue: its figures, how it is run, and who works on it."""
+
+    stats: QueueStats
+    state: QueueState | None
+    workers: int
+
+
+def queue_names(queue: AsyncQueue, states: dict[str, QueueState], working: list[list[str]]) -> list[str]:
+    """All queues that are known: by a handler, by a state, or by a worker."""
+    handled = {handler.queue for handler in queue.desk.jobs}
+    return sorted(handled | set(states) | {name for names in working for name in names} or {"default"})
+
+
+async def look_at_queues(queue: AsyncQueue) -> tuple[QueueView, ...]:
+    """All queues as they are now."""
+    states, workers = await queue.states(), await queue.workers()
+    names = queue_names(queue, states, [worker.queues for worker in workers])
+    return tuple([QueueView(await queue.stats(name), states.get(name), sum(name in worker.queues for worker in workers)) for name in names])
+
+
+def queues_topic(queue: AsyncQueue) -> Topic[tuple[QueueView, ...]]:
+    """All queues, for every page that shows them."""
+    return Topic("queues", lambda: look_at_queues(queue), every=3.0)
+
+
+def queue_row(one: QueueView, *, deeds: bool) -> Row:
+    """A queue in the list."""
+    stats, state = one.stats, one.state
+    limited = state is not None and state.rate > 0
+    return Row(
+        stats.queue,
+        {
+            "name": stats.queue,
+            "mode": chip_cell(MODES[stats.mode]),
+            "waiting": str(stats.waiting),
+            "delayed": str(stats.delayed),
+            "running": str(stats.running),
+            "oldest": None if stats.oldest_waiting is None else duration(stats.oldest_waiting),
+            "rate": f"{stats.work.throughput:.1f}",
+            "most": None if stats.work.run_most is None else duration(stats.work.run_most),
+            "limit": f"{state.rate} in {duration(state.rate_seconds)}" if limited and state is not None else meta_cell("none"),
+            "workers": str(one.workers),
+            "deeds": _deeds(stats.mode) if deeds else None,
+        },
+        href=Filters(queue=stats.queue).address(),
+    )
+
+
+def _deeds(mode: str) -> Cell:
+    change = deed_cell("rate", "Rate")
+    if mode == "running":
+        return [deed_cell("pause", "Pause"), deed_cell("drain", "Drain"), change]
+    return [deed_cell("resume", "Resume"), change]
+
+
+def register() -> None:
+    """Serve the queues at `/jobs/queues`."""
+
+    @ui.page("/jobs/queues")
+    async def queues() -> None:
+        with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
+            pulse = section_head(view, "/jobs/queues")
+            topic = queues_topic(view.host.queue)
+            first = await view.live.now(topic)
+            operator = view.may(Role.OPERATOR)
+            with tag("section", classes="card tight", aria_label="Queues"):
+                grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+            with tag("p", classes="meta"):
+                tag(
+                    "span",
+                    "A paused queue starts nothing; what runs goes on. A draining one takes nothing new in; what waits is still run.",
+                )
+
+            def show(found: tuple[QueueView, ...]) -> None:
+                grid.show([queue_row(one, deeds=operator) for one in found])
+
+            show(first)
+            follow(view.live, topic, show, pulse, known=first)
+
+
+async def _act(view: View, name: str, verb: str) -> None:
+    queue, by = view.host.queue, view.principal.name
+    if verb == "rate":
+        await _ask_rate(view, name)
+        return
+    acts: dict[str, tuple[Callable[..., Awaitable[object]], str]] = {
+        "pause": (queue.pause, "paused"),
+        "resume": (queue.resume, "running"),
+        "drain": (queue.drain, "draining"),
+    }
+    act, word = acts[verb]
+
+    async def work() -> None:
+        await act(name, by=by)
+        await view.host.audit.note(view.principal, f"queue.{verb}", name)
+
+    if await carry_out(view, Role.OPERATOR, work, f"{name} is {word}"):
+        view.live.hurry("queues")
+
+
+async def _ask_rate(view: View, name: str) -> None:
+    state = (await view.host.queue.states([name])).get(name)
+    with ui.dialog() as dialog, tag("div", classes="sheet"):
+        tag("h2", f"Rate of {name}")
+        tag("p", "At most so many starts in any window of so many seconds. 0 takes the limit away.", "meta")
+        with tag("div", classes="fields"):
+            starts = Field("Starts", str(state.rate if state else 0), kind="number", least=0)
+            seconds = Field("Seconds", str(state.rate_seconds if state else 60), kind="number", least=1)
+        with tag("div", classes="deeds"):
+            deed("Leave it", lambda: dialog.submit(False))
+            deed("Set", lambda: dialog.submit(True), look="first")
+    wanted = await dialog
+    dialog.delete()
+    if wanted is not True:
+        return
+
+    async def work() -> None:
+        limit, window = int(starts.text or 0), int(seconds.text or 60)
+        await view.host.queue.set_rate(name, limit, seconds=window, by=view.principal.name)
+        await view.host.audit.note(view.principal, "queue.rate", name, starts=limit, seconds=window)
+
+    if await carry_out(view, Role.OPERATOR, work, f"{name} has its rate"):
+        view.live.hurry("queues")

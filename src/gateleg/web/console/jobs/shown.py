@@ -1,0 +1,120 @@
+"""A job as its page shows it, whether it is in the queue or in the archive. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs import ArchivedJob, Attempt, Failure, Job, JobStatus
+from gateleg.web.console.badges import BY_STATUS, Look, look_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs import LogEntry, Progress, Results
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What there is to say about a job. `job` is None once it is archived: nothing can be done with it then."""
+
+    job: Job | None
+    job_id: UUID
+    job_type: str
+    look: Look
+    status: JobStatus
+    subject: str | None
+    queue: str
+    priority: int
+    stage: str | None
+    tags: tuple[str, ...]
+    created_at: datetime
+    created_by: str | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    archived_at: datetime | None
+    worker_id: str | None
+    retry_count: int
+    max_retries: int | None
+    attempt: int
+    attempts: tuple[Attempt, ...]
+    progress: Progress | None
+    config: dict[str, Any]
+    results: Results | None
+    failure: Failure | None
+    cancel_reason: str | None
+    parent: UUID | None
+    root: UUID | None
+    dependencies: tuple[UUID, ...]
+    dependents: tuple[UUID, ...]
+
+    @property
+    def title(self) -> str:
+        """The type, and the stage of a tree that the job is."""
+        return f"{self.job_type}: {self.stage}" if self.stage else self.job_type
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen to it by itself."""
+        return self.status in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
+
+    @property
+    def run_seconds(self) -> float | None:
+        """From the last start to the end."""
+        if self.started_at is None or self.completed_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+
+def shown_of(job: Job | ArchivedJob) -> Shown:
+    """A job of the queue or of the archive, as its page shows it."""
+    live = job if isinstance(job, Job) else None
+    if live is not None:
+        failure = next((attempt.error for attempt in reversed(live.attempts) if attempt.error is not None), None)
+        failure = failure if live.status in (JobStatus.FAILED, JobStatus.PENDING, JobStatus.PROCESSING) else None
+    else:
+        failure = job.error if isinstance(job, ArchivedJob) else None
+    return Shown(
+        job=live,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        look=look_of(live) if live is not None else BY_STATUS[job.status],
+        status=job.status,
+        subject=job.subject,
+        queue=job.queue,
+        priority=job.priority,
+        stage=job.job_stage,
+        tags=tuple(job.tags),
+        created_at=job.created_at,
+        created_by=job.created_by,
+        started_at=job.started_at,
+        completed_at=job.completed_at,
+        archived_at=job.archived_at if isinstance(job, ArchivedJob) else None,
+        worker_id=job.worker_id,
+        retry_count=job.retry_count,
+        max_retries=live.max_retries if live is not None else None,
+        attempt=job.attempt,
+        attempts=tuple(live.attempts) if live is not None else (),
+        progress=live.progress if live is not None else None,
+        config=job.job_config,
+        results=job.job_results,
+        failure=failure,
+        cancel_reason=live.cancel_reason if live is not None else None,
+        parent=job.parent_job_id,
+        root=job.root_job_id,
+        dependencies=tuple(live.dependencies) if live is not None else (),
+        dependents=tuple(live.dependent_jobs) if live is not None else (),
+    )
+
+
+def telling_line(lines: Sequence[LogEntry]) -> LogEntry | None:
+    """The line of a log that says most about a failure: the last error that the handler has written, or else its last line."""
+    said = list(lines)
+    starts = [at for at, line in enumerate(said) if line.message.startswith("Traceback (most recent call last)")]
+    if starts:
+        # What follows is the exception, which is shown anyway.
+        said = said[: starts[-1]]
+    errors = [line for line in said if line.level in ("ERROR", "CRITICAL")]
+    return (errors or said)[-1] if said else None

@@ -1,0 +1,182 @@
+"""Submitting a job from a form that its config model makes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from nicegui import ui
+
+from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
+from gateleg.web.console.deeds import Refused, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.jobs.places import CRUMBS
+from gateleg.web.console.markup import tag
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.jobs import ArchivedJob, Handler, Job
+
+#: How a job is run; what is left empty is as the handler says.
+_OPTIONS = (
+    Asked("subject", "About", "string", "text", hint="What the job is about: it can be found by this"),
+    Asked("queue", "Queue", "string", "text"),
+    Asked("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
+    Asked("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
+    Asked("tags", "Tags", "strings", "area", hint="One in each line"),
+)
+_ANY_CONFIG = Asked("config", "Config", "json", "area", start="{}", hint="As JSON")
+
+
+@dataclass
+class JobForm:
+    """The fields of a submission on a page, and reading them."""
+
+    handler: Handler
+    asked: list[Asked] = field(default_factory=list)
+    fields: dict[str, Field] = field(default_factory=dict)
+    options: dict[str, Field] = field(default_factory=dict)
+
+    def build(self, config: Mapping[str, Any] | None, options: Mapping[str, Any] | None = None) -> None:
+        """Put the fields on the page."""
+        model = self.handler.config
+        self.asked = asked_of(model, config) if model is not None else [_ANY_CONFIG]
+        with tag("section", classes="card stack gap-2 narrow", aria_label="Config"):
+            tag("h3", "Config")
+            if model is not None and model.__doc__:
+                tag("p", model.__doc__.strip().splitlines()[0], "meta")
+            if not self.asked:
+                tag("p", "This type of job needs no config.", "meta")
+            with tag("div", classes="fields"):
+                self.fields = {asked.name: field_of(asked) for asked in self.asked}
+            if model is None and config:
+                self.fields["config"].set(json.dumps(dict(config), indent=2, ensure_ascii=False))
+        with tag("section", classes="card stack gap-2 narrow", aria_label="How it is run"):
+            tag("h3", "How it is run")
+            with tag("div", classes="fields"):
+                self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in _OPTIONS}
+            for name, value in (options or {}).items():
+                if value not in (None, ""):
+                    self.options[name].set(str(value))
+
+    def _usual(self, name: str) -> str:
+        return {"queue": self.handler.queue, "priority": str(self.handler.priority)}.get(name, "")
+
+    def read(self) -> Submission | None:
+        """The submission; None when something is wrong, which is then said at its field."""
+        config, wrong = read_all(self.asked, {name: one.value for name, one in self.fields.items()})
+        options, odd = read_all(_OPTIONS, {name: one.value for name, one in self.options.items()})
+        self.show_wrong(wrong, odd)
+        if wrong or odd:
+            return None
+        given = config.get("config", {}) if self.handler.config is None else config
+        if not isinstance(given, dict):
+            self.show_wrong({"config": "This must be an object: { ... }"}, {})
+            return None
+        return Submission(self.handler.job_type, given, **options)
+
+    def show_wrong(self, config: Mapping[str, str], options: Mapping[str, str]) -> None:
+        """Say at each field what is wrong with it."""
+        for name, one in self.fields.items():
+            one.show_wrong(config.get(name))
+        for name, one in self.options.items():
+            one.show_wrong(options.get(name))
+
+
+def field_of(asked: Asked, *, placeholder: str = "") -> Field:
+    """A field on a page."""
+    whole = asked.control == "area" or asked.form == "json"
+    return Field(
+        asked.label,
+        asked.start,
+        kind=asked.control,
+        hint=asked.hint,
+        placeholder=placeholder,
+        required=asked.required,
+        whole=whole,
+        rows=3 if asked.form == "strings" else 6,
+        choices=asked.choices,
+        least=asked.least,
+        most=asked.most,
+    )
+
+
+def register() -> None:
+    """Serve the form at `/jobs/submit`."""
+
+    @ui.page("/jobs/submit")
+    async def submit(type: str | None = None, like: str | None = None) -> None:
+        with frame(title="Submit a job", section="jobs", crumbs=CRUMBS) as view:
+            if not view.may(Role.OPERATOR):
+                trouble(Refused(Role.OPERATOR))
+                return
+            before = await _before(view, like)
+            handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
+            if not handlers:
+                empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
+                return
+            wanted = before.job_type if before is not None else type
+            chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
+            _choose(handlers, chosen)
+            form = JobForm(chosen)
+            options = {"subject": before.subject, "queue": before.queue, "priority": before.priority} if before is not None else None
+            form.build(before.job_config if before is not None else None, options)
+            _end(view, form)
+
+
+async def _before(view: View, like: str | None) -> Job | ArchivedJob | None:
+    """The job that is to be submitted again."""
+    try:
+        return None if like is None else await view.host.queue.look_up(UUID(like))
+    except (ValueError, JobMissing):
+        return None
+
+
+def _choose(handlers: list[Handler], chosen: Handler) -> None:
+    with tag("form", action="/jobs/submit", method="get", classes="card stack gap-1 narrow"):
+        with tag("label", classes="field"):
+            tag("span", "Type", "name")
+            with tag("select", classes="box", name="type", data_submits=""):
+                for handler in handlers:
+                    tag("option", handler.job_type, value=handler.job_type, selected=True if handler is chosen else None)
+        about = (chosen.handle.__doc__ or "").strip().splitlines()
+        if about:
+            tag("p", about[0], "meta")
+
+
+def _end(view: View, form: JobForm) -> None:
+    problem = tag("div", classes="fill")
+
+    async def go() -> None:
+        problem.clear()
+        submission = form.read()
+        if submission is None:
+            return
+        try:
+            view.require(Role.OPERATOR)
+            made = await view.host.queue.submit(replace(submission, created_by=view.principal.name))
+        except BadConfig as error:
+            found = problems_by_field(error.problems)
+            form.show_wrong(found, {})
+            if not set(found) & set(form.fields):
+                with problem:
+                    trouble(error)
+            return
+        except (JobError, Refused) as error:
+            with problem:
+                trouble(error)
+            return
+        await view.host.audit.note(view.principal, "job.submit", str(made.job.job_id), type=made.job.job_type)
+        ui.navigate.to(f"/jobs/{made.job.job_id}")
+
+    with tag("div", classes="line gap-1"):
+        deed("Submit", go, icon="send", look="first")
+        tag("a", "Leave it", "deed", href="/jobs")

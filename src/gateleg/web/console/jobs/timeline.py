@@ -1,0 +1,86 @@
+"""A job's life as bars: the wait, and every attempt. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import JobStatus
+from gateleg.web.console.times import duration
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.jobs import Attempt
+    from gateleg.web.console.jobs.shown import Shown
+    from gateleg.web.console.theme import Kind
+
+#: Outcomes in words, and the colour of each.
+OUTCOMES: dict[str, tuple[str, Kind]] = {
+    "completed": ("Done", "done"),
+    "failed": ("Failed", "failed"),
+    "retried": ("Failed, tried again", "failed"),
+    "snoozed": ("Put off", "waiting"),
+    "released": ("Given back by its worker", "waiting"),
+    "cancelled": ("Cancelled", "cancelled"),
+    "lost": ("Worker lost", "warning"),
+}
+#: The narrowest bar that can be seen, in parts of the whole.
+_NARROWEST = 0.004
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One stretch of a job's life: `left` and `width` are parts of the whole, from 0 to 1."""
+
+    label: str
+    kind: Kind
+    word: str
+    left: float
+    width: float
+    text: str
+    worker: str | None = None
+    error: str | None = None
+    #: when it began, while it goes on
+    since: datetime | None = None
+
+
+def bars(shown: Shown, now: datetime) -> list[Bar]:
+    """The wait before the first attempt, the attempts that have ended, and what goes on now."""
+    begin, end = shown.created_at, shown.completed_at if shown.finished and shown.completed_at else now
+    whole = max((end - begin).total_seconds(), 0.001)
+
+    def place(start: datetime, stop: datetime) -> tuple[float, float]:
+        left = min(max((start - begin).total_seconds() / whole, 0.0), 1.0 - _NARROWEST)
+        width = max((stop - start).total_seconds() / whole, _NARROWEST)
+        return left, min(width, 1.0 - left)
+
+    first = shown.attempts[0].started_at if shown.attempts else shown.started_at
+    made = [_waiting(*place(begin, first or end), begin, first or end, going_on=first is None and not shown.finished)]
+    made += [_ended(attempt, *place(attempt.started_at, attempt.ended_at)) for attempt in shown.attempts]
+    if shown.status == JobStatus.PROCESSING and shown.started_at is not None:
+        left, width = place(shown.started_at, now)
+        made.append(Bar(f"Attempt {shown.attempt}", "running", "Running", left, width, "", shown.worker_id, since=shown.started_at))
+    elif shown.status == JobStatus.PENDING and shown.attempts:
+        last = shown.attempts[-1].ended_at
+        made.append(_waiting(*place(last, now), last, now, going_on=True))
+    return made
+
+
+def _waiting(left: float, width: float, start: datetime, stop: datetime, *, going_on: bool) -> Bar:
+    seconds = (stop - start).total_seconds()
+    return Bar("Waiting", "waiting", "Waiting", left, width, "" if going_on else duration(seconds), since=start if going_on else None)
+
+
+def _ended(attempt: Attempt, left: float, width: float) -> Bar:
+    word, kind = OUTCOMES[attempt.outcome]
+    return Bar(
+        f"Attempt {attempt.number}",
+        kind,
+        word,
+        left,
+        width,
+        duration((attempt.ended_at - attempt.started_at).total_seconds()),
+        attempt.worker_id,
+        None if attempt.error is None else f"{attempt.error.kind}: {attempt.error.message}",
+    )

@@ -1,0 +1,89 @@
+"""The page about workers: who is alive, what they do, and when they were last heard of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, mono_cell, since_cell
+from gateleg.web.console.empty import empty
+from gateleg.web.console.frame import frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.filters import Filters
+from gateleg.web.console.jobs.places import CRUMBS, section_head
+from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.markup import tag
+from gateleg.web.console.sizes import size_text
+
+if TYPE_CHECKING:
+    from gateleg.jobs import AsyncQueue, WorkerRecord
+
+STATES = {
+    "running": Look("done", "Working", "play_circle"),
+    "draining": Look("warning", "Draining", "downloading"),
+    "stopped": Look("neutral", "Stopped", "stop_circle"),
+}
+COLUMNS = (
+    Column("name", "Worker"),
+    Column("state", "State"),
+    Column("busy", "Busy", right=True),
+    Column("queues", "Queues"),
+    Column("memory", "Memory", right=True),
+    Column("version", "Version", desk=True),
+    Column("host", "Host", desk=True),
+    Column("up", "Up for", right=True),
+    Column("seen", "Heard of", right=True),
+)
+
+
+def workers_topic(queue: AsyncQueue) -> Topic[list[WorkerRecord]]:
+    """The workers that are alive."""
+    return Topic("workers", queue.workers, every=3.0)
+
+
+def worker_row(worker: WorkerRecord) -> Row:
+    """A worker in the list; it opens the jobs that it runs or ran last."""
+    return Row(
+        worker.worker_id,
+        {
+            "name": worker.worker_id,
+            "state": chip_cell(STATES[worker.state]),
+            "busy": f"{len(worker.running)} of {worker.concurrency}",
+            "queues": ", ".join(worker.queues),
+            "memory": size_text(worker.memory_bytes) if worker.memory_bytes else None,
+            "version": worker.app_version or None,
+            "host": mono_cell(f"{worker.host}, {worker.pid}"),
+            "up": since_cell(worker.started_at),
+            "seen": ago_cell(worker.seen_at),
+        },
+        href=Filters(worker=worker.worker_id).address(),
+    )
+
+
+def register() -> None:
+    """Serve the workers at `/jobs/workers`."""
+
+    @ui.page("/jobs/workers")
+    async def workers() -> None:
+        with frame(title="Workers", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
+            pulse = section_head(view, "/jobs/workers")
+            topic = workers_topic(view.host.queue)
+            first = await view.live.now(topic)
+            with tag("section", classes="card tight", aria_label="Workers"):
+                grid = Grid("Workers", COLUMNS)
+                with tag("div") as nothing:
+                    empty(
+                        "people",
+                        "No worker is there",
+                        "Jobs wait until one is. Start one on any machine that reaches the store: gateleg worker",
+                    )
+
+            def show(found: list[WorkerRecord]) -> None:
+                grid.show([worker_row(worker) for worker in found])
+                grid.set_visibility(bool(found))
+                nothing.set_visibility(not found)
+
+            show(first)
+            follow(view.live, topic, show, pulse, known=first)

@@ -1,0 +1,55 @@
+"""Tabs of a page: each has an address, and is shown in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.markup import Tag, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+_CLICK = """(event) => {
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  gateleg.place(event.currentTarget.href);
+  emit();
+}"""
+
+
+class Tabs:
+    """Tabs by key and title, one of which is shown: `build` is called with its key inside the panel, at first and on every change.
+
+    The address of a tab is that of the page with `tab=key`; the first tab needs none. Going back in the browser shows the tab before.
+    """
+
+    def __init__(self, tabs: Sequence[tuple[str, str]], current: str | None, build: Callable[[str], Awaitable[None] | None]) -> None:
+        keys = [key for key, _ in tabs]
+        self.current = current if current in keys else keys[0]
+        self._build = build
+        self._links: dict[str, Tag] = {}
+        with tag("nav", classes="tabs", aria_label="Tabs"):
+            for key, title in tabs:
+                here = "page" if key == self.current else None
+                link = self._links[key] = tag("a", title, href=f"?tab={key}", aria_current=here)
+                link.on("click", lambda key=key: self.show(key), js_handler=_CLICK)
+        self.panel = tag("div", classes="stack gap-2")
+
+    async def start(self) -> None:
+        """Build the tab that is shown first."""
+        await self._fill()
+
+    async def show(self, key: str) -> None:
+        """Show another tab."""
+        self._links[self.current].props.pop("aria-current", None)
+        self._links[self.current].update()
+        self.current = key
+        self._links[key].props["aria-current"] = "page"
+        self.panel.clear()
+        await self._fill()
+
+    async def _fill(self) -> None:
+        with self.panel:
+            built = self._build(self.current)
+            if built is not None:
+                await built
