@@ -5,15 +5,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from gateleg.jobs import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
-from gateleg.web.console.tables.diagrams import boxes_of, table_svg
-from gateleg.web.console.tables.grids import cell_of, grid_of, item_address, item_label, key_text, read_key
+from gateleg.web.console.tables.diagrams import drawing_of, table_svg
+from gateleg.web.console.tables.grids import cell_of, grid_of, item_address, item_label, item_name, key_text, read_key
 from gateleg.web.console.tables.listing import row_of, search, size_words, totals
 from gateleg.web.console.tables.surveys import Seen, survey, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
 STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour")])
+job_table = TABLES[0]
 LOANS = [spec_of(Loan).encode(loan) for loan in loans()]
 BOOKS = [spec_of(Book).encode(book) for book in books()]
 
@@ -71,7 +73,7 @@ def test_sizes_have_a_unit(size: int, words: str) -> None:
 
 def test_items_of_one_entity_have_a_column_for_each_attribute() -> None:
     grid = grid_of(library, BOOKS)
-    assert grid.columns[:4] == ("book_id", "title", "author", "status")
+    assert grid.columns[:4] == ("title", "book_id", "author", "status")
     assert "pk" not in grid.columns
     assert "shelf_title" not in grid.columns
 
@@ -111,6 +113,11 @@ def test_an_item_is_named_by_the_components_of_its_key() -> None:
     assert item_label(STRAY, None, {"id": {"S": "a"}, "at": {"N": "3"}}) == "a, 3"
 
 
+def test_an_item_is_called_by_its_name_where_it_has_one() -> None:
+    assert item_name(library, spec_of(Book), BOOKS[0]) == "The Left Hand of Darkness"
+    assert item_name(library, spec_of(Loan), LOANS[0]) == "Loan 5eed0000, 0"
+
+
 def test_a_key_survives_an_address() -> None:
     item: Item = {"id": {"S": 'ü "#&'}, "at": {"N": "3"}, "x": {"S": "y"}}
     assert read_key(STRAY, key_text(STRAY, item)) == {"id": {"S": 'ü "#&'}, "at": {"N": "3"}}
@@ -131,8 +138,21 @@ def test_a_diagram_is_well_formed_and_says_what_it_shows() -> None:
 
 
 def test_a_diagram_of_an_undeclared_table_has_no_entities() -> None:
-    entities, middle, indexes = boxes_of(STRAY)
-    assert entities == []
-    assert middle.rows == (("id", "partition, text"), ("at", "sort, number"))
-    assert indexes[0].chip == "global"
+    drawing = drawing_of(STRAY)
+    assert drawing.left == ()
+    assert drawing.middle.rows == (("id", "partition, text"), ("at", "sort, number"))
+    assert [box.chip for box in drawing.right] == ["global"]
     ElementTree.fromstring(table_svg(STRAY))
+
+
+def test_many_indexes_of_one_entity_stand_on_both_sides() -> None:
+    drawing = drawing_of(job_table)
+    assert len(drawing.left) == len(drawing.right) == 4
+    assert {box.look for box in (*drawing.left, *drawing.right)} == {"index"}
+    assert drawing.middle.chip == "of Job"
+
+
+def test_a_diagram_says_which_entities_an_index_holds_and_what_of_them() -> None:
+    shelf, due = drawing_of(library).right
+    assert shelf.notes == ("of Book",)
+    assert due.notes == ("holds keys only", "of Loan")

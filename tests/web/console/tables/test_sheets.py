@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from gateleg.model import spec_of, unknown_attributes
-from gateleg.web.console.tables.sheets import Line, Sheet, fill, new_sheet, stored_sheet
+from gateleg.web.console.tables.sheets import Line, Sheet, fill, new_sheet, object_keys, stored_sheet
 from tests.web.console.tables.library import Book, BookStatus, Cover, Loan, Reader, books
 
 BOOK = spec_of(Book)
@@ -153,3 +153,9 @@ def test_text_with_a_default_can_be_made_empty() -> None:
     reader = Reader(reader_id="r", email="a@b", name="Ada")
     sheet = stored_sheet(spec, reader, spec.encode(reader))
     assert fill(spec, sheet, {"name": ""}, reader).instance.name == ""
+
+
+def test_objects_that_an_item_names_are_found() -> None:
+    book = books()[0].model_copy(update={"cover": Cover(colour="red", picture="covers/left-hand.png")})
+    assert object_keys(BOOK, book) == ["covers/left-hand.png"]
+    assert object_keys(BOOK, books()[1]) == []

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.cells import Column, Row, ago_cell, meta_cell
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
@@ -17,7 +18,7 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
-from gateleg.web.console.objects.folders import folder_address, name_of, object_address, shown_of, way_to
+from gateleg.web.console.objects.folders import folder_address, icon_of, name_of, object_address, shown_of, way_to
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
@@ -39,7 +40,16 @@ _COLUMNS = (
     Column("size", "Size", right=True),
     Column("modified", "Changed", right=True),
 )
-_KINDS = {"image": "Picture", "video": "Film", "audio": "Sound", "html": "Page", "json": "JSON", "text": "Text", "none": "File"}
+_WORDS = {
+    "folder": "Folder",
+    "image": "Picture",
+    "video": "Film",
+    "audio": "Sound",
+    "html": "Page",
+    "json": "JSON",
+    "text": "Text",
+    "none": "File",
+}
 
 
 async def folder_page(prefix: str, cursor: str | None) -> None:
@@ -71,10 +81,10 @@ def _nothing(prefix: str, operator: bool) -> None:
 
 
 def _row(entry: Shown) -> Row:
-    kind: Cell = meta_cell("Folder") if entry.folder else _KINDS[kind_of_key(entry.place)]
+    shown = "folder" if entry.folder else kind_of_key(entry.place)
     cells: dict[str, Cell] = {
         "name": f"{entry.name}/" if entry.folder else entry.name,
-        "kind": kind,
+        "kind": chip_cell(Look("neutral", _WORDS[shown], icon_of(shown))),
         "size": None if entry.folder else size_words(entry.size),
         "modified": ago_cell(entry.modified),
     }

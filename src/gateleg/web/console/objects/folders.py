@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gateleg.objects import Page
 
 _ICONS = {
+    "folder": "folder",
     "image": "image",
     "video": "movie",
     "audio": "audiotrack",
@@ -89,7 +90,7 @@ def content_address(key: str) -> str:
 
 
 def icon_of(kind: str) -> str:
-    """The icon of an object by what can be shown of it."""
+    """The icon of a folder, or of an object by what can be shown of it."""
     return _ICONS[kind]
 
 

@@ -133,7 +133,7 @@ def _link(view: View, info: ObjectInfo) -> None:
     with card(label="A link to share"):
         tag("h3", "A link to share")
         tag("p", "Whoever has it can read this one object, without signing in, until it ends.", "meta")
-        with tag("div", classes="line gap-1"):
+        with tag("div", classes="line gap-1 low"):
             lasts = Field("It holds for", "3600", kind="choice", choices=_EXPIRIES)
 
             async def make() -> None:

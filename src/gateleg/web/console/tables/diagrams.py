@@ -1,4 +1,4 @@
-"""A table drawn: its entities on the left, its key in the middle, its indexes on the right. SVG whose colours are the page's own."""
+"""A table drawn: its key, the entities that it holds and its indexes. SVG whose colours are the page's own."""
 
 from __future__ import annotations
 
@@ -15,54 +15,80 @@ if TYPE_CHECKING:
 
 _HEAD, _ROW, _PAD, _GAP = 34, 22, 8, 16
 _LEFT, _MIDDLE, _RIGHT = (0, 330), (420, 270), (780, 340)
-_WIDTH = _RIGHT[0] + _RIGHT[1]
-#: a character of the monospaced font that keys are written in
-_CHARACTER = 7.1
+#: a character of the fonts that keys and titles are written in
+_CHARACTER, _TITLE = 7.3, 7.6
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
+#: with more indexes than this, and one entity, they stand on both sides
+_ONE_SIDE = 3
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box with a heading and rows of a name and what it holds."""
+    """A box with a heading, rows of a key attribute and how it is made, and remarks below."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
     #: a word beside the heading
     chip: str = ""
     look: str = "entity"
-    #: which entities are in it, by number; all boxes on the left belong to their table
-    holds: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def height(self) -> int:
         """Of the whole box."""
-        return _HEAD + _ROW * len(self.rows) + _PAD
+        return _HEAD + _ROW * (len(self.rows) + len(self.notes)) + _PAD
 
 
-def boxes_of(table: Table) -> tuple[list[Box], Box, list[Box]]:
-    """What is drawn: the entities, the table and the indexes."""
-    entities = [Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs]
+@dataclass(frozen=True)
+class Drawing:
+    """Which boxes stand where. Entities, where they are drawn, stand on the left; indexes on the right, or on both sides."""
+
+    middle: Box
+    left: tuple[Box, ...] = ()
+    right: tuple[Box, ...] = ()
+
+
+def drawing_of(table: Table) -> Drawing:
+    """What is drawn. A single entity needs no box: the table's own says how its key is made."""
     types = table.key_types()
-    roles = dict(zip(table.attributes, ("partition", "sort"), strict=False))
-    middle = Box(table.name, tuple((name, f"{role}, {_TYPES[types[name]]}") for name, role in roles.items()), "table", "table")
-    return entities, middle, [_index_box(table, index) for index in table.indexes]
+    forms = key_forms(table.specs[0].key) if len(table.specs) == 1 else {}
+    rows = tuple((name, _made(forms.get(name), name) or f"{role}, {_TYPES[types[name]]}") for name, role in _roles(table))
+    chip = f"of {table.specs[0].name}" if len(table.specs) == 1 else "table"
+    middle = Box(table.name, rows, chip, "table")
+    indexes = tuple(_index_box(table, index) for index in table.indexes)
+    if len(table.specs) > 1:
+        return Drawing(middle, tuple(Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs), indexes)
+    if len(indexes) <= _ONE_SIDE:
+        return Drawing(middle, (), indexes)
+    half = (len(indexes) + 1) // 2
+    return Drawing(middle, indexes[:half], indexes[half:])
+
+
+def _roles(table: Table) -> list[tuple[str, str]]:
+    return list(zip(table.attributes, ("partition", "sort"), strict=False))
+
+
+def _made(form: str | None, attribute: str) -> str:
+    """How a key attribute is made, unless it is just the attribute of that name."""
+    return "" if form is None or form == f"{{{attribute}}}" else form
 
 
 def _index_box(table: Table, index: Index) -> Box:
-    inside = [(number, spec) for number, spec in enumerate(table.specs) if index.name in spec.indexes]
-    sparse = any(_sparse(spec, index.name) for _, spec in inside)
-    rows = [(name, _form(inside, index, name)) for name in index.attributes]
+    inside = [spec for spec in table.specs if index.name in spec.indexes]
+    rows = tuple((name, _form(inside, index, name)) for name in index.attributes)
+    notes = []
     if index.project != "all":
-        rows.append(("holds", "keys only" if index.project == "keys" else f"keys, {', '.join(index.project)}"))
+        notes.append("holds keys only" if index.project == "keys" else f"holds keys and {', '.join(index.project)}")
     if len(table.specs) > 1:
-        rows.append(("of", ", ".join(spec.name for _, spec in inside) or "nothing"))
+        notes.append(f"of {', '.join(spec.name for spec in inside) or 'nothing'}")
     kind = "local" if index.local else "global"
-    return Box(index.name, tuple(rows), f"{kind}, sparse" if sparse else kind, "index", tuple(number for number, _ in inside))
+    chip = f"{kind}, sparse" if any(_sparse(spec, index.name) for spec in inside) else kind
+    return Box(index.name, rows, chip, "index", tuple(notes))
 
 
-def _form(inside: Sequence[tuple[int, Spec[Any]]], index: Index, attribute: str) -> str:
-    forms = dict.fromkeys(key_forms(spec.indexes[index.name])[attribute] for _, spec in inside)
-    return " or ".join(form for form in forms if form != f"{{{attribute}}}") or ("partition" if attribute in index.hash else "sort")
+def _form(inside: Sequence[Spec[Any]], index: Index, attribute: str) -> str:
+    forms = dict.fromkeys(_made(key_forms(spec.indexes[index.name])[attribute], attribute) for spec in inside)
+    return " or ".join(filter(None, forms)) or ("partition" if attribute in index.hash else "sort")
 
 
 def _sparse(spec: Spec[Any], index: str) -> bool:
@@ -72,26 +98,21 @@ def _sparse(spec: Spec[Any], index: str) -> bool:
 
 def table_svg(table: Table) -> str:
     """The drawing, with a description for those who cannot see it."""
-    entities, middle, indexes = boxes_of(table)
-    tall = max(_stack(entities), middle.height, _stack(indexes))
-    parts: list[str] = []
-    centre = (tall - middle.height) / 2
-    left = _places(entities, tall)
-    right = _places(indexes, tall)
-    for top, box in zip(left, entities, strict=True):
-        parts.append(_edge(_LEFT[0] + _LEFT[1], top + box.height / 2, _MIDDLE[0], centre + middle.height / 2, ""))
-    for top, box in zip(right, indexes, strict=True):
-        look = "sparse" if "sparse" in box.chip else ""
-        parts.append(_edge(_MIDDLE[0] + _MIDDLE[1], centre + middle.height / 2, _RIGHT[0], top + box.height / 2, look))
-    parts += [_drawn(box, _LEFT, top) for top, box in zip(left, entities, strict=True)]
-    parts.append(_drawn(middle, _MIDDLE, centre))
-    parts += [_drawn(box, _RIGHT, top) for top, box in zip(right, indexes, strict=True)]
-    start = _LEFT[0] if entities else _MIDDLE[0]
-    width = (_WIDTH if indexes else _MIDDLE[0] + _MIDDLE[1]) - start
+    drawing = drawing_of(table)
+    tall = max(_stack(drawing.left), drawing.middle.height, _stack(drawing.right))
+    centre = (tall - drawing.middle.height) / 2
+    heart = centre + drawing.middle.height / 2
+    left, right = _places(drawing.left, tall), _places(drawing.right, tall)
+    edges = [_edge((_LEFT[0] + _LEFT[1], top + box.height / 2), (_MIDDLE[0], heart), box) for top, box in left]
+    edges += [_edge((_MIDDLE[0] + _MIDDLE[1], heart), (_RIGHT[0], top + box.height / 2), box) for top, box in right]
+    boxes = [_drawn(box, _LEFT, top) for top, box in left]
+    boxes += [_drawn(drawing.middle, _MIDDLE, centre), *(_drawn(box, _RIGHT, top) for top, box in right)]
+    start = _LEFT[0] if left else _MIDDLE[0]
+    width = (_RIGHT[0] + _RIGHT[1] if right else _MIDDLE[0] + _MIDDLE[1]) - start
     view = f'viewBox="{start - 1} -1 {width + 2} {tall + 2:.0f}" width="{width + 2}" height="{tall + 2:.0f}"'
     return (
         f'<svg class="gl-diagram" role="img" aria-label="{escape(described(table))}" {view} '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg">{"".join([*edges, *boxes])}</svg>'
     )
 
 
@@ -107,39 +128,46 @@ def _stack(boxes: Sequence[Box]) -> int:
     return sum(box.height for box in boxes) + _GAP * max(0, len(boxes) - 1)
 
 
-def _places(boxes: Sequence[Box], tall: float) -> list[float]:
+def _places(boxes: Sequence[Box], tall: float) -> list[tuple[float, Box]]:
     """Where each box of a column begins, the column being centred."""
     top = (tall - _stack(boxes)) / 2
     places = []
     for box in boxes:
-        places.append(top)
+        places.append((top, box))
         top += box.height + _GAP
     return places
 
 
-def _edge(x: float, y: float, to_x: float, to_y: float, look: str) -> str:
+def _edge(start: tuple[float, float], end: tuple[float, float], box: Box) -> str:
+    (x, y), (to_x, to_y) = start, end
     bend = (x + to_x) / 2
-    return f'<path class="edge {look}" d="M{x} {y:.1f} C{bend} {y:.1f} {bend} {to_y:.1f} {to_x} {to_y:.1f}"/>'
+    look = "edge sparse" if "sparse" in box.chip else "edge"
+    return f'<path class="{look}" d="M{x} {y:.1f} C{bend} {y:.1f} {bend} {to_y:.1f} {to_x} {to_y:.1f}"/>'
 
 
 def _drawn(box: Box, column: tuple[int, int], top: float) -> str:
     x, width = column
+    end = x + width - 12
+    title = _cut(box.title, (width - 36) / _TITLE - len(box.chip))
     lines = [
         f'<rect x="{x}" y="{top:.1f}" width="{width}" height="{box.height}" rx="8"/>',
-        f'<text class="title" x="{x + 12}" y="{top + 22:.1f}">{escape(_cut(box.title, (width - 24 - 8 * len(box.chip)) / 7.6))}</text>',
+        f'<text class="title" x="{x + 12}" y="{top + 22:.1f}">{escape(title)}</text>',
+        f'<text class="chip" x="{end}" y="{top + 22:.1f}" text-anchor="end">{escape(box.chip)}</text>',
     ]
-    if box.chip:
-        lines.append(f'<text class="chip" x="{x + width - 12}" y="{top + 22:.1f}" text-anchor="end">{escape(box.chip)}</text>')
-    for number, (name, form) in enumerate(box.rows):
-        y = top + _HEAD + _ROW * number + 14
-        room = (width - 36) / _CHARACTER - len(name)
+    y = top + _HEAD + 14
+    for name, form in box.rows:
         lines.append(f'<text class="name" x="{x + 12}" y="{y:.1f}">{escape(name)}</text>')
-        lines.append(f'<text class="form" x="{x + width - 12}" y="{y:.1f}" text-anchor="end">{escape(_cut(form, room))}</text>')
+        room = (width - 40) / _CHARACTER - len(name)
+        lines.append(f'<text class="form" x="{end}" y="{y:.1f}" text-anchor="end">{escape(_cut(form, room))}</text>')
+        y += _ROW
+    for note in box.notes:
+        lines.append(f'<text class="note" x="{x + 12}" y="{y:.1f}">{escape(_cut(note, (width - 24) / 6.2))}</text>')
+        y += _ROW
     return f'<g class="box {box.look}"><title>{escape(_told(box))}</title>{"".join(lines)}</g>'
 
 
 def _told(box: Box) -> str:
-    return "\n".join([box.title, *(f"{name}: {form}" for name, form in box.rows)])
+    return "\n".join([box.title, *(f"{name}: {form}" for name, form in box.rows), *box.notes])
 
 
 def _cut(text: str, room: float) -> str:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
 
 
+#: A line of a document is at most about so long.
+_LINE = 96
+
+
 @dataclass(frozen=True)
 class Written:
     """What a text of DynamoDB JSON says: an item and its instance, or what is wrong."""
@@ -33,7 +37,19 @@ class Written:
 def document_of(item: Item, spec: Spec[Any] | None = None) -> str:
     """An item as text, without what its entity hides."""
     hidden = hidden_names(spec) if spec is not None else frozenset[str]()
-    return json.dumps({name: value for name, value in item.items() if name not in hidden}, indent=2, ensure_ascii=False)
+    return laid_out({name: value for name, value in item.items() if name not in hidden})
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """JSON for people: what fits on a line is on one."""
+    line = json.dumps(value, ensure_ascii=False)
+    inner = indent + "  "
+    if not isinstance(value, dict | list) or not value or (indent and len(indent) + len(line) <= _LINE):
+        return line
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(name, ensure_ascii=False)}: {laid_out(entry, inner)}" for name, entry in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(f"{inner}{laid_out(entry, inner)}" for entry in value) + f"\n{indent}]"
 
 
 def read_document(table: Table, text: str, before: Item | None = None) -> Written:

@@ -16,6 +16,7 @@ from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
 from gateleg.web.console.tables.documents import differences, document_of, read_document
 from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
+from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.saving import Race
 from gateleg.web.console.tables.sheets import fill
 
@@ -71,21 +72,21 @@ class _Form:
                 trouble(error)
 
 
-def _line_field(line: Line, *, off: bool, enter: Any = None) -> Field:
+def _line_field(line: Line, *, off: bool, new: bool = False) -> Field:
     """The field of one attribute."""
     entry = line.input
-    made = line.default if not line.text else ""
-    hint = line.locked or ". ".join(filter(None, (entry.note, f"When left empty: {made}" if made and not off else "")))
-    shown = not off and not line.locked
-    options: dict[str, Any] = {"hint": hint, "required": entry.required and shown, "off": not shown}
-    label = f"{entry.name} ({entry.type})"
-    if entry.options and shown:
-        blank = [] if line.text and entry.required else [("", "")]
-        return Field(label, line.text, kind="choice", choices=blank + [(value, value) for value in entry.options], **options)
+    open_ = not off and not line.locked
+    made = f"When left empty: {line.default}." if new and line.default and not line.text else ""
+    hint = " ".join(filter(None, (sentence(entry.note), line.locked or made)))
+    options: dict[str, Any] = {"hint": hint, "required": entry.required and open_, "off": not open_}
+    label = f"{entry.name} · {entry.type}"
+    if entry.options and open_:
+        blank = [] if line.text and not line.optional else [("", "none" if line.optional else "")]
+        return Field(label, line.text, kind="choice", choices=[*blank, *((value, value) for value in entry.options)], **options)
     if entry.kind == "json" or len(line.text) > 90 or "\n" in line.text:
-        rows = min(16, max(3, line.text.count("\n") + 1))
+        rows = min(16, max(2, line.text.count("\n") + 1))
         return Field(label, line.text, kind="area", rows=rows, whole=True, placeholder=entry.hint, **options)
-    return Field(label, line.text, placeholder=entry.hint, on_enter=enter, **options)
+    return Field(label, line.text, placeholder=entry.hint, **options)
 
 
 class FieldsEditor:
@@ -221,7 +222,7 @@ class NewFields:
         with self._form.body:
             for line in sheet.lines:
                 if not line.locked:
-                    self._form.controls[line.input.name] = _line_field(line, off=False)
+                    self._form.controls[line.input.name] = _line_field(line, off=False, new=True)
         with self._form.deeds:
             deed(f"Create {spec.name}", self._create, icon="add", look="first")
 

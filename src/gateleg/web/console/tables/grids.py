@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from gateleg.ops.plain import plain_text, value_text
+from gateleg.ops.plain import value_text
+from gateleg.web.console.ids import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.model import Item, Spec, Table, Value
 
+#: Attributes that people call an item by, the best first.
+_NAMES = ("title", "name", "display_name", "label", "subject", "filename", "email")
 #: Longer cells are cut; the whole value is on the item's page.
 _LONGEST = 80
 _SUMMARY = 160
@@ -65,18 +68,35 @@ def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) 
 
 
 def column_names(table: Table, spec: Spec[Any] | None, items: Sequence[Item]) -> list[str]:
-    """The wire names of the columns: the components of the key first, then the attributes as declared, then what else is there.
+    """The wire names of the columns: what people call the item, its key, its attributes as declared, then what else is there.
 
     Keys that are made of other attributes are left out, and so are hidden attributes.
     """
     present = dict.fromkeys(name for item in items for name in item)
     if spec is None:
         return [*table.attributes, *(name for name in present if name not in table.attributes)]
-    first = [spec.sources[name].wire for name in spec.key.names]
+    name = name_attribute(spec)
+    first = [*([name] if name else []), *(spec.sources[name].wire for name in spec.key.names)]
     declared = [attribute.wire for attribute in spec.attributes.values()]
     left_out = spec.derived_names | hidden_names(spec)
     order = dict.fromkeys((*first, *declared, *present))
     return [name for name in order if name in present and (name in first or name not in left_out)]
+
+
+def name_attribute(spec: Spec[Any]) -> str | None:
+    """The wire name of the attribute that people call an item by, if the entity has one."""
+    attributes = {name: spec.attributes[name] for name in (*_NAMES, f"{spec.name.lower()}_name") if name in spec.attributes}
+    return next((one.wire for one in attributes.values() if one.declared.type is str and not one.info.exclude), None)
+
+
+def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
+    """What people call an item: its name where it has one, else its entity and its key with ids shortened."""
+    wire = name_attribute(spec) if spec is not None else None
+    if wire is not None and item.get(wire, {}).get("S", "").strip():
+        return _cut(value_text(item[wire]), _LONGEST)
+    if spec is None:
+        return _cut(item_label(table, spec, item), _LONGEST)
+    return _cut(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
 
 
 def hidden_names(spec: Spec[Any]) -> frozenset[str]:
@@ -99,10 +119,11 @@ def _row(table: Table, spec: Spec[Any] | None, item: Item, names: Sequence[str])
 def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> Row:
     hidden = hidden_names(spec) if spec else frozenset[str]()
     derived = spec.derived_names if spec else frozenset[str]()
-    rest = {name: value for name, value in item.items() if name not in (*table.attributes, *derived, *hidden)}
+    parts = [spec.sources[name].wire for name in spec.key.names] if spec else []
+    rest = {name: value for name, value in item.items() if name not in (*table.attributes, *derived, *hidden, *parts)}
     keys = [cell_of(item.get(name), code=True) for name in table.attributes]
-    summary = Cell(_cut(plain_text(rest), _SUMMARY), "dim")
-    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, summary)
+    texts = [f"{name}: {value_text(value)}" for name, value in rest.items()]
+    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, Cell(_cut(" · ".join(texts), _SUMMARY), "dim"))
     return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 

@@ -98,6 +98,11 @@ def _options(kind: Any) -> tuple[str, ...]:
     return tuple(map(str, values))
 
 
+def sentence(text: str) -> str:
+    """A remark from a declaration as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}" if text else ""
+
+
 def text_of(entry: Input, value: Any) -> str:
     """A value as the text of its field; nothing for None."""
     if value is None:

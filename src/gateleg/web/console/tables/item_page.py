@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -15,14 +16,15 @@ from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.objects.folders import object_address
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
-from gateleg.web.console.tables.grids import item_address, item_label, key_text, read_key, table_address
+from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
 from gateleg.web.console.tables.listing import size_words
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.saving import Race
-from gateleg.web.console.tables.sheets import new_sheet, stored_sheet
+from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find, nothing_called
 
@@ -110,9 +112,11 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
 
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
-            tag("h1", label if len(label) <= 60 else f"{label[:59]}…", title=label)
-            size = size_words(item_size(stored))
-            tag("p", f"{spec.doc if spec else 'No entity of this table has such a key.'} {size}, {len(stored)} attributes.", "meta")
+            with tag("div", classes="line gap-2"):
+                tag("h1", item_name(table, spec, stored), title=label)
+                tag("span", spec.name if spec else "Unknown entity", "plain-chip")
+            doc = spec.doc if spec else "No entity of this table has such a key."
+            tag("p", f"{doc} {size_words(item_size(stored))}, {len(stored)} attributes.", "meta")
         with tag("div", classes="deeds"):
             deed("Read again", ui.navigate.reload, icon="refresh", look="small")
             if changeable:
@@ -123,13 +127,19 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
 
 
 def _like(spec: Spec[Any] | None, key: str) -> str:
-    from urllib.parse import urlencode
-
     return urlencode({"entity": spec.name if spec else "", "like": key})
 
 
 def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
-    """What is not to be changed: derived attributes, unknown ones, and how to read the item elsewhere."""
+    """What is not to be changed: derived attributes, unknown ones, objects it names, and how to read the item elsewhere."""
+    keys = object_keys(spec, instance)
+    if keys:
+        with card(label="Objects"):
+            tag("h3", "Objects")
+            with tag("ul", classes="stack gap-1"):
+                for key in keys:
+                    with tag("li"):
+                        tag("a", key, "link mono", href=object_address(key))
     if sheet.derived:
         with card(label="Made by the model"):
             tag("h3", "Made by the model")

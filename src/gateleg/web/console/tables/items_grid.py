@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.web.console.cells import Column, Row, id_cell, meta_cell, mono_cell
 from gateleg.web.console.grid import Grid
+from gateleg.web.console.ids import shortened
 from gateleg.web.console.tables.grids import grid_of, item_address
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _numbers(rows: Sequence[Any], number: int) -> bool:
 def _drawn(cell: Cell, number: int, label: str) -> Drawn:
     if number == 0:
         # The first cell is the link to the item.
-        return cell.text or label
+        return shortened(cell.text, 60) or label
     if not cell.text:
         return None
     if cell.look == "code" and len(cell.text) == 36 and cell.text.count("-") == 4:

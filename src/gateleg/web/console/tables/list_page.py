@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("name", "Table"),
-    Column("state", "Declared and deployed"),
+    Column("state", "State"),
     Column("owner", "Belongs to"),
     Column("entities", "Holds"),
     Column("patterns", "Patterns", right=True, desk=True),

@@ -16,7 +16,7 @@ _METERED = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query",
 
 @dataclass(frozen=True)
 class Sent:
-    """One request and what its answer says."""
+    """One request, without the wish to be told its cost, and what its answer says."""
 
     operation: str
     request: dict[str, Any]
@@ -35,12 +35,11 @@ class Meter:
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The answer of the transport behind it."""
-        metered = request
-        if operation in _METERED and "ReturnConsumedCapacity" not in request:
-            metered = request | {"ReturnConsumedCapacity": "TOTAL"}
+        metered = request | {"ReturnConsumedCapacity": "TOTAL"} if operation in _METERED else request
         reply = await self.transport.call(operation, metered, timeout=timeout)
         count = item_count(reply)
-        self.sent.append(Sent(operation, request, used(reply), count, int(reply.get("ScannedCount", count))))
+        shown = {member: value for member, value in request.items() if member != "ReturnConsumedCapacity"}
+        self.sent.append(Sent(operation, shown, used(reply), count, int(reply.get("ScannedCount", count))))
         return reply
 
     async def close(self) -> None:

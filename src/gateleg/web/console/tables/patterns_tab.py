@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -18,7 +17,9 @@ from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tables.answers import answer
 from gateleg.web.console.tables.attributes import attribute_table
 from gateleg.web.console.tables.diagrams import table_svg
+from gateleg.web.console.tables.documents import laid_out
 from gateleg.web.console.tables.grids import table_address
+from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.items_grid import items_grid
 from gateleg.web.console.tables.meters import cost_words
 from gateleg.web.console.tables.questions import Asked, ask, asks_by, fields_of, find_access
@@ -92,10 +93,10 @@ async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -
     reverse = query.get("order") == "reversed"
     asked = ask(access, texts, reverse=reverse) if texts else Asked()
     forbidden = why_not_read(view.principal, spec_of(access.entity).table.name)
-    with card(label=access.pattern.title):
-        tag("h2", access.pattern.title)
-        if access.pattern.description:
-            tag("p", access.pattern.description, "meta")
+    with card("editor", label=access.pattern.title):
+        with tag("div", classes="stack"):
+            tag("h2", access.pattern.title)
+            tag("p", access.pattern.description or f"Ask {asks_by(access)}.", "meta")
         _form(access, texts, asked, reverse)
     if forbidden:
         empty("table", "Not for your eyes", forbidden)
@@ -131,13 +132,11 @@ def _form(access: Access[Any], texts: Mapping[str, str], asked: Asked, reverse: 
 
 def argument_field(entry: Input, text: str, enter: Any) -> Field:
     """The field of one argument."""
-    hint = ". ".join(filter(None, (entry.note, "" if entry.required else "may be left out")))
+    label = entry.name if entry.required else f"{entry.name} (optional)"
     if entry.options:
-        blank = [("", "" if entry.required else "any")]
-        return Field(
-            entry.name, text, kind="choice", hint=hint, required=entry.required, choices=blank + [(value, value) for value in entry.options]
-        )
-    return Field(entry.name, text, hint=hint, placeholder=entry.hint or entry.type, required=entry.required, on_enter=enter)
+        choices = [("", "Choose" if entry.required else "any"), *((value, value) for value in entry.options)]
+        return Field(label, text, kind="choice", hint=sentence(entry.note), required=entry.required, choices=choices)
+    return Field(label, text, hint=sentence(entry.note), placeholder=entry.hint, required=entry.required, on_enter=enter)
 
 
 async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], asked: Asked, query: Mapping[str, str], reverse: bool) -> None:
@@ -158,7 +157,7 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
                 empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
         if found.next or cursor:
             pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
-        requests = "\n\n".join(f"{entry.operation} {json.dumps(entry.request, indent=2, ensure_ascii=False)}" for entry in found.sent)
+        requests = "\n\n".join(f"{entry.operation} {laid_out(entry.request)}" for entry in found.sent)
         store = view.host.settings.store
         _snippets(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -9,9 +10,12 @@ from nicegui import ui
 from gateleg.ops import document
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.markup import card, tag
+from gateleg.web.console.tables.diagrams import table_svg
 
 if TYPE_CHECKING:
     from gateleg.model import Table
+
+_DIAGRAM = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
 
 
 def schema_tab(table: Table) -> None:
@@ -22,7 +26,19 @@ def schema_tab(table: Table) -> None:
         with tag("div", classes="line gap-1"):
             tag("button", "Copy Markdown", "deed small", type="button", data_copy=text)
             deed("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
-    # Its own title stands at the head of the page already.
-    _, _, body = text.partition("\n\n")
     with card("prose", label="Schema document"):
-        ui.markdown(body, extras=["tables", "fenced-code-blocks", "mermaid"])
+        for kind, part in parts_of(text):
+            if kind == "text":
+                ui.markdown(part, extras=["tables", "fenced-code-blocks"])
+            elif part.startswith("flowchart"):
+                ui.html(table_svg(table), sanitize=False)
+            else:
+                ui.mermaid(part, config={"theme": "base"})
+
+
+def parts_of(document: str) -> list[tuple[str, str]]:
+    """The document without its title, which stands at the head of the page already: texts and diagrams in turn."""
+    _, _, body = document.partition("\n\n")
+    pieces = _DIAGRAM.split(body)
+    kinds = ("text", "diagram")
+    return [(kinds[number % 2], piece.strip()) for number, piece in enumerate(pieces) if piece.strip()]

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.model import unknown_attributes
-from gateleg.model.nested import UNKNOWN
+from gateleg.model.nested import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.explaining import key_forms
 from gateleg.ops.plain import value_text
-from gateleg.ops.types import default_of
+from gateleg.ops.types import default_of, type_name
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pydantic import BaseModel
 
     from gateleg.model import Attribute, Item, Spec
 
@@ -39,6 +37,8 @@ class Line:
     default: str = ""
     #: whether it is part of the item's key
     key: bool = False
+    #: whether it may be absent
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,26 @@ def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose) -
         entry = Input(entry.name, entry.kind, entry.type, entry.required, (str(value.value), *after), entry.hint, entry.note)
     text = text_of(entry, value)
     locked = _locked(attribute, purpose, key) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
-    return Line(entry, attribute.wire, text, locked, default_of(attribute.info, attribute.traits.stamp), key)
+    return Line(entry, attribute.wire, text, locked, default_of(attribute.info, attribute.traits.stamp), key, attribute.optional)
+
+
+def object_keys(spec: Spec[Any], instance: BaseModel) -> list[str]:
+    """The keys of objects that an item names, in attributes and in lists of them."""
+    found: list[str] = []
+    for attribute in spec.attributes.values():
+        value = instance.__dict__[attribute.name]
+        if attribute.marked("s3-key") and isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list | tuple | set) and "S3Key" in type_name(attribute.annotation):
+            found += [entry for entry in value if isinstance(entry, str)]
+        elif isinstance(value, BaseModel):
+            found += [inner for name, inner in value.__dict__.items() if isinstance(inner, str) and _marked_inside(value, name)]
+    return list(dict.fromkeys(found))
+
+
+def _marked_inside(record: BaseModel, name: str) -> bool:
+    info = type(record).model_fields.get(name)
+    return info is not None and "S3Key" in type_name(attr_type(info.annotation))
 
 
 def _key_attributes(spec: Spec[Any]) -> set[str]:
