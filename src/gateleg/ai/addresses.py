@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,6 +11,8 @@ from gateleg.store.transports.addresses import Address
 
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+_PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)
+_REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+)+-\d)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +28,13 @@ class ModelAddress:
 
 
 def parse_model_address(text: str) -> ModelAddress:
-    """Read an address. A model's name may hold colons and at signs; what follows the last `@` is a place only if it looks like one."""
+    """Read an address. A model's name may hold colons and at signs; what follows an `@` is a place only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
     if not colon or provider not in PROVIDERS:
         raise BadModelAddress(f"{text!r} names no model: {provider!r} is no provider.")
-    model, at, place = rest.rpartition("@")
-    if not at or not (place.startswith(("http://", "https://")) or provider == "bedrock"):
-        model, place = rest, ""
+    form = _REGIONAL if provider == "bedrock" else _PLACED
+    found = form.fullmatch(rest)
+    model, place = (found["model"], found["place"]) if found else (rest, "")
     if not model or any(character.isspace() for character in model):
         raise BadModelAddress(f"{text!r} names no model.")
     if place.startswith(("http://", "https://")):

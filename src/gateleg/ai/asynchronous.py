@@ -17,7 +17,7 @@ from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -96,7 +96,7 @@ class AsyncModels:
         finally:
             flow.close()
 
-    async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Delta]:
+    async def iterate(self, flow: Flow[Any]) -> AsyncGenerator[Delta, None]:
         """Take the steps of a flow and hand out what it says."""
         try:
             step = next(flow)
@@ -171,7 +171,7 @@ class _AsyncChat:
     async def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
         return await self._models.run(self._answering.reply(asked_of(messages, options)))
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncIterator[Delta]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncGenerator[Delta, None]:
         return self._models.iterate(self._answering.stream(asked_of(messages, options)))
 
     async def structured(

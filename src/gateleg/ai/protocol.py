@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, Unpack
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class Chat(Protocol):
         """The answer as a whole."""
         ...
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Iterator[Delta]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Generator[Delta, None, None]:
         """The answer piece by piece; the last piece has the whole reply. Stop iterating, and close the iterator, to give it up."""
         ...
 
@@ -82,7 +82,7 @@ class AsyncChat(Protocol):
         """The answer as a whole."""
         ...
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncIterator[Delta]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncGenerator[Delta, None]:
         """The answer piece by piece; the last piece has the whole reply. Cancel the task, or close the iterator, to give it up."""
         ...
 

