@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -40,6 +41,9 @@ class BodyLimit:
         if announced is not None and int(announced[:18]) > limit:
             await answer(_too_large(limit))(scope, receive, send)
             return
+        await self._counted(scope, receive, send, limit)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         received, started = 0, False
 
         async def counted() -> Message:
@@ -52,15 +56,16 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal started
-            started = started or message["type"] == "http.response.start"
+            if received > limit and not started:
+                # Whoever read the body takes it for a broken one, and answers so.
+                return
+            started = True
             await send(message)
 
-        try:
+        with contextlib.suppress(TooLargeBody):
             await self.app(scope, counted, noted)
-        except TooLargeBody as error:
-            if started:
-                raise
-            await answer(error)(scope, receive, send)
+        if received > limit and not started:
+            await answer(_too_large(limit))(scope, receive, send)
 
 
 def _too_large(limit: int) -> TooLargeBody:

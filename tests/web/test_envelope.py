@@ -1,0 +1,98 @@
+import inspect
+import logging
+
+import httpx
+import pytest
+
+from gateleg import jobs, objects, store
+from gateleg.model import errors as model_errors
+from gateleg.store.errors import StoreError
+from gateleg.web import errors as web_errors
+from gateleg.web.envelope import body_of, status_of
+from gateleg.web.errors import Refusal
+
+
+def kinds(module: object, base: type[Exception]) -> list[type[Exception]]:
+    found = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, base)]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("kind", kinds(jobs, jobs.JobError) + kinds(objects, objects.ObjectsError) + kinds(store, StoreError))
+def test_every_error_of_the_kit_has_a_status(kind: type[Exception]) -> None:
+    error = kind.__new__(kind)
+    assert 300 <= status_of(error) < 600
+    if status_of(error) < 500:
+        assert getattr(kind, "code", "")
+
+
+def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
+    callers_fault = (jobs.UnknownJobType, jobs.BadConfig, jobs.JobMissing, store.CursorRejected, store.NotFound, objects.ObjectMissing)
+    assert all(status_of(kind("x")) < 500 for kind in callers_fault)
+    assert status_of(model_errors.S3KeyRefused.__new__(model_errors.S3KeyRefused)) == 422
+    assert status_of(ValueError()) == 500
+
+
+@pytest.mark.parametrize("kind", kinds(web_errors, Refusal))
+def test_every_refusal_of_the_host_has_a_code_of_its_own_and_a_status(kind: type[Refusal]) -> None:
+    assert 400 <= kind.status < 600
+    assert kind.__doc__
+
+
+def test_an_error_says_what_why_and_what_to_do() -> None:
+    told = body_of(store.LostRace("It changed."))["error"]
+    assert (told["code"], told["message"]) == ("lost-race", "It changed.")
+    assert set(told["details"]) == {"fix", "why"}
+
+
+def test_what_nobody_expected_is_not_told() -> None:
+    assert "secret" not in str(body_of(RuntimeError("secret")))
+    assert "secret" not in str(body_of(store.AccessDenied("secret")))
+    assert body_of(KeyError("x"))["error"]["code"] == "internal"
+
+
+async def test_an_error_of_an_application_comes_in_the_envelope(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/music/piano")
+    assert answer.status_code == 418
+    assert answer.json() == {"error": {"code": "out-of-tune", "message": "The A is flat.", "details": {"fix": "Tune it.", "cents": -12}}}
+
+
+async def test_a_fault_is_logged_under_the_request_id_and_told_without_its_reason(
+    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, "gateleg.web"):
+        answer = await client.get("/api/music/broken", headers={"x-request-id": "request-1234"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert "secret" not in answer.text
+    (record,) = [record for record in caplog.records if record.exc_info]
+    assert record.__dict__["request_id"] == "request-1234"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "expected"),
+    [
+        ("GET", "/api/nothing", 404, "not-found"),
+        ("GET", "/api", 404, "not-found"),
+        ("GET", "/events/nothing", 404, "not-found"),
+        ("PATCH", "/api/jobs", 405, "method-not-allowed"),
+        ("DELETE", "/health", 405, "method-not-allowed"),
+        ("POST", "/metrics", 405, "method-not-allowed"),
+        ("GET", "/api/jobs/nothing", 422, "invalid"),
+        ("GET", "/api/jobs?limit=0", 422, "invalid"),
+        ("GET", "/api/jobs?status=LOST", 422, "invalid"),
+        ("GET", "/nothing", 404, "not-found"),
+    ],
+)
+async def test_what_http_itself_refuses_comes_in_the_envelope(
+    client: httpx.AsyncClient, method: str, path: str, status: int, expected: str
+) -> None:
+    answer = await client.request(method, path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, expected)
+    if status == 405:
+        assert answer.headers["allow"]
+
+
+async def test_a_body_that_is_no_json_comes_in_the_envelope(client: httpx.AsyncClient) -> None:
+    for content, kind in ((b"{", "application/json"), (b"\xff", "application/json"), (b"{}", "text/plain")):
+        answer = await client.post("/api/jobs", content=content, headers={"content-type": kind})
+        assert (answer.status_code, answer.json()["error"]["code"]) in ((422, "invalid"), (400, "bad-request"))

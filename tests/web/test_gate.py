@@ -1,0 +1,205 @@
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from gateleg.jobs import ManualClock
+from gateleg.web.app import create_app
+from gateleg.web.gate import is_loopback
+from gateleg.web.host import Host
+from gateleg.web.principal import Role
+from gateleg.web.sessions import COOKIE
+from gateleg.web.settings import Settings
+from tests.web.conftest import HOME, client_of
+
+SONGS = "/api/tables"
+JOB = {"job_type": "add", "config": {"numbers": [1]}}
+
+
+def code(answer: httpx.Response) -> str:
+    found: str = answer.json()["error"]["code"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "app.localhost", "LOCALHOST"])
+def test_names_of_this_machine(name: str) -> None:
+    assert is_loopback(name)
+
+
+@pytest.mark.parametrize("name", ["", "evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "127.0.0.1.evil.example", "::"])
+def test_names_of_other_machines(name: str) -> None:
+    assert not is_loopback(name)
+
+
+async def test_without_keys_whoever_is_at_this_machine_may_do_everything(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/api/session")).json()["role"] == "admin"
+
+
+async def test_without_keys_other_machines_are_refused(app: FastAPI) -> None:
+    async with client_of(app, peer="10.1.2.3") as client:
+        assert code(await client.get(SONGS)) == "foreign-host"
+        assert (await client.get("/health")).status_code == 200
+
+
+async def test_a_name_that_was_bound_to_this_machine_by_another_site_is_refused(app: FastAPI) -> None:
+    async with client_of(app, home="http://evil.example") as client:
+        answer = await client.get(SONGS)
+        assert (answer.status_code, code(answer)) == (421, "foreign-host")
+
+
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "x-real-ip"])
+async def test_without_keys_nobody_comes_in_through_a_proxy(client: httpx.AsyncClient, header: str) -> None:
+    assert (await client.get(SONGS, headers={header: "1.2.3.4"})).status_code == 421
+
+
+async def test_the_first_key_closes_the_door_for_those_without(client: httpx.AsyncClient, host: Host) -> None:
+    assert (await client.get(SONGS)).status_code == 200
+    await host.keys.create("ann", Role.ADMIN)
+    assert (await client.get(SONGS)).status_code == 401
+
+
+async def test_a_host_that_names_its_names_answers_to_no_others(settings: Settings, clock: ManualClock) -> None:
+    named = settings.model_copy(update={"hosts": ("gateleg.example",)})
+    async with Host.open(named, [], clock=clock, ticks=clock) as host:
+        app = create_app(host, console=False)
+        token = (await host.keys.create("ann", Role.ADMIN)).token
+        for home, status in (("https://gateleg.example", 200), ("https://other.example", 421), (HOME, 200)):
+            async with client_of(app, token=token, peer="10.0.0.1", home=home) as client:
+                assert (await client.get(SONGS)).status_code == status
+
+
+async def test_a_key_is_taken_from_either_header(host: Host, app: FastAPI) -> None:
+    token = (await host.keys.create("ann", Role.ADMIN)).token
+    async with client_of(app, peer="10.0.0.1", home="http://anywhere") as client:
+        for headers in ({"authorization": f"bearer {token}"}, {"x-api-key": token}):
+            assert (await client.get(SONGS, headers=headers)).status_code == 200
+        assert (await client.get(SONGS, headers={"authorization": f"Basic {token}"})).status_code == 401
+
+
+async def test_browsers_are_sent_to_sign_in_and_programs_are_told(host: Host, client: httpx.AsyncClient) -> None:
+    await host.keys.create("ann", Role.ADMIN)
+    sent = await client.get("/jobs?status=FAILED", headers={"accept": "text/html,*/*"})
+    assert (sent.status_code, sent.headers["location"]) == (303, "/signin?next=%2Fjobs%3Fstatus%3DFAILED")
+    for path, accept in (("/jobs", "application/json"), (SONGS, "text/html"), ("/events/stats", "text/html")):
+        told = await client.get(path, headers={"accept": accept})
+        assert (told.status_code, told.headers["www-authenticate"]) == (401, 'Bearer realm="gateleg"')
+
+
+@pytest.fixture
+async def signed_in(host: Host, app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    session = await host.sessions.begin((await host.keys.create("ann", Role.ADMIN)).token)
+    async with client_of(app) as client:
+        client.cookies.set(COOKIE, session.cookie)
+        yield client
+
+
+async def test_a_write_in_a_session_needs_its_token_and_a_page_of_ours(signed_in: httpx.AsyncClient) -> None:
+    token = (await signed_in.get("/api/session")).json()["csrf_token"]
+    good = {"x-csrf-token": token, "origin": HOME}
+    assert (await signed_in.post("/api/jobs", json=JOB, headers=good)).status_code == 201
+    for bad in (
+        {},
+        {"origin": HOME},
+        {"x-csrf-token": token[:-1] + "0", "origin": HOME},
+        {"x-csrf-token": token, "origin": "https://evil.example"},
+        {"x-csrf-token": token, "origin": "null"},
+        {"x-csrf-token": token, "origin": "http://127.0.0.1:9000"},
+        {"x-csrf-token": token, "sec-fetch-site": "cross-site"},
+        {"x-csrf-token": token, "sec-fetch-site": "same-site"},
+    ):
+        answer = await signed_in.post("/api/jobs", json=JOB, headers=bad)
+        assert (answer.status_code, code(answer)) == (403, "foreign-origin"), bad
+
+
+async def test_reading_in_a_session_needs_no_token(signed_in: httpx.AsyncClient) -> None:
+    assert (await signed_in.get(SONGS)).status_code == 200
+
+
+async def test_a_key_in_the_header_needs_no_token(host: Host, app: FastAPI) -> None:
+    async with client_of(app, token=(await host.keys.create("ann", Role.ADMIN)).token) as client:
+        assert (await client.post("/api/jobs", json=JOB, headers={"origin": "https://evil.example"})).status_code == 201
+
+
+async def test_without_keys_other_sites_cannot_write_through_a_browser_here(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/api/jobs", json=JOB, headers={"origin": "https://evil.example"})).status_code == 403
+    assert (await client.post("/api/jobs", json=JOB, headers={"origin": HOME})).status_code == 201
+    assert (await client.post("/api/jobs", json=JOB)).status_code == 201
+
+
+class Socket:
+    """A websocket as a server hands it to an application."""
+
+    def __init__(self, app: FastAPI, path: str, **headers: str) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self._received: list[dict[str, Any]] = [{"type": "websocket.connect"}]
+        self.scope = {
+            "type": "websocket",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "scheme": "ws",
+            "client": ("127.0.0.1", 5),
+            "headers": [(b"host", b"127.0.0.1:8000"), *((name.encode(), value.encode()) for name, value in headers.items())],
+        }
+        self.app = app
+
+    async def run(self, *texts: str, between: Any = None) -> list[dict[str, Any]]:
+        self._received += [{"type": "websocket.receive", "text": text} for text in texts]
+        self._received.append({"type": "websocket.disconnect", "code": 1000})
+
+        async def receive() -> dict[str, Any]:
+            message = self._received.pop(0)
+            if message.get("text") == "revoke" and between is not None:
+                await between()
+            return message
+
+        async def send(message: Any) -> None:
+            self.sent.append(dict(message))
+
+        await self.app(self.scope, receive, send)
+        return self.sent
+
+
+@pytest.fixture
+def echoing(app: FastAPI) -> FastAPI:
+    from fastapi import WebSocket, WebSocketDisconnect
+
+    @app.websocket("/_nicegui_ws/echo")
+    async def echo(websocket: WebSocket) -> None:
+        await websocket.accept()
+        try:
+            while True:
+                await websocket.send_text(f"{websocket.state.principal.name}: {await websocket.receive_text()}")
+        except WebSocketDisconnect:
+            return
+
+    return app
+
+
+async def test_a_websocket_knows_its_caller(host: Host, echoing: FastAPI) -> None:
+    session = await host.sessions.begin((await host.keys.create("ann", Role.ADMIN)).token)
+    sent = await Socket(echoing, "/_nicegui_ws/echo", cookie=f"{COOKIE}={session.cookie}", origin=HOME).run("hello")
+    assert [message.get("text") for message in sent[1:]] == ["ann: hello"]
+
+
+async def test_a_websocket_without_a_session_or_of_another_site_is_closed(host: Host, echoing: FastAPI) -> None:
+    session = await host.sessions.begin((await host.keys.create("ann", Role.ADMIN)).token)
+    cookie = f"{COOKIE}={session.cookie}"
+    for headers, expected in (({}, 4401), ({"cookie": cookie, "origin": "https://evil.example"}, 4403)):
+        sent = await Socket(echoing, "/_nicegui_ws/echo", **headers).run("hello")
+        assert [(message["type"], message.get("code")) for message in sent] == [("websocket.close", expected)]
+
+
+async def test_a_websocket_is_closed_when_its_key_is_revoked(host: Host, echoing: FastAPI) -> None:
+    made = await host.keys.create("ann", Role.ADMIN)
+    session = await host.sessions.begin(made.token)
+
+    async def revoke() -> None:
+        await host.keys.revoke(made.key.key_id)
+
+    socket = Socket(echoing, "/_nicegui_ws/echo", cookie=f"{COOKIE}={session.cookie}", origin=HOME)
+    sent = await socket.run("one", "revoke", "two", between=revoke)
+    assert [message.get("text") for message in sent if message["type"] == "websocket.send"] == ["ann: one"]
+    assert [message["code"] for message in sent if message["type"] == "websocket.close"] == [4401]

@@ -1,0 +1,181 @@
+"""Every route x every kind of caller. A route that is not in the table below fails the first test."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from gateleg.jobs import ManualClock
+from gateleg.web.host import Host
+from gateleg.web.principal import Role
+from tests.web.conftest import Staff, client_of
+
+#: What anybody may ask for.
+OPEN = 0
+#: What needs a link, or the role viewer.
+LINK = -1
+VIEWER, OPERATOR, ADMIN = Role.VIEWER, Role.OPERATOR, Role.ADMIN
+
+RULES: dict[tuple[str, str], int] = {
+    ("GET", "/signin"): OPEN,
+    ("POST", "/signin"): OPEN,
+    ("GET", "/signout"): OPEN,
+    ("POST", "/signout"): OPEN,
+    ("GET", "/health"): OPEN,
+    ("GET", "/ready"): OPEN,
+    ("GET", "/metrics"): VIEWER,
+    ("GET", "/api/openapi.json"): VIEWER,
+    ("GET", "/api/docs"): VIEWER,
+    ("GET", "/api/session"): VIEWER,
+    ("GET", "/api/jobs"): VIEWER,
+    ("POST", "/api/jobs"): OPERATOR,
+    ("POST", "/api/jobs/bulk"): OPERATOR,
+    ("POST", "/api/jobs/retry"): OPERATOR,
+    ("POST", "/api/jobs/cancel"): OPERATOR,
+    ("GET", "/api/jobs/types"): VIEWER,
+    ("GET", "/api/jobs/workers"): VIEWER,
+    ("GET", "/api/jobs/archive"): VIEWER,
+    ("GET", "/api/jobs/stats"): VIEWER,
+    ("GET", "/api/jobs/queues"): VIEWER,
+    ("POST", "/api/jobs/queues/{name:path}/pause"): OPERATOR,
+    ("POST", "/api/jobs/queues/{name:path}/resume"): OPERATOR,
+    ("POST", "/api/jobs/queues/{name:path}/drain"): OPERATOR,
+    ("PUT", "/api/jobs/queues/{name:path}/rate"): OPERATOR,
+    ("GET", "/api/jobs/schedules"): VIEWER,
+    ("GET", "/api/jobs/schedules/{name:path}"): VIEWER,
+    ("PUT", "/api/jobs/schedules/{name:path}"): OPERATOR,
+    ("DELETE", "/api/jobs/schedules/{name:path}"): OPERATOR,
+    ("POST", "/api/jobs/schedules/{name:path}/enable"): OPERATOR,
+    ("POST", "/api/jobs/schedules/{name:path}/disable"): OPERATOR,
+    ("POST", "/api/jobs/schedules/{name:path}/run"): OPERATOR,
+    ("GET", "/api/jobs/{job_id}"): VIEWER,
+    ("GET", "/api/jobs/{job_id}/tree"): VIEWER,
+    ("GET", "/api/jobs/{job_id}/logs"): VIEWER,
+    ("POST", "/api/jobs/{job_id}/cancel"): OPERATOR,
+    ("POST", "/api/jobs/{job_id}/tree/cancel"): OPERATOR,
+    ("POST", "/api/jobs/{job_id}/retry"): OPERATOR,
+    ("PUT", "/api/jobs/{job_id}/priority"): OPERATOR,
+    ("GET", "/api/tables"): VIEWER,
+    ("GET", "/api/tables/{table}"): VIEWER,
+    ("GET", "/api/tables/{table}/patterns"): VIEWER,
+    ("POST", "/api/tables/{table}/patterns/{pattern}"): VIEWER,
+    ("GET", "/api/objects"): VIEWER,
+    ("POST", "/api/objects/links"): VIEWER,
+    ("GET", "/api/objects/{key:path}"): VIEWER,
+    ("DELETE", "/api/objects/{key:path}"): OPERATOR,
+    ("GET", "/api/keys"): ADMIN,
+    ("POST", "/api/keys"): ADMIN,
+    ("GET", "/api/keys/{key_id}"): ADMIN,
+    ("POST", "/api/keys/{key_id}/revoke"): ADMIN,
+    ("GET", "/api/audit"): ADMIN,
+    ("GET", "/events/jobs/{job_id}"): VIEWER,
+    ("GET", "/events/stats"): VIEWER,
+    ("GET", "/objects/{key:path}"): VIEWER,
+    ("HEAD", "/objects/{key:path}"): VIEWER,
+    ("PUT", "/objects/{key:path}"): LINK,
+    ("GET", "/api/music/whoami"): VIEWER,
+    ("GET", "/api/music/piano"): VIEWER,
+    ("GET", "/api/music/broken"): VIEWER,
+}
+PLACES = {
+    "{name:path}": "some/name",
+    "{job_id}": "00000000-0000-4000-8000-000000000000",
+    "{table}": "Songs",
+    "{pattern}": "Song.of_artist",
+    "{key:path}": "a/b.txt",
+    "{key_id}": "aaaaaaaaaaaa",
+}
+#: Streams without an end are looked at in their own tests.
+ENDLESS = {("GET", "/events/stats")}
+
+
+def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
+    """Every method and path that the application serves, from the application itself."""
+    for route in _flat(app.router.routes):
+        if getattr(route, "name", "") != "nothing":
+            for method in route.methods or ():
+                if method != "HEAD" or route.path.startswith("/objects"):
+                    yield method, route.path
+
+
+def _flat(found: Any) -> Iterator[Any]:
+    for route in found:
+        yield from _flat(route.effective_candidates()) if hasattr(route, "effective_candidates") else (route,)
+
+
+def address(path: str) -> str:
+    for name, value in PLACES.items():
+        path = path.replace(name, value)
+    return path
+
+
+async def ask(client: httpx.AsyncClient, method: str, path: str) -> int:
+    body: dict[str, Any] = {"json": {}} if method in ("POST", "PUT") and not path.startswith(("/sign", "/objects")) else {}
+    return (await client.request(method, address(path), **body)).status_code
+
+
+async def test_every_route_has_a_rule(app: FastAPI) -> None:
+    assert set(routes(app)) == set(RULES)
+
+
+async def test_every_route_lets_in_the_roles_of_its_rule_and_no_others(staff: Staff) -> None:
+    wrong = []
+    for (method, path), least in RULES.items():
+        if (method, path) in ENDLESS:
+            continue
+        for role in Role:
+            status = await ask(staff.of(role), method, path)
+            allowed = status not in (401, 403)
+            expected = False if least == LINK else role >= least
+            if allowed != expected:
+                wrong.append((method, path, role.word, status))
+    assert wrong == []
+
+
+async def test_nobody_gets_in_without_a_key_that_is_good(staff: Staff, host: Host, app: FastAPI, clock: ManualClock) -> None:
+    expired = await host.keys.create("expired", ADMIN, ends_at=clock.now + timedelta(minutes=1))
+    revoked = await host.keys.create("revoked", ADMIN)
+    await host.keys.revoke(revoked.key.key_id)
+    clock.advance(minutes=2)
+    forged = f"{revoked.token[:-4]}aaaa"
+    callers = [staff.nobody, *(client_of(app, token=token) for token in (expired.token, revoked.token, forged, "", "gl_", "x" * 10_000))]
+    wrong = []
+    for caller in callers:
+        for (method, path), least in RULES.items():
+            status = await ask(caller, method, path)
+            expected = (401, 403) if least != OPEN else ()
+            if (status in (401, 403)) != bool(expected) and path != "/signin":
+                wrong.append((method, path, status, caller.headers.get("authorization", "")[:20]))
+    assert wrong == []
+
+
+async def test_what_is_not_there_looks_the_same_for_everybody_who_is_in(staff: Staff) -> None:
+    for role in Role:
+        answer = await staff.of(role).get("/api/nothing")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not-found")
+    assert (await staff.nobody.get("/api/nothing")).status_code == 401
+
+
+async def test_keys_and_sessions_are_hidden_from_all_but_admins(staff: Staff) -> None:
+    for role in Role:
+        listed = (await staff.of(role).get("/api/tables")).json()
+        asked = await staff.of(role).post("/api/tables/GatelegAccess/patterns/ApiKey.every", json={})
+        assert ("GatelegAccess" in [table["name"] for table in listed]) == (role is ADMIN)
+        assert asked.status_code == (200 if role is ADMIN else 404)
+        assert "digest" not in asked.text
+
+
+async def test_a_viewer_cannot_ask_for_a_link_to_write(staff: Staff) -> None:
+    wanted = {"key": "a.txt", "method": "PUT"}
+    assert (await staff.viewer.post("/api/objects/links", json=wanted)).status_code == 403
+    assert (await staff.operator.post("/api/objects/links", json=wanted)).status_code == 201
+
+
+@pytest.mark.parametrize("tenant", ["acme", None])
+async def test_an_application_learns_the_tenant_of_its_caller(host: Host, app: FastAPI, tenant: str | None) -> None:
+    made = await host.keys.create("ann", VIEWER, tenant=tenant)
+    async with client_of(app, token=made.token) as client:
+        assert (await client.get("/api/music/whoami")).json() == {"name": "ann", "tenant": str(tenant)}

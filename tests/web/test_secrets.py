@@ -1,0 +1,33 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateleg.web.secrets import Secret, given_secret, kept_secret
+
+
+def test_a_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "data"
+    first = kept_secret(folder)
+    assert kept_secret(folder) == first
+    assert [path.name for path in folder.iterdir()] == ["secret"]
+    assert stat.S_IMODE((folder / "secret").stat().st_mode) == 0o600
+    assert kept_secret(tmp_path) != first
+
+
+def test_a_secret_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("abc")
+    with pytest.raises(ValueError, match="cut short"):
+        kept_secret(tmp_path)
+    with pytest.raises(ValueError, match="16 bytes"):
+        given_secret("abc")
+
+
+def test_what_is_signed_for_one_purpose_fits_no_other() -> None:
+    secret = Secret(b"x" * 32)
+    signature = secret.sign("csrf", "a")
+    assert secret.verify("csrf", "a", signature)
+    assert not secret.verify("links", "a", signature)
+    assert not secret.verify("csrf", "b", signature)
+    assert not secret.verify("csrf", "a", "é")
+    assert "xxxx" not in repr(secret)
