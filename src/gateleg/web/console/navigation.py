@@ -29,12 +29,11 @@ class Crumb:
     href: str | None = None
 
 
-#: `/objects/...` are the signed links to objects, so the pages about them are under `/files`.
 KIT = (
     Entry("overview", "Overview", "space_dashboard", "/"),
     Entry("jobs", "Jobs", "checklist", "/jobs"),
     Entry("tables", "Tables", "table_chart", "/tables"),
-    Entry("objects", "Objects", "folder_open", "/files"),
+    Entry("objects", "Objects", "folder_open", "/objects"),
 )
 SETTINGS = Entry("settings", "Settings", "tune", "/settings")
 

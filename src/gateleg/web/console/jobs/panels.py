@@ -19,6 +19,7 @@ from gateleg.web.console.jobs.timeline import Bar, bars
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
 from gateleg.web.console.markup import tag
+from gateleg.web.console.paging import address
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.times import since
 
@@ -110,7 +111,7 @@ async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
     for kind, locations in places.items():
         for location in locations:
             about = await _object_facts(view, location) if kind == "objects" else None
-            href = f"/files?key={location}" if about is not None else None
+            href = address("/objects", {"key": location}) if about is not None else None
             name = mono_cell(location) if href is None else link_cell(location, href)
             rows.append(Row(f"{kind} {location}", {"name": name, "kind": kind, "about": None if about is None else meta_cell(about)}))
     with tag("section", classes="card tight", aria_label="Artifacts"):

@@ -1,7 +1,7 @@
 // Keyboard, relative times, copying and the theme: what needs no answer from the server.
 (() => {
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
-  const places = { h: "/", j: "/jobs", t: "/tables", o: "/files", s: "/settings" };
+  const places = { h: "/", j: "/jobs", t: "/tables", o: "/objects", s: "/settings" };
   let waiting = false;
   let here = location.pathname + location.search;
 

@@ -1,0 +1,49 @@
+from gateleg.jobs import JobStatus
+from gateleg.jobs.archive import summary_of
+from gateleg.web.console.jobs.shown import shown_of, telling_line
+from tests.web.console.jobs.samples import NOW, attempt, before, job, line
+
+
+def test_a_failed_job_shows_its_last_error() -> None:
+    shown = shown_of(job(JobStatus.FAILED, attempts=[attempt(1, "retried", 50, 40, "first"), attempt(2, "failed", 20, 0, "second")]))
+    assert shown.failure is not None
+    assert shown.failure.message == "second"
+
+
+def test_a_job_that_has_succeeded_in_the_end_shows_no_error() -> None:
+    tried = [attempt(1, "retried", 50, 40, "first"), attempt(2, "completed", 20, 0)]
+    assert shown_of(job(JobStatus.COMPLETED, attempts=tried)).failure is None
+
+
+def test_an_archived_job_is_shown_too_and_can_not_be_changed() -> None:
+    one = job(JobStatus.FAILED, attempts=[attempt(1, "failed", 20, 0, "lost")], started_at=before(20), completed_at=NOW, subject="Blue")
+    shown = shown_of(summary_of(one, NOW))
+    assert (shown.job, shown.archived_at, shown.subject, shown.run_seconds) == (None, NOW, "Blue", 20)
+    assert shown.failure is not None
+    assert shown.finished
+
+
+def test_the_title_names_the_stage() -> None:
+    assert shown_of(job(job_stage="Mix")).title == "REEL: Mix"
+    assert shown_of(job()).title == "REEL"
+
+
+def test_the_telling_line_is_the_handlers_own_last_error() -> None:
+    lines = [
+        line("begin"),
+        line("no tape", "ERROR"),
+        line("cleaning"),
+        line("Traceback (most recent call last):", "ERROR"),
+        line("x", "ERROR"),
+    ]
+    found = telling_line(lines)
+    assert found is not None
+    assert found.message == "no tape"
+
+
+def test_without_an_error_the_last_line_tells() -> None:
+    found = telling_line([line("begin"), line("step 2")])
+    assert found is not None
+    assert found.message == "step 2"
+    assert telling_line([]) is None
+    assert telling_line([line("Traceback (most recent call last):", "ERROR")]) is None

@@ -1,0 +1,27 @@
+from gateleg.jobs import WrongState
+from gateleg.web.console.deeds import Refused
+from gateleg.web.console.failures import told
+from gateleg.web.principal import Role
+
+
+def test_our_errors_say_what_happened_and_what_to_do() -> None:
+    words = told(WrongState("The job is done."))
+    assert (words.what, words.code) == ("The job is done.", "wrong-state")
+    assert words.fix
+
+
+def test_other_errors_say_that_something_went_wrong_and_have_details() -> None:
+    try:
+        raise KeyError("lost")
+    except KeyError as error:
+        words = told(error)
+    assert "lost" in words.what
+    assert "Traceback" in words.details
+
+
+def test_an_error_without_a_message_has_its_name() -> None:
+    assert "ValueError" in told(ValueError()).what
+
+
+def test_a_refusal_names_the_role() -> None:
+    assert told(Refused(Role.OPERATOR)).what == "This needs the role operator."

@@ -1,0 +1,19 @@
+from gateleg.web import Application
+from gateleg.web.console.navigation import KEYS, groups
+
+
+def application(name: str, *, pages: bool = True) -> Application:
+    return Application(name=name, title=name.title(), icon="star", pages=(lambda host: None) if pages else None)
+
+
+def test_the_rail_shows_the_kit_then_applications_then_settings() -> None:
+    titles = [[entry.title for entry in group] for group in groups([application("maps"), application("films")])]
+    assert titles == [["Overview", "Jobs", "Tables", "Objects"], ["Maps", "Films"], ["Settings"]]
+
+
+def test_an_application_without_pages_is_not_in_the_rail() -> None:
+    assert len(groups([application("maps", pages=False)])) == 2
+
+
+def test_no_two_keys_are_the_same() -> None:
+    assert len({keys for keys, _ in KEYS}) == len(KEYS)
