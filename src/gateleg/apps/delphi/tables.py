@@ -1,0 +1,156 @@
+"""The results of jobs, as the document on primary keys has them: every table is keyed by the job and the result's own identifier.
+
+`conversation_id` is an attribute; `ConversationIndex` answers what all jobs have found out about a conversation. Results of the votes are
+declared in `vote_tables`, conversations and runs in `run_tables`.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from gateleg.model import GSI, Attr, Entity, Key, Pattern, Record, Table, field, stamp
+
+
+def results_table(name: str, sort: str) -> Table:
+    """A table of results of jobs, each with an identifier of its own within the job."""
+    return Table(name, hash="job_id", range=sort, indexes=[GSI("ConversationIndex", hash="conversation_id", range="created_at")])
+
+
+embeddings = results_table("Delphi_CommentEmbeddings", "comment_id")
+assignments = results_table("Delphi_CommentHierarchicalClusterAssignments", "comment_id")
+keywords = results_table("Delphi_CommentClustersStructureKeywords", "cluster_key")
+edges = results_table("Delphi_UMAPGraph", "edge_id")
+topic_names = results_table("Delphi_CommentClustersLLMTopicNames", "topic_key")
+extremities = results_table("Delphi_CommentExtremity", "comment_id")
+
+
+class JobResult(Entity):
+    """What every result of a job has."""
+
+    job_id: Attr[UUID]
+    conversation_id: Attr[str]
+    created_at: Attr[datetime] = stamp(on="create")
+    #: the jobs that this one is a part of, and what its part is
+    parent_job_id: Attr[UUID | None] = field(None)
+    root_job_id: Attr[UUID | None] = field(None)
+    job_stage: Attr[str | None] = field(None)
+
+    of_job = Pattern(title="All results of a job")
+    of_conversation = Pattern("ConversationIndex", title="The results of a conversation over all jobs, newest first", order="desc")
+
+
+class Embedding(Record):
+    """A vector and where it comes from."""
+
+    vector: Attr[list[float]]
+    dimensions: Attr[int]
+    model: Attr[str]
+
+
+class Position(Record):
+    """A place on a map."""
+
+    x: Attr[float]
+    y: Attr[float]
+
+
+class ClusterPlace(Record):
+    """A cluster in its layer."""
+
+    layer_id: Attr[int]
+    cluster_id: Attr[int]
+
+
+class CommentEmbedding(JobResult, table=embeddings):
+    """The embedding of one comment."""
+
+    comment_id: Attr[int]
+    embedding: Attr[Embedding]
+
+    key = Key("{job_id}", "{comment_id}")
+
+
+class ClusterAssignment(JobResult, table=assignments):
+    """The clusters of one comment, layer by layer; layer 0 is the finest."""
+
+    comment_id: Attr[int]
+    #: whether it was given to a cluster only because that is the nearest
+    is_outlier: Attr[bool] = field(False)
+    #: by layer, as `layer0`
+    clusters: Attr[dict[str, int]] = field(factory=dict)
+    distance_to_centroid: Attr[dict[str, float]] = field(factory=dict)
+    cluster_confidence: Attr[dict[str, float]] = field(factory=dict)
+
+    key = Key("{job_id}", "{comment_id}")
+
+
+class ClusterKeywords(JobResult, table=keywords):
+    """The keywords of one cluster, what it is made of and where it belongs."""
+
+    #: `layer0_3`: the layer and the cluster
+    cluster_key: Attr[str]
+    layer_id: Attr[int]
+    cluster_id: Attr[int]
+    topic_label: Attr[str] = field("")
+    size: Attr[int] = field(0)
+    sample_comments: Attr[list[str]] = field(factory=list, max_length=20)
+    centroid_coordinates: Attr[Position | None] = field(None)
+    top_words: Attr[list[str]] = field(factory=list, max_length=50)
+    top_tfidf_scores: Attr[list[float]] = field(factory=list, max_length=50)
+    parent_cluster: Attr[ClusterPlace | None] = field(None)
+    child_clusters: Attr[list[ClusterPlace]] = field(factory=list, max_length=2_000)
+
+    key = Key("{job_id}", "{cluster_key}")
+
+
+class GraphEdge(JobResult, table=edges):
+    """One edge of the neighbour graph, or one comment with its place on the map when source and target are the same."""
+
+    #: `7_9`: source and target
+    edge_id: Attr[str]
+    source_id: Attr[int]
+    target_id: Attr[int]
+    weight: Attr[float] = field(1.0)
+    distance: Attr[float] = field(0.0)
+    is_nearest_neighbor: Attr[bool] = field(True)
+    shared_cluster_layers: Attr[list[int]] = field(factory=list)
+    position: Attr[Position | None] = field(None)
+
+    key = Key("{job_id}", "{edge_id}")
+
+
+class TopicName(JobResult, table=topic_names):
+    """What a topic is called, and by whom."""
+
+    #: as the cluster's `cluster_key`
+    topic_key: Attr[str]
+    layer_id: Attr[int]
+    cluster_id: Attr[int]
+    topic_name: Attr[str]
+    model_name: Attr[str] = field("keywords")
+
+    key = Key("{job_id}", "{topic_key}")
+
+
+class VoteDifferences(Record):
+    """The largest difference of any two groups in each kind of vote."""
+
+    agree_diff: Attr[float]
+    disagree_diff: Attr[float]
+    pass_diff: Attr[float]
+
+
+class CommentExtremity(JobResult, table=extremities):
+    """How much groups differ on a comment. How far it lies out on the map is `CommentStatistics.map_extremity`."""
+
+    comment_id: Attr[int]
+    #: from 0 to 1
+    extremity_value: Attr[float]
+    #: `max_vote_diff`, or `max_vote_diff_shrunk` when groups with few votes are drawn towards everybody
+    calculation_method: Attr[str]
+    component_values: Attr[VoteDifferences]
+
+    key = Key("{job_id}", "{comment_id}")
+
+
+#: The six tables of the document.
+TABLES = (embeddings, assignments, keywords, edges, topic_names, extremities)

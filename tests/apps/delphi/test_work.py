@@ -1,0 +1,68 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
+from gateleg.apps.delphi.synthetic import Plan, synthesise
+from gateleg.apps.delphi.work import delphi_jobs
+from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.store import AsyncStore
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[AsyncStore]:
+    async with AsyncStore.embedded() as store:
+        await ensure_tables(store)
+        await upload_conversation(store, synthesise(Plan(participants=60, comments=20)).conversation)
+        yield store
+
+
+@pytest.fixture
+async def queue(store: AsyncStore) -> AsyncQueue:
+    queue = AsyncQueue(store, delphi_jobs(store), Settings())
+    await queue.ensure_tables()
+    return queue
+
+
+async def worked(queue: AsyncQueue, submission: Submission) -> Job:
+    """The job of a submission, once a real worker has done it."""
+    submitted = (await queue.submit(submission)).job
+    worker = Worker(queue, queues={submitted.queue: 1})
+    running = asyncio.create_task(worker.run())
+    async for _ in follow_async(queue, submitted.job_id):
+        pass
+    worker.stop()
+    await running
+    return await queue.get(submitted.job_id)
+
+
+async def test_a_pca_job_analyses_the_conversation_it_is_about(queue: AsyncQueue, store: AsyncStore) -> None:
+    config = {"max_votes": 1_000_000, "batch_size": 500, "n_components": 2, "pca_method": "randomized"}
+    job = await worked(queue, Submission("PCA", config, subject="synthetic-1"))
+    assert job.status is JobStatus.COMPLETED
+    assert job.job_results is not None
+    assert job.job_results.value["participants"] == 60
+    assert job.job_results.summary_metrics["groups_identified"] == job.job_results.value["groups"]
+    assert "Delphi_CommentExtremity" in job.job_results.output_location["dynamodb_tables"]
+    run = await latest_run(store, "synthetic-1")
+    assert (run.job_id, run.config["pca_method"]) == (job.job_id, "randomized")
+    assert [line.message for line in job.logs.entries][:3] == ["reading votes", "matrix", "components"]
+    assert "60 participants on 20 comments" in job.logs.entries[-1].message
+
+
+async def test_a_conversation_that_is_not_there_fails_at_once_and_clearly(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("PCA", subject="nobody"))
+    assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
+    assert "There is no conversation 'nobody'" in str(job.attempts[-1].error)
+
+
+async def test_a_job_about_nothing_fails_clearly(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("PCA"))
+    assert job.status is JobStatus.FAILED
+    assert "which conversation" in str(job.attempts[-1].error)
+
+
+async def test_a_config_that_means_nothing_is_not_submitted(queue: AsyncQueue) -> None:
+    with pytest.raises(BadConfig, match="n_components"):
+        await queue.submit(Submission("PCA", {"n_components": 99}, subject="synthetic-1"))
