@@ -92,7 +92,8 @@ def _granted(host: Host, request: Request, key: str) -> Grant:
     return Grant(key)
 
 
-@router.api_route("/objects/{key:path}", methods=["GET", "HEAD"], response_class=StreamingResponse)
+@router.head("/objects/{key:path}", include_in_schema=False)
+@router.get("/objects/{key:path}", response_class=StreamingResponse)
 async def get_object(request: Request, key: str) -> Response:
     """The content of an object, or a range of it."""
     host = host_of(request)

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.objects import Entry, ObjectInfo
+from gateleg.objects import Entry, Grant, ObjectInfo
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
-from gateleg.web.errors import NotAllowed
+from gateleg.web.errors import NotAllowed, Refusal
 from gateleg.web.principal import Role
 
 router = APIRouter(prefix="/api/objects", tags=["Objects"], responses=FAILURES)
@@ -77,6 +77,14 @@ class Wanted(BaseModel):
     )
 
 
+class BadLink(Refusal):
+    """A link whose parts do not go together."""
+
+    code = "bad-link"
+    status = 422
+    fix = "A content type and a length are for PUT, the name of a download is for GET."
+
+
 class Link(BaseModel):
     """A link: who has it may read or write one object until it expires."""
 
@@ -102,6 +110,10 @@ async def sign(call: Viewing, wanted: Wanted) -> Link:
     """A signed link to read an object; operators may ask for one to write it."""
     if wanted.method == "PUT" and not call.principal.may(Role.OPERATOR):
         raise NotAllowed("A link to write needs the role operator.")
+    try:
+        Grant(wanted.key, wanted.method, wanted.content_type, wanted.length, wanted.download)
+    except ValueError as error:
+        raise BadLink(str(error)) from None
     url = await call.host.objects.presign(
         wanted.key,
         method=wanted.method,

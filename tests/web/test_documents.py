@@ -1,0 +1,41 @@
+import re
+
+import httpx
+
+from gateleg.web.documents import reference_page
+
+
+async def test_every_operation_is_described_with_its_errors(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/api/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    operations = {(verb, path): what for path, verbs in document["paths"].items() for verb, what in verbs.items()}
+    assert ("post", "/api/jobs") in operations
+    assert ("get", "/api/music/whoami") in operations
+    assert not any(path.startswith(("/signin", "/api/docs")) for _, path in operations)
+    for (verb, path), what in operations.items():
+        if path.startswith("/api/") and "music" not in path:
+            assert what.get("description"), (verb, path)
+            assert what["responses"]["422"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorEnvelope"}
+
+
+async def test_operations_have_names_of_their_own(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/api/openapi.json")).json()
+    names = [what["operationId"] for verbs in document["paths"].values() for what in verbs.values()]
+    assert len(set(names)) == len(names)
+
+
+async def test_the_page_needs_no_other_host_and_no_script(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/docs")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "<script" not in answer.text
+    assert re.findall(r'(?:src|href)="(https?:)?//', answer.text) == []
+    assert "/api/jobs/{job_id}/tree" in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_what_a_document_says_does_not_become_markup() -> None:
+    operation = {"description": "<b>bold</b>", "parameters": [{"name": "<i>", "in": "query", "schema": {"type": "string"}}]}
+    page = reference_page({"info": {"title": "<x>"}, "paths": {"/a": {"get": operation}}})
+    assert "<b>bold" not in page
+    assert "<i>" not in page
+    assert "<x>" not in page

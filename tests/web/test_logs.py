@@ -1,0 +1,41 @@
+import json
+import logging
+
+from gateleg.web.logs import HumanLines, JsonLines, redacted
+
+TOKEN = "gl_abcdefghijkl_" + "A" * 43
+
+
+def record(message: str, **members: object) -> logging.LogRecord:
+    made = logging.makeLogRecord({"name": "gateleg.web", "levelno": logging.INFO, "levelname": "INFO", "msg": message})
+    made.__dict__.update(members)
+    return made
+
+
+def test_a_json_line_is_one_object_with_what_is_known() -> None:
+    line = JsonLines().format(record("a\nb", request_id="r", status=200, caller=None))
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["message"], told["level"], told["request_id"], told["status"]) == ("a\nb", "info", "r", 200)
+    assert "caller" not in told
+
+
+def test_a_line_for_people_says_how_a_request_went() -> None:
+    line = HumanLines().format(record("request", method="GET", path="/api/jobs", status=200, ms=1.5, caller="ann"))
+    assert line.endswith("200 GET /api/jobs 1.5 ms ann")
+    assert HumanLines().format(record("up")).endswith(" up")
+
+
+def test_a_fault_keeps_its_trace() -> None:
+    try:
+        raise ValueError("no")
+    except ValueError as error:
+        made = record("failed", exc_info=(ValueError, error, error.__traceback__))
+    assert "ValueError: no" in HumanLines().format(made)
+    assert "ValueError: no" in json.loads(JsonLines().format(made))["trace"]
+
+
+def test_keys_and_signatures_never_get_into_a_line() -> None:
+    text = f"bearer {TOKEN} /objects/a?expires=1&signature={'s' * 43}"
+    assert redacted(text) == "bearer (hidden) /objects/a?expires=1&signature=(hidden)"
+    assert TOKEN not in JsonLines().format(record(text)) + HumanLines().format(record(text))
