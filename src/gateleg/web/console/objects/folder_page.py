@@ -22,7 +22,7 @@ from gateleg.web.console.objects.folders import folder_address, icon_of, name_of
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.tables.listing import size_words
+from gateleg.web.console.sizes import size_text
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _row(entry: Shown) -> Row:
     cells: dict[str, Cell] = {
         "name": f"{entry.name}/" if entry.folder else entry.name,
         "kind": chip_cell(Look("neutral", _WORDS[shown], icon_of(shown))),
-        "size": None if entry.folder else size_words(entry.size),
+        "size": None if entry.folder else size_text(entry.size),
         "modified": ago_cell(entry.modified),
     }
     return Row(entry.place, cells, folder_address(entry.place) if entry.folder else object_address(entry.place))
@@ -105,10 +105,10 @@ def _upload(view: View, prefix: str) -> None:
             return
         with client, said, tag("p", classes="note done"):
             tag("a", name_of(info.key), "link", href=object_address(info.key))
-            tag("span", f" is stored, {size_words(info.size)}.")
+            tag("span", f" is stored, {size_text(info.size)}.")
 
     def refused() -> None:
-        limit = size_words(view.host.settings.upload_limit)
+        limit = size_text(view.host.settings.upload_limit)
         with client, said:
             tag("p", f"A file was not taken: at most {limit} are sent to this host at once.", "note failed", role="alert")
 

@@ -19,7 +19,7 @@ from gateleg.web.console.objects.changes import delete_objects, share
 from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, way_to
 from gateleg.web.console.objects.previews import excerpt, how_much, kind_of
 from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.tables.listing import size_words
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.times import ago
 from gateleg.web.principal import Role
 
@@ -53,7 +53,7 @@ async def object_page(key: str) -> None:
 
 def _head(view: View, info: ObjectInfo) -> None:
     async def delete() -> None:
-        loss = f"{info.key} will be gone, {size_words(info.size)}. Items that name it will lead to nothing. There is no way back."
+        loss = f"{info.key} will be gone, {size_text(info.size)}. Items that name it will lead to nothing. There is no way back."
         if not await confirm("Delete this object?", loss, verb="Delete it"):
             return
         if await carry_out(view, Role.OPERATOR, lambda: delete_objects(view, [info.key]), "Deleted"):
@@ -63,7 +63,7 @@ def _head(view: View, info: ObjectInfo) -> None:
         with tag("div", classes="titles"):
             tag("h1", name_of(info.key))
             with tag("p", classes="meta"):
-                tag("span", f"{info.content_type}, {size_words(info.size)}, changed ")
+                tag("span", f"{info.content_type}, {size_text(info.size)}, changed ")
                 ago(info.modified)
         with tag("div", classes="deeds"):
             with tag("a", classes="deed small", href=content_address(info.key), target="_blank", rel="noopener"):

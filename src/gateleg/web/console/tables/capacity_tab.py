@@ -8,8 +8,8 @@ from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, section, tag
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.costs import billing, parts_of, spent_on
-from gateleg.web.console.tables.listing import size_words
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def capacity_tab(view: View, seen: Seen, table: Table) -> None:
 
 def _part_row(part: Part) -> Row:
     units = meta_cell("by request") if part.read is None else f"{part.read:,} read, {part.write or 0:,} write"
-    cells = {"name": part.name, "kind": part.kind, "items": f"{part.items:,}", "size": size_words(part.bytes), "units": units}
+    cells = {"name": part.name, "kind": part.kind, "items": f"{part.items:,}", "size": size_text(part.bytes), "units": units}
     return Row(part.name, cells)
 
 

@@ -79,7 +79,7 @@ def _line_field(line: Line, *, off: bool, new: bool = False) -> Field:
     made = f"When left empty: {line.default}." if new and line.default and not line.text else ""
     hint = " ".join(filter(None, (sentence(entry.note), line.locked or made)))
     options: dict[str, Any] = {"hint": hint, "required": entry.required and open_, "off": not open_}
-    label = f"{entry.name} · {entry.type}"
+    label = f"{entry.name} · {entry.type}{', may be absent' if line.optional else ''}"
     if entry.options and open_:
         blank = [] if line.text and not line.optional else [("", "none" if line.optional else "")]
         return Field(label, line.text, kind="choice", choices=[*blank, *((value, value) for value in entry.options)], **options)

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "number", "choice", "flag", "time", "date", "id", "key", "binary", "json"]
 
+#: Kinds in plain words; others are told by their type.
+_WORDS: dict[Kind, str] = {
+    "text": "text",
+    "number": "number",
+    "flag": "true or false",
+    "time": "time in UTC",
+    "date": "date",
+    "id": "id",
+    "key": "key of an object",
+    "binary": "binary",
+    "choice": "one of some",
+}
 _HINTS: dict[Kind, str] = {
     "time": "2026-01-31T12:00:00Z",
     "date": "2026-01-31",
@@ -43,7 +55,7 @@ class Input:
 
     name: str
     kind: Kind
-    #: the type as the declaration writes it
+    #: the type in plain words, or as the declaration writes it
     type: str
     required: bool = True
     #: the values that can be chosen, as they are stored
@@ -60,7 +72,7 @@ def input_for(name: str, annotation: Any, declared: Declared, *, required: bool 
     hint = _HINTS.get(kind, "")
     if isinstance(declared.type, type) and issubclass(declared.type, KeyPart):
         hint = declared.type.__template__.text
-    return Input(name, kind, type_name(annotation), required, options, hint, note)
+    return Input(name, kind, _WORDS.get(kind) or type_name(annotation), required, options, hint, note)
 
 
 def _kind(declared: Declared) -> Kind:

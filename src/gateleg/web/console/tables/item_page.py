@@ -17,11 +17,11 @@ from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.folders import object_address
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
 from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
-from gateleg.web.console.tables.listing import size_words
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.saving import Race
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
@@ -116,7 +116,7 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
                 tag("h1", item_name(table, spec, stored), title=label)
                 tag("span", spec.name if spec else "Unknown entity", "plain-chip")
             doc = spec.doc if spec else "No entity of this table has such a key."
-            tag("p", f"{doc} {size_words(item_size(stored))}, {len(stored)} attributes.", "meta")
+            tag("p", f"{doc} {size_text(item_size(stored))}, {len(stored)} attributes.", "meta")
         with tag("div", classes="deeds"):
             deed("Read again", ui.navigate.reload, icon="refresh", look="small")
             if changeable:

@@ -17,8 +17,9 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import address
 from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.listing import Row, look_of, row_of, search, size_words, totals
+from gateleg.web.console.tables.listing import Row, look_of, row_of, search, totals
 from gateleg.web.console.tables.surveys import survey
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
                 "patterns": str(row.patterns),
                 "indexes": str(len(row.indexes)),
                 "items": f"{row.items:,}",
-                "size": size_words(row.bytes),
+                "size": size_text(row.bytes),
             },
             table_address(row.name),
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.web.console.sizes import size_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -73,18 +75,6 @@ def _haystack(row: Row) -> str:
     return " ".join((row.name, row.state, *row.entities, *row.indexes)).lower()
 
 
-def size_words(size: int) -> str:
-    """A number of bytes for people: 640 B, 1.5 KB, 3.2 GB."""
-    if size < 1024:
-        return f"{size} B"
-    amount = float(size)
-    for unit in ("KB", "MB", "GB", "TB"):
-        amount /= 1024
-        if amount < 1024 or unit == "TB":
-            break
-    return f"{amount:.1f} {unit}"
-
-
 def totals(rows: Iterable[Row]) -> str:
     """What all rows come to, in a sentence."""
     rows = list(rows)
@@ -92,4 +82,4 @@ def totals(rows: Iterable[Row]) -> str:
     declared = sum(row.declared for row in rows)
     tables = "1 table" if len(rows) == 1 else f"{len(rows)} tables"
     others = "" if declared == len(rows) else f", {len(rows) - declared} of them not declared"
-    return f"{tables}{others}; about {items:,} {'item' if items == 1 else 'items'}, {size_words(size)}"
+    return f"{tables}{others}; about {items:,} {'item' if items == 1 else 'items'}, {size_text(size)}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
 from gateleg.model import spec_of
 from gateleg.ops import explain
+from gateleg.web.console.code import coloured
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.fields import Field
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 #: Arguments stand in the address under their names behind this, so that none of them is taken for something else.
 _ARGUMENT = "a."
 _LIMIT = 20
+_REQUEST = "The request"
 
 
 async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
@@ -161,7 +164,7 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
         store = view.host.settings.store
         _snippets(
             {
-                "The request": requests,
+                _REQUEST: requests,
                 "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, store=store),
                 "On the command line": as_command(
                     access, texts, limit=_LIMIT, reverse=reverse, store=store, prefix=view.host.settings.prefix
@@ -177,7 +180,8 @@ def _snippets(texts: Mapping[str, str]) -> None:
         with tag("details", classes="card fold"):
             with tag("summary"):
                 tag("span", title, "strong")
-            tag("pre", text, "code", tabindex="0")
+            shown = coloured(text) if title == _REQUEST else escape(text)
+            ui.html(shown, sanitize=False, tag="pre").classes("code").props(f'tabindex=0 role=region aria-label="{title}"')
             tag("button", "Copy", "deed small", type="button", data_copy=text)
 
 

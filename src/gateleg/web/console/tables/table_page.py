@@ -12,11 +12,12 @@ from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.capacity_tab import capacity_tab
 from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.health_tab import health_tab
 from gateleg.web.console.tables.items_tab import items_tab
-from gateleg.web.console.tables.listing import look_of, row_of, size_words
+from gateleg.web.console.tables.listing import look_of, row_of
 from gateleg.web.console.tables.patterns_tab import patterns_tab
 from gateleg.web.console.tables.schema_tab import schema_tab
 from gateleg.web.console.tables.surveys import look, undeclared_table
@@ -85,7 +86,7 @@ def _head(found: Found) -> None:
             tag("h1", seen.name)
             chip(Look(*look_of(seen.state)), large=True).props["title"] = row.means
         holds = f"Holds {', '.join(row.entities)}. " if row.entities else ""
-        tag("p", f"{holds}About {row.items:,} {'item' if row.items == 1 else 'items'}, {size_words(row.bytes)}.", "meta")
+        tag("p", f"{holds}About {row.items:,} {'item' if row.items == 1 else 'items'}, {size_text(row.bytes)}.", "meta")
 
 
 def _tabs(found: Found) -> list[tuple[str, tuple[str, int]]]:
