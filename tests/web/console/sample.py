@@ -39,9 +39,10 @@ async def paced(job: JobContext, config: Paced) -> dict[str, int]:
     said = -1
     while (done := min(_lines(config.gate), config.steps)) < config.steps:
         job.check()
+        # Said again and again, so that the worker hears soon when somebody wants the job to stop.
+        job.progress(done, config.steps, f"step {done} of {config.steps}")
         if done != said:
             said = done
-            job.progress(done, config.steps, f"step {done} of {config.steps}")
             job.log(f"step {done} done")
         await asyncio.sleep(0.02)
     job.metric("steps", config.steps)

@@ -1,5 +1,5 @@
 from gateleg.jobs import WrongState
-from gateleg.web.console.deeds import Refused
+from gateleg.web.console.deeds import refusal
 from gateleg.web.console.failures import told
 from gateleg.web.principal import Role
 
@@ -24,4 +24,4 @@ def test_an_error_without_a_message_has_its_name() -> None:
 
 
 def test_a_refusal_names_the_role() -> None:
-    assert told(Refused(Role.OPERATOR)).what == "This needs the role operator."
+    assert told(refusal(Role.OPERATOR)).what == "This needs the role operator."

@@ -9,6 +9,7 @@ from nicegui import context, ui
 
 from gateleg.web.console.failures import told
 from gateleg.web.console.markup import Tag, tag
+from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,15 +18,9 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Role
 
 
-class Refused(Exception):
-    """The caller may not do this."""
-
-    code = "refused"
-    fix = "Ask someone with the role to do it, or for a key that has it."
-
-    def __init__(self, role: Role) -> None:
-        self.what = f"This needs the role {role.word}."
-        super().__init__(self.what)
+def refusal(role: Role) -> NotAllowed:
+    """That the caller may not do this."""
+    return NotAllowed(f"This needs the role {role.word}.")
 
 
 def deed(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:

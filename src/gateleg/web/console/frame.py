@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.deeds import Refused
+from gateleg.web.console.deeds import refusal
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 
@@ -63,7 +63,7 @@ class View:
     def require(self, role: Role) -> None:
         """Refuse whoever may not: buttons that are not shown can still be pressed by someone who knows how."""
         if not self.principal.may(role):
-            raise Refused(role)
+            raise refusal(role)
 
 
 def current_view() -> View:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import nicegui
 from nicegui import ui
 
-from gateleg.web.console import jobs, objects, tables
+from gateleg.web.console import jobs, objects, settings, tables
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -39,6 +39,7 @@ def mount(app: FastAPI, host: Host) -> None:
     jobs.register()
     tables.register()
     objects.register()
+    settings.register()
     for application in host.applications:
         if application.pages is not None:
             application.pages(host)

@@ -38,7 +38,7 @@ def section_head(view: View, current: str, *, deed: tuple[str, str] = ("Submit a
                 with tag("a", classes="deed first", href=href):
                     ui.icon("add")
                     tag("span", words)
-    with tag("nav", classes="tabs", aria_label="About jobs"):
+    with tag("nav", classes="tabs", aria_label="Jobs"):
         for href, title in PLACES:
             tag("a", title, href=href, aria_current="page" if href == current else None)
     return pulse

@@ -12,7 +12,7 @@ from gateleg.jobs.schedules import next_run
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, mono_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import Refused, carry_out, deed
+from gateleg.web.console.deeds import carry_out, deed, refusal
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
@@ -25,6 +25,7 @@ from gateleg.web.console.live import Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.times import duration
+from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def register() -> None:
         crumbs = [*CRUMBS, Crumb("Schedules", "/jobs/schedules")]
         with frame(title=name or "Add a schedule", section="jobs", crumbs=crumbs) as view:
             if not view.may(Role.OPERATOR):
-                trouble(Refused(Role.OPERATOR))
+                trouble(refusal(Role.OPERATOR))
                 return
             known = {one.name: one for one in await view.host.queue.schedules()}
             await _form(view, known.get(name or ""), type)
@@ -195,7 +196,7 @@ async def _form(view: View, schedule: Schedule | None, type: str | None) -> None
         except BadConfig as error:
             form.show_wrong(problems_by_field(error.problems), {})
             return
-        except (JobError, Refused, ValueError) as error:
+        except (JobError, NotAllowed, ValueError) as error:
             with problem:
                 trouble(error)
             return

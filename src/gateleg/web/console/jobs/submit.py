@@ -10,7 +10,7 @@ from uuid import UUID
 from nicegui import ui
 
 from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
-from gateleg.web.console.deeds import Refused, deed
+from gateleg.web.console.deeds import deed, refusal
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
@@ -18,6 +18,7 @@ from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_a
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.places import CRUMBS
 from gateleg.web.console.markup import tag
+from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def register() -> None:
     async def submit(type: str | None = None, like: str | None = None) -> None:
         with frame(title="Submit a job", section="jobs", crumbs=CRUMBS) as view:
             if not view.may(Role.OPERATOR):
-                trouble(Refused(Role.OPERATOR))
+                trouble(refusal(Role.OPERATOR))
                 return
             before = await _before(view, like)
             handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
@@ -170,7 +171,7 @@ def _end(view: View, form: JobForm) -> None:
                 with problem:
                     trouble(error)
             return
-        except (JobError, Refused) as error:
+        except (JobError, NotAllowed) as error:
             with problem:
                 trouble(error)
             return

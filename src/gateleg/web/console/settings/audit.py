@@ -1,0 +1,75 @@
+"""The audit log: who changed what, and when."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gateleg.store import CursorRejected
+from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell
+from gateleg.web.console.deeds import refusal
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.ids import shortened
+from gateleg.web.console.markup import tag
+from gateleg.web.console.paging import pager
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.web.console.cells import Part
+    from gateleg.web.console.frame import View
+    from gateleg.web.tables import AuditEntry
+
+COLUMNS = (
+    Column("what", "What"),
+    Column("target", "To what", wraps=True),
+    Column("who", "Who"),
+    Column("when", "When"),
+    Column("details", "Details", wraps=True),
+)
+_LENGTH = 50
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def entry_row(entry: AuditEntry) -> Row:
+    """One line of the log; what was done to a job leads to it."""
+    details = ", ".join(f"{name}: {value}" for name, value in entry.details.items())
+    cells = {"what": entry.action, "target": _target(entry), "who": entry.actor, "when": ago_cell(entry.at)}
+    return Row(str(entry.entry_id), {**cells, "details": meta_cell(details) if details else None})
+
+
+def _target(entry: AuditEntry) -> Part | None:
+    if not entry.target:
+        return None
+    if entry.action.startswith("job.") and len(entry.target) == 36:
+        return link_cell(shortened(entry.target), f"/jobs/{entry.target}")
+    return id_cell(entry.target, 40)
+
+
+async def audit_panel(view: View) -> None:
+    """Show the log to who may read it: of a day, or of somebody."""
+    if not view.may(Role.ADMIN):
+        trouble(refusal(Role.ADMIN))
+        return
+    query = view.request.query_params
+    day = query.get("day", "") if _DAY.fullmatch(query.get("day", "")) else None
+    actor, cursor = query.get("actor", "").strip() or None, query.get("cursor") or None
+    with tag("form", classes="filters", action="/settings", method="get", data_tidy="", aria_label="Filters"):
+        tag("input", type="hidden", name="tab", value="audit")
+        today = f"{view.host.store.setup.now():%Y-%m-%d}"
+        tag("input", classes="box", type="date", name="day", value=day or ("" if actor else today), aria_label="Day", data_submits="")
+        tag("input", classes="box", type="search", name="actor", value=actor or "", placeholder="Who", aria_label="Who")
+        tag("button", "Look", "deed", type="submit")
+    try:
+        page = await view.host.audit.page(day=day, actor=actor, limit=_LENGTH, cursor=cursor)
+    except CursorRejected as error:
+        trouble(error, retry="/settings?tab=audit")
+        return
+    with tag("section", classes="card tight", aria_label="Audit log"):
+        if not page.items:
+            empty("check", "Nothing was changed", "Whatever somebody changes with this console or the API stands here, with their name.")
+            return
+        Grid("Audit log", COLUMNS, [entry_row(entry) for entry in page])
+        with tag("div", classes="card-foot"):
+            pager("/settings", {"tab": "audit", "day": day, "actor": actor}, cursor=cursor, following=page.next, shown=len(page))

@@ -1,0 +1,46 @@
+"""The configuration in force: every setting, its value, and where the value came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell, tag_cell
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import tag
+
+if TYPE_CHECKING:
+    from gateleg.web.console.cells import Cell
+    from gateleg.web.console.frame import View
+    from gateleg.web.settings import Settings
+
+COLUMNS = (
+    Column("name", "Setting"),
+    Column("value", "Value", wraps=True),
+    Column("origin", "From"),
+    Column("about", "About", wraps=True),
+)
+
+
+def setting_rows(settings: Settings) -> list[Row]:
+    """All settings; those that somebody has set come first."""
+    described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
+    rows = [
+        (origin == "default", name, Row(name, _cells(name, value, origin, described[name]))) for name, value, origin in settings.table()
+    ]
+    return [row for *_, row in sorted(rows, key=lambda one: one[:1])]
+
+
+def _cells(name: str, value: str, origin: str, about: str) -> dict[str, Cell]:
+    return {
+        "name": mono_cell(name),
+        "value": mono_cell(value) if value else None,
+        "origin": meta_cell("default") if origin == "default" else tag_cell(origin),
+        "about": meta_cell(about),
+    }
+
+
+async def configuration_panel(view: View) -> None:
+    """Show what is in force."""
+    tag("p", "In force since this host was started. Change gateleg.toml, a GATELEG_ variable or a flag, and start it again.", "meta")
+    with tag("section", classes="card tight", aria_label="Configuration"):
+        Grid("Configuration", COLUMNS, setting_rows(view.host.settings))

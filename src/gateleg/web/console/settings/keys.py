@@ -1,0 +1,176 @@
+"""API keys: making one, which is shown once, and taking one back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed, refusal
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import tag
+from gateleg.web.errors import Refusal
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.web.console.cells import Cell
+    from gateleg.web.console.frame import View
+    from gateleg.web.keys import NewKey
+    from gateleg.web.tables import ApiKey
+
+    Show = Callable[[], Awaitable[None]]
+
+GOOD, ENDED, REVOKED = Look("done", "Good", "key"), Look("neutral", "Over", "schedule"), Look("cancelled", "Revoked", "key_off")
+COLUMNS = (
+    Column("name", "Name"),
+    Column("state", "State"),
+    Column("role", "Role"),
+    Column("groups", "Groups and tenant", wraps=True),
+    Column("made", "Made"),
+    Column("used", "Last used"),
+    Column("ends", "Ends"),
+    Column("deeds", ""),
+)
+
+
+def look_of_key(key: ApiKey, now: datetime) -> Look:
+    """Whether a key is good, over or revoked."""
+    if key.revoked_at is not None:
+        return REVOKED
+    return ENDED if key.ends_at is not None and key.ends_at <= now else GOOD
+
+
+def key_row(key: ApiKey, now: datetime) -> Row:
+    """A key in the list."""
+    look = look_of_key(key, now)
+    groups: Cell = [tag_cell(name) for name in sorted(key.groups or ())]
+    if key.tenant:
+        groups = [*(groups if isinstance(groups, list) else []), meta_cell(f"tenant {key.tenant}")]
+    return Row(
+        key.key_id,
+        {
+            "name": [key.name, meta_cell(f"gl_{key.key_id}")],
+            "state": chip_cell(look),
+            "role": key.role,
+            "groups": groups,
+            "made": ago_cell(key.created_at),
+            "used": ago_cell(key.used_at) or meta_cell("never"),
+            "ends": ago_cell(key.ends_at) or meta_cell("never"),
+            "deeds": deed_cell("revoke", "Revoke", look="danger") if look is GOOD else None,
+        },
+    )
+
+
+def end_of(text: str) -> datetime | None:
+    """The end of a key from a date: the end of that day in UTC. Raises ValueError for what is no date."""
+    return datetime.fromisoformat(f"{text}T23:59:59").replace(tzinfo=UTC) if text else None
+
+
+async def keys_panel(view: View) -> None:
+    """Show the keys to who may manage them."""
+    if not view.may(Role.ADMIN):
+        trouble(refusal(Role.ADMIN))
+        return
+    box = tag("div", classes="stack gap-2")
+
+    async def show() -> None:
+        keys = await view.host.keys.list()
+        box.clear()
+        with box:
+            _head(view, show)
+            with tag("section", classes="card tight", aria_label="API keys"):
+                if keys:
+                    rows = [key_row(key, view.host.store.setup.now()) for key in keys]
+                    Grid("API keys", COLUMNS, rows, on_deed=lambda key_id, verb: _revoke(view, key_id, show))
+                else:
+                    sentence = "While there is no key, this host answers only to this machine. With one, it asks everyone for theirs."
+                    empty("people", "No keys yet", sentence)
+
+    await show()
+
+
+def _head(view: View, show: Show) -> None:
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("p", "A key stands for somebody or something that calls. It is shown once, and only a digest of it is kept.", "meta")
+        with tag("div", classes="deeds"):
+            deed("Make a key", lambda: _create(view, show), icon="add", look="first")
+
+
+async def _create(view: View, show: Show) -> None:
+    made: list[NewKey] = []
+    with ui.dialog() as dialog, tag("div", classes="sheet"):
+        tag("h2", "Make a key")
+        with tag("div", classes="fields"):
+            name = Field("Name", required=True, hint="Who or what will use it")
+            role = Field("Role", "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
+            groups = Field("Groups", hint="Separated by commas; applications decide by them")
+            tenant = Field("Tenant")
+            ends = Field("Ends after", kind="date", hint="Empty is never")
+        problem = tag("div", classes="fill")
+
+        async def make() -> None:
+            problem.clear()
+            try:
+                view.require(Role.ADMIN)
+                made.append(
+                    await view.host.keys.create(
+                        name.text,
+                        Role[role.text.upper()],
+                        groups=[part.strip() for part in groups.text.split(",") if part.strip()],
+                        tenant=tenant.text or None,
+                        ends_at=end_of(ends.text),
+                        by=view.principal.name,
+                    )
+                )
+            except (Refusal, ValueError) as error:
+                with problem:
+                    trouble(error)
+                return
+            dialog.submit(True)
+
+        with tag("div", classes="deeds"):
+            deed("Leave it", lambda: dialog.submit(False))
+            deed("Make", make, look="first")
+    await dialog
+    dialog.delete()
+    if made:
+        key = made[0].key
+        await view.host.audit.note(view.principal, "key.create", key.key_id, name=key.name, role=key.role)
+        await _show_once(made[0])
+        await show()
+
+
+async def _show_once(made: NewKey) -> None:
+    with ui.dialog().props("persistent") as dialog, tag("div", classes="sheet"):
+        tag("h2", f"The key of {made.key.name}")
+        tag("p", "Copy it now: it is not kept, and cannot be shown again.")
+        tag("pre", made.token, "code wrap", tabindex=0)
+        with tag("div", classes="deeds"):
+            tag("button", "Copy", "deed", type="button", data_copy=made.token)
+            deed("I have it", lambda: dialog.submit(True), look="first")
+    await dialog
+    dialog.delete()
+
+
+async def _revoke(view: View, key_id: str, show: Show) -> None:
+    key = await view.host.keys.get(key_id)
+    loss = "Whoever uses it is refused from now on, and sessions that began with it end. This cannot be taken back."
+    if not await confirm(f"Revoke the key of {key.name}?", loss, verb="Revoke"):
+        return
+
+    async def work() -> None:
+        await view.host.keys.revoke(key_id, by=view.principal.name)
+        await view.host.audit.note(view.principal, "key.revoke", key_id, name=key.name)
+
+    if await carry_out(view, Role.ADMIN, work, f"The key of {key.name} is revoked"):
+        await show()

@@ -1,0 +1,24 @@
+"""The page of the settings, a tab for each part."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from gateleg.web.console.frame import frame
+from gateleg.web.console.settings.about import about_panel
+from gateleg.web.console.settings.audit import audit_panel
+from gateleg.web.console.settings.configuration import configuration_panel
+from gateleg.web.console.settings.keys import keys_panel
+from gateleg.web.console.tabs import Tabs
+
+TABS = (("configuration", "Configuration"), ("keys", "API keys"), ("audit", "Audit log"), ("about", "About"))
+
+
+def register() -> None:
+    """Serve the settings at `/settings`."""
+
+    @ui.page("/settings")
+    async def settings(tab: str | None = None) -> None:
+        with frame(title="Settings", section="settings") as view:
+            panels = {"configuration": configuration_panel, "keys": keys_panel, "audit": audit_panel, "about": about_panel}
+            await Tabs(TABS, tab, lambda key: panels[key](view)).start()

@@ -1,0 +1,196 @@
+"""What an operator does with jobs, in a real browser on a real host."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from gateleg.jobs import Submission
+from tests.web.console.conftest import Served
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., Page]
+
+
+def submit(served: Served, submission: Submission) -> UUID:
+    with served.queue() as queue:
+        return queue.submit(submission).job.job_id
+
+
+def paced(served: Served, gate: Path, subject: str | None = None) -> UUID:
+    return submit(served, Submission("PACED", {"gate": str(gate), "steps": 4}, subject=subject))
+
+
+def chip(page: Page, word: str) -> None:
+    expect(page.locator("header .chip")).to_have_text(re.compile(word))
+
+
+def test_a_job_is_submitted_from_its_form(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs")
+    page.locator("main header").get_by_role("link", name="Submit a job").click()
+    page.get_by_label("Type").select_option("REEL")
+    page.get_by_label("Title").fill("From the form")
+    page.get_by_label("About").fill("Browser")
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}$"))
+    chip(page, "Done")
+    page.get_by_role("link", name="Result").click()
+    expect(page.get_by_role("region", name="Result")).to_contain_text("From the form")
+    expect(page).to_have_url(re.compile(r"\?tab=result$"))
+
+
+def test_what_is_wrong_is_said_at_its_field(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/submit?type=REEL")
+    page.get_by_label("Seconds").fill("9000")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("This is needed.")).to_be_visible()
+    page.get_by_label("Title").fill("Too long")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("less than or equal to 600")).to_be_visible()
+    expect(page.get_by_label("Title")).to_have_value("Too long")
+
+
+def test_progress_and_log_are_live(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    page = open_page(f"{served.url}/jobs/{paced(served, gate)}")
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "0")
+    gate.write_text("1\n2\n")
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "50")
+    expect(page.get_by_role("log")).to_contain_text("step 2 done")
+    gate.write_text("1\n2\n3\n4\n")
+    chip(page, "Done")
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_a_running_job_is_cancelled(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(f"{served.url}/jobs/{paced(served, tmp_path / 'gate')}")
+    chip(page, "Running")
+    page.get_by_role("button", name="Cancel").click()
+    chip(page, "Cancelled")
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_a_failed_job_says_why_and_is_tried_again(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    tape = tmp_path / "tape"
+    page = open_page(f"{served.url}/jobs/{submit(served, Submission('BROKEN', {'tape': str(tape)}))}")
+    chip(page, "Failed")
+    trouble = page.get_by_role("alert")
+    expect(trouble).to_contain_text("FileNotFoundError: There is no tape in the machine.")
+    expect(trouble).to_contain_text("The log said the tape is not there")
+    tape.touch()
+    trouble.get_by_role("button", name="Retry").click()
+    chip(page, "Done")
+    expect(page.locator(".trouble")).to_have_count(0)
+    expect(page.get_by_text("Attempt 2")).to_be_visible()
+
+
+def test_a_tree_is_drawn_and_walked(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/{submit(served, Submission('ALBUM', {}, subject='Walk'))}")
+    tree = page.get_by_role("region", name="Tree")
+    expect(tree).to_contain_text("5 of 5 done")
+    tree.get_by_role("link", name="Mix").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("REEL: Mix")
+    expect(tree.locator("[aria-current]")).to_contain_text("Mix")
+    page.get_by_role("link", name="Graph").click()
+    graph = page.get_by_role("img", name="What the job waits for")
+    expect(graph).to_contain_text("Intro")
+    expect(graph).to_contain_text("Verse")
+    expect(graph).not_to_contain_text("Chorus")
+    page.go_back()
+    expect(page.get_by_role("log")).to_be_visible()
+
+
+def test_the_list_is_filtered_by_its_address_and_rows_change_in_place(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    job_id = paced(served, gate, subject="In place")
+    page = open_page(f"{served.url}/jobs")
+    page.get_by_label("About").fill("In place")
+    page.get_by_label("About").press("Enter")
+    expect(page).to_have_url(f"{served.url}/jobs?subject=In+place")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Running")
+    gate.write_text("1\n2\n3\n4\n")
+    expect(page.locator(f"tr[data-id='{job_id}']")).to_contain_text("Done")
+
+
+def test_several_jobs_are_cancelled_at_once_and_it_is_in_the_audit_log(served: Served, open_page: OpenPage) -> None:
+    for _ in range(3):
+        submit(served, Submission("REEL", {"title": "Later"}, delay=3600, subject="Many"))
+    page = open_page(f"{served.url}/jobs?subject=Many")
+    page.get_by_label("Select all rows").check()
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
+    expect(page.locator(".chip", has_text="Cancelled")).to_have_count(3)
+    expect(page.get_by_text("3 selected")).to_be_hidden()
+    page.goto(f"{served.url}/settings?tab=audit")
+    expect(page.locator("tr", has_text="job.cancel").first).to_be_visible()
+
+
+def test_the_keyboard_reaches_everything(served: Served, open_page: OpenPage) -> None:
+    submit(served, Submission("REEL", {"title": "Keys"}, subject="Keys"))
+    page = open_page(f"{served.url}/jobs?subject=Keys")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.locator("tr.at")).to_have_count(1)
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("REEL")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    expect(page).to_have_url(f"{served.url}/jobs")
+
+
+def test_a_queue_is_paused_and_resumed(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/queues")
+    row = page.locator("tr[data-id='media']")
+    row.get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text("Paused")
+    row.get_by_role("button", name="Resume").click()
+    expect(row).to_contain_text("Running")
+
+
+def test_a_schedule_is_made_run_and_removed(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/schedules/edit?type=REEL")
+    page.get_by_label("Name").fill("nightly")
+    page.get_by_label("Cron").fill("0 3 * * *")
+    page.get_by_label("Title").fill("Night")
+    page.get_by_role("button", name="Save").click()
+    row = page.locator("tr[data-id='nightly']")
+    expect(row).to_contain_text("0 3 * * *")
+    row.get_by_role("button", name="Run now").click()
+    expect(page.get_by_text("Submitted")).to_be_visible()
+    row.get_by_role("button", name="Switch off").click()
+    expect(row).to_contain_text("Off")
+    row.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(row).to_have_count(0)
+
+
+def test_dead_letters_are_retried_together(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    tape = tmp_path / "tape"
+    job_id = submit(served, Submission("BROKEN", {"tape": str(tape)}))
+    page = open_page(f"{served.url}/jobs/dead")
+    row = page.locator(f"tr[data-id='{job_id}']")
+    expect(row).to_contain_text("There is no tape")
+    tape.touch()
+    page.get_by_role("button", name="Retry all BROKEN").click()
+    page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
+    expect(row).to_have_count(0)
+
+
+def test_a_job_that_there_is_not_says_so(served: Served, browser: object, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/archive")
+    answer = page.request.get(f"{served.url}/jobs/00000000-0000-0000-0000-000000000000")
+    assert answer.status == 404
+    assert page.request.get(f"{served.url}/jobs/nonsense").status == 404
