@@ -25,6 +25,8 @@ class ToolCall:
     name: str
     #: the arguments as the model wrote them: JSON, most of the time
     text: str = "{}"
+    #: what the provider wants to see again when the call is sent back; means nothing to anybody else
+    signature: str = ""
 
     @property
     def arguments(self) -> dict[str, Any]:

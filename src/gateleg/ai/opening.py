@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypedDict
 from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.answering import Answering
 from gateleg.ai.embedding import Embedding
-from gateleg.ai.errors import BadModelAddress, KeyMissing, NotOffered
+from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.asking import Purpose
+    from gateleg.ai.providers.bedrock import BedrockClient
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider
     from gateleg.ai.setup import Setup
 
@@ -61,18 +62,36 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
             return remote.RemoteChat(address.model, endpoint, openai.OpenAIDialect(limit))
-    raise NotOffered(f"{address} is not a chat model that is known here.")
+        case "anthropic":
+            from gateleg.ai.providers import anthropic, sdk
+
+            url = address.place or anthropic.USUAL
+            return sdk.SdkChat(
+                address.model, anthropic.AnthropicSdk(address.model, _needed(address, setup, key, url, anthropic.USUAL), url)
+            )
+        case "gemini":
+            from gateleg.ai.providers import gemini, sdk
+
+            url = address.place or gemini.USUAL
+            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
+            return sdk.SdkChat(address.model, gemini.GeminiSdk(address.model, client))
+        case "bedrock":
+            from gateleg.ai.providers import bedrock, sdk
+
+            return sdk.SdkChat(address.model, bedrock.BedrockSdk(address.model, _bedrock(address, setup, key)))
 
 
 def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
     key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
+    if prefixes and address.provider not in ("openai", "ollama"):
+        raise NotOffered(f"{address} knows no prefixes: it is told the purpose of a text in another way, or not at all.")
     match address.provider:
         case "local":
             from gateleg.ai.providers.local_embeddings import LocalEmbeddings
 
             _known(address, "minilm")
-            if dimensions not in (None, LocalEmbeddings.dimensions) or prefixes:
-                raise NotOffered("The local embedding model has vectors of 384 numbers and knows no prefixes.")
+            if dimensions not in (None, LocalEmbeddings.dimensions):
+                raise NotOffered("The local embedding model has vectors of 384 numbers.")
             return LocalEmbeddings()
         case "ollama":
             from gateleg.ai.providers import ollama, remote
@@ -86,12 +105,38 @@ def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) 
             url = address.place or openai.USUAL
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
             return remote.RemoteEmbeddings(address.model, endpoint, openai.OpenAIDialect(), dimensions=dimensions, prefixes=prefixes)
-    raise NotOffered(f"{address} is not an embedding model that is known here.")
+        case "gemini":
+            from gateleg.ai.providers import gemini
+
+            url = address.place or gemini.USUAL
+            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
+            return gemini.GeminiEmbeddings(address.model, client, dimensions)
+        case "bedrock":
+            from gateleg.ai.providers import bedrock
+
+            return bedrock.BedrockEmbeddings(address.model, _bedrock(address, setup, key), dimensions)
+        case "anthropic":
+            raise NotOffered("Anthropic has no embedding models.")
 
 
 def _known(address: ModelAddress, only: str) -> None:
     if address.model != only:
         raise BadModelAddress(f"There is no local model {address.model!r} for this.", fix=f"Write local:{only}.")
+
+
+def _bedrock(address: ModelAddress, setup: Setup, key: str | None) -> BedrockClient:
+    from gateleg.ai.providers.bedrock import BedrockClient
+
+    if key is not None:
+        raise BadAsk("Bedrock takes no key.", fix="Give AWS credentials where botocore looks for them.")
+    return BedrockClient(address.place, setup.settings.connect_seconds, setup.settings.silence_seconds)
+
+
+def _needed(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str:
+    found = key or setup.settings.key_for(address, url, usual)
+    if found is None:
+        raise KeyMissing(f"{address} needs a key.")
+    return found
 
 
 def _key(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str | None:

@@ -68,6 +68,7 @@ class CallDelta:
     id: str = ""
     name: str = ""
     text: str = ""
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +127,17 @@ class Gathering:
         if delta.reasoning:
             self._reasoning.append(delta.reasoning)
         if delta.call is not None:
-            had = self._calls.get(delta.call.index, CallDelta(delta.call.index))
-            self._calls[delta.call.index] = CallDelta(
-                had.index, delta.call.id or had.id, delta.call.name or had.name, had.text + delta.call.text
+            new, had = delta.call, self._calls.get(delta.call.index, CallDelta(delta.call.index))
+            self._calls[new.index] = CallDelta(
+                new.index, new.id or had.id, new.name or had.name, had.text + new.text, new.signature or had.signature
             )
 
     def whole(self, finish: Finish, usage: Usage, model: str) -> Reply:
         """The reply, at its end."""
-        calls = tuple(ToolCall(call.id or f"call_{call.index}", call.name, call.text or "{}") for _, call in sorted(self._calls.items()))
+        calls = tuple(
+            ToolCall(call.id or f"call_{call.index}", call.name, call.text or "{}", call.signature)
+            for _, call in sorted(self._calls.items())
+        )
         return replace(
             self.reply,
             text=self.text,

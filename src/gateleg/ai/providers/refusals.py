@@ -29,9 +29,12 @@ _TOO_LONG = (
 def refusal(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> ModelError:
     """The error for an answer that is none. A key that a service repeats in its message is taken out."""
     code, message = _told(body)
-    if key:
-        message = message.replace(key, "...")
-    return refused(status, code, message, retry_after(headers))
+    return refused(status, code, without_key(message, key), retry_after(headers))
+
+
+def without_key(message: str, key: str | None) -> str:
+    """A message in which a key is not shown. What is too short to be a secret stays, as it may be part of any word."""
+    return message.replace(key, "...") if key and len(key) >= 8 else message
 
 
 def refused(status: int, code: str, message: str, wait: float | None = None) -> ModelError:

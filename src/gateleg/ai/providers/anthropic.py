@@ -1,0 +1,183 @@
+"""Anthropic's Messages API, through its SDK."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.providers.refusals import refused, retry_after, without_key
+from gateleg.ai.providers.sdk import imported
+from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.ai.asking import Asked
+    from gateleg.ai.errors import ModelError
+    from gateleg.ai.messages import Message
+    from gateleg.ai.replies import Finish
+
+USUAL = "https://api.anthropic.com"
+#: The API wants to be told the most tokens to write.
+_DEFAULT_LIMIT = 4096
+_FINISHES: dict[str, Finish] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tools",
+    "refusal": "filtered",
+}
+#: Statuses of errors that come in the middle of a stream, which has the status 200.
+_STATUSES = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504, "invalid_request_error": 400}
+
+
+class AnthropicSdk:
+    """A model of Anthropic's. The seed is not sent: there is none. A structure is asked for as a tool that must be called."""
+
+    def __init__(self, model: str, key: str, url: str | None) -> None:
+        self.model = model
+        self._module = imported("anthropic", "anthropic")
+        self._client: Any = None
+        self._key = key
+        self._url = url or USUAL
+        self._lock = threading.Lock()
+
+    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+        """A whole answer."""
+        body: dict[str, Any] = self._connected().messages.create(**ask(self.model, asked), timeout=seconds).model_dump(mode="json")
+        return body
+
+    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+        """The events of a stream."""
+        with self._connected().messages.create(**ask(self.model, asked), stream=True, timeout=seconds) as stream:
+            for event in stream:
+                yield event.model_dump(mode="json")
+
+    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+        """Read a whole answer."""
+        blocks = body["content"]
+        uses = [block for block in blocks if block["type"] == "tool_use"]
+        text = "".join(block["text"] for block in blocks if block["type"] == "text")
+        if asked.shape is not None and uses:
+            return Reply(orjson.dumps(uses[0]["input"]).decode(), (), _finish(body, shaped=True), _usage(body["usage"]), body["model"])
+        calls = tuple(ToolCall(use["id"], use["name"], orjson.dumps(use["input"]).decode()) for use in uses)
+        thought = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
+        return Reply(text, calls, _finish(body), _usage(body["usage"]), body["model"], thought)
+
+    def reader(self, asked: Asked) -> AnthropicReader:
+        """What reads the events of a stream."""
+        return AnthropicReader(shaped=asked.shape is not None)
+
+    def failure(self, error: Exception) -> ModelError | None:
+        """What an error of the SDK means."""
+        if not isinstance(error, self._module.APIStatusError):
+            return None
+        kind = str(getattr(error, "type", "") or "")
+        status = error.status_code if error.status_code >= 400 else _STATUSES.get(kind, 500)
+        message = without_key(str(getattr(error, "api_message", None) or ""), self._key)
+        return refused(status, kind, message, retry_after(error.response.headers))
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._module.Anthropic(api_key=self._key, base_url=self._url, max_retries=0)
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+
+class AnthropicReader:
+    """Reads the events of one answer."""
+
+    def __init__(self, shaped: bool) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+        self._shaped = shaped
+        self._used: dict[str, Any] = {}
+        #: which call a block of the content is
+        self._calls: dict[int, int] = {}
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in an event."""
+        match event["type"]:
+            case "message_start":
+                self.model = event["message"]["model"]
+                self._count(event["message"]["usage"])
+            case "content_block_start" if event["content_block"]["type"] == "tool_use" and not self._shaped:
+                number = self._calls[event["index"]] = len(self._calls)
+                return [Delta(call=CallDelta(number, event["content_block"]["id"], event["content_block"]["name"]))]
+            case "content_block_delta":
+                return self._delta(event["index"], event["delta"])
+            case "message_delta":
+                self.finish = _finish(event["delta"], self._shaped)
+                self._count(event.get("usage") or {})
+        return []
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[Delta]:
+        match delta["type"]:
+            case "text_delta":
+                return [] if self._shaped else [Delta(text=delta["text"])]
+            case "thinking_delta":
+                return [Delta(reasoning=delta["thinking"])]
+            case "input_json_delta" if delta["partial_json"]:
+                text = delta["partial_json"]
+                return [Delta(text=text)] if self._shaped else [Delta(call=CallDelta(self._calls[index], text=text))]
+        return []
+
+    def _count(self, found: dict[str, Any]) -> None:
+        """Counts are cumulative, and the last event need not repeat all of them."""
+        self._used |= {name: value for name, value in found.items() if value is not None}
+        self.usage = _usage(self._used)
+
+
+def ask(model: str, asked: Asked) -> dict[str, Any]:
+    """The arguments of a call of the SDK."""
+    body: dict[str, Any] = {"model": model, "max_tokens": asked.max_tokens or _DEFAULT_LIMIT, "messages": _turns(asked.turns)}
+    if asked.system:
+        body["system"] = asked.system
+    if asked.stop:
+        body["stop_sequences"] = list(asked.stop)
+    if asked.temperature is not None:
+        # The SDK has no argument for it any more; the models that take it still do, from 0 to 1.
+        body["extra_body"] = {"temperature": min(asked.temperature, 1.0)}
+    if asked.shape is not None:
+        body["tools"] = [{"name": asked.shape.name, "description": "Gives the answer.", "input_schema": asked.shape.schema}]
+        body["tool_choice"] = {"type": "tool", "name": asked.shape.name}
+    elif asked.tools:
+        body["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in asked.tools]
+        kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
+        body["tool_choice"] = kinds.get(asked.tool_choice) or {"type": "tool", "name": asked.tool_choice}
+    return body
+
+
+def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """The messages as turns of blocks; neighbours of one role are one turn, as all results of a turn must be together."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, Assistant) else "user"
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "content": []})
+        turns[-1]["content"] += _blocks(message)
+    return [turn for turn in turns if turn["content"]]
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.text, "is_error": message.failed}]
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    if isinstance(message, Assistant):
+        blocks += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.tolerant} for call in message.calls]
+    return blocks
+
+
+def _finish(body: dict[str, Any], shaped: bool = False) -> Finish:
+    finish = _FINISHES.get(body.get("stop_reason") or "", "stop")
+    return "stop" if shaped and finish == "tools" else finish
+
+
+def _usage(found: dict[str, Any]) -> Usage:
+    read, written = found.get("cache_read_input_tokens") or 0, found.get("cache_creation_input_tokens") or 0
+    return Usage((found.get("input_tokens") or 0) + read + written, found.get("output_tokens") or 0, read)

@@ -1,0 +1,265 @@
+"""Amazon Bedrock, through botocore: the Converse API for chat, InvokeModel for embeddings. Credentials are found where botocore looks."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.errors import NotOffered
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.openai import matrix
+from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.providers.refusals import refused, retry_after
+from gateleg.ai.providers.sdk import imported, told
+from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+from gateleg.ai.steps import Work, at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.errors import ModelError
+    from gateleg.ai.messages import Message
+    from gateleg.ai.replies import Finish, TokenCount
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+_FINISHES: dict[str, Finish] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tools",
+    "guardrail_intervened": "filtered",
+    "content_filtered": "filtered",
+}
+_STATUSES = {
+    "ThrottlingException": 429,
+    "ServiceUnavailableException": 503,
+    "InternalServerException": 500,
+    "ModelNotReadyException": 503,
+    "ModelTimeoutException": 504,
+    "ModelErrorException": 500,
+    "modelStreamErrorException": 500,
+    "AccessDeniedException": 403,
+    "UnrecognizedClientException": 403,
+    "ExpiredTokenException": 403,
+}
+_INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_query"}
+
+
+#: A session is not made for several threads; once made, a client is.
+_making = threading.Lock()
+
+
+@cache
+def _session() -> Any:
+    """One session for all clients: it reads large descriptions of the service, once."""
+    return imported("botocore.session", "aws").get_session()
+
+
+class BedrockClient:
+    """A client of botocore, made at its first use."""
+
+    def __init__(self, place: str | None, connect: float, silence: float) -> None:
+        self._config = imported("botocore.config", "aws")
+        self._errors = imported("botocore.exceptions", "aws")
+        self._place = place or ""
+        self._timeouts = {"connect_timeout": connect, "read_timeout": silence}
+        self._client: Any = None
+
+    def connected(self) -> Any:
+        """The client. A place is a region, or the URL of an endpoint of your own."""
+        with _making:
+            if self._client is None:
+                session = _session()
+                endpoint = self._place if "://" in self._place else None
+                region = (None if endpoint else self._place) or session.get_config_variable("region") or ("us-east-1" if endpoint else None)
+                config = self._config.Config(retries={"total_max_attempts": 1, "mode": "standard"}, **self._timeouts)
+                self._client = session.create_client("bedrock-runtime", region_name=region, endpoint_url=endpoint, config=config)
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+    def failure(self, error: Exception) -> ModelError | None:
+        """What an error of botocore means."""
+        if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
+            return refused(403, type(error).__name__, str(error))
+        if not isinstance(error, self._errors.ClientError):
+            return None
+        told_code = str(error.response.get("Error", {}).get("Code", ""))
+        told_status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
+        code = told_code[:1].upper() + told_code[1:]
+        status = _STATUSES.get(code) or _STATUSES.get(told_code) or (told_status if told_status >= 400 else 400)
+        headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        return refused(status, told_code, str(error.response.get("Error", {}).get("Message", "")), retry_after(headers))
+
+
+class BedrockSdk:
+    """A chat model behind the Converse API. The seed is not sent: there is none. A structure is asked for as a tool that must be called."""
+
+    def __init__(self, model: str, client: BedrockClient) -> None:
+        self.model = model
+        self.client = client
+        self.failure = client.failure
+
+    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+        """A whole answer."""
+        found: dict[str, Any] = self.client.connected().converse(**ask(self.model, asked))
+        return found
+
+    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+        """The events of a stream."""
+        stream = self.client.connected().converse_stream(**ask(self.model, asked))["stream"]
+        try:
+            yield from stream
+        finally:
+            stream.close()
+
+    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+        """Read a whole answer."""
+        blocks = body["output"]["message"]["content"]
+        uses = [block["toolUse"] for block in blocks if "toolUse" in block]
+        finish, usage = _finish(body["stopReason"], asked.shape is not None), _usage(body["usage"])
+        if asked.shape is not None and uses:
+            return Reply(orjson.dumps(uses[0]["input"]).decode(), (), finish, usage, self.model)
+        calls = tuple(ToolCall(use["toolUseId"], use["name"], orjson.dumps(use["input"]).decode()) for use in uses)
+        thought = "".join(
+            block["reasoningContent"].get("reasoningText", {}).get("text", "") for block in blocks if "reasoningContent" in block
+        )
+        return Reply("".join(block.get("text", "") for block in blocks), calls, finish, usage, self.model, thought)
+
+    def reader(self, asked: Asked) -> BedrockReader:
+        """What reads the events of a stream."""
+        return BedrockReader(shaped=asked.shape is not None)
+
+
+class BedrockReader:
+    """Reads the events of one answer."""
+
+    def __init__(self, shaped: bool) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+        self._shaped = shaped
+        self._calls: dict[int, int] = {}
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in an event."""
+        if "contentBlockStart" in event and "toolUse" in event["contentBlockStart"]["start"] and not self._shaped:
+            started = event["contentBlockStart"]
+            number = self._calls[started["contentBlockIndex"]] = len(self._calls)
+            return [Delta(call=CallDelta(number, started["start"]["toolUse"]["toolUseId"], started["start"]["toolUse"]["name"]))]
+        if "contentBlockDelta" in event:
+            return self._delta(event["contentBlockDelta"]["contentBlockIndex"], event["contentBlockDelta"]["delta"])
+        if "messageStop" in event:
+            self.finish = _finish(event["messageStop"]["stopReason"], self._shaped)
+        if "metadata" in event:
+            self.usage = _usage(event["metadata"]["usage"])
+        return []
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[Delta]:
+        if "toolUse" in delta:
+            text = delta["toolUse"]["input"]
+            return [Delta(text=text)] if self._shaped else [Delta(call=CallDelta(self._calls[index], text=text))]
+        if "reasoningContent" in delta:
+            return [Delta(reasoning=delta["reasoningContent"].get("text", ""))]
+        return [Delta(text=delta["text"])] if delta.get("text") and not self._shaped else []
+
+
+class BedrockEmbeddings:
+    """An embedding model of Amazon's or Cohere's."""
+
+    max_tokens: int | None = None
+
+    def __init__(self, model: str, client: BedrockClient, dimensions: int | None = None) -> None:
+        self.model = model
+        self.client = client
+        self.dimensions = dimensions
+        self.variant = str(dimensions or "")
+        if "titan-embed" not in model and "cohere.embed" not in model:
+            raise NotOffered(f"{model} is not an embedding model that is known here.", fix="Use one of amazon.titan-embed or cohere.embed.")
+        self._titan = "titan-embed" in model
+        self.batch = 1 if self._titan else 96
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+        """The vectors of some texts."""
+        body = self._body([text or " " for text in texts], purpose)
+
+        def call() -> dict[str, Any]:
+            answer = self.client.connected().invoke_model(modelId=self.model, body=orjson.dumps(body), contentType="application/json")
+            found: dict[str, Any] = orjson.loads(answer["body"].read())
+            return found
+
+        found = yield Work(lambda: told(self.client.failure, call))
+        return told(self.client.failure, lambda: self._read(found, len(texts)))
+
+    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+        """How long texts are: estimates."""
+        return at_once([estimate(text) for text in texts])
+
+    def _body(self, texts: list[str], purpose: Purpose) -> dict[str, Any]:
+        if self._titan:
+            return {"inputText": texts[0]} | ({"dimensions": self.dimensions} if self.dimensions else {})
+        body = {"texts": texts, "input_type": _INPUTS[purpose], "truncate": "END"}
+        return body | ({"output_dimension": self.dimensions} if self.dimensions else {})
+
+    def _read(self, found: dict[str, Any], count: int) -> Embedded:
+        if self._titan:
+            return Embedded(matrix([found["embedding"]], count), Usage(input=found.get("inputTextTokenCount") or 0))
+        rows = found["embeddings"]
+        return Embedded(matrix(rows["float"] if isinstance(rows, dict) else rows, count), Usage())
+
+
+def ask(model: str, asked: Asked) -> dict[str, Any]:
+    """The arguments of a call."""
+    options = {"maxTokens": asked.max_tokens, "temperature": asked.temperature, "stopSequences": list(asked.stop) or None}
+    body: dict[str, Any] = {"modelId": model, "messages": _turns(asked.turns)}
+    body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
+    if asked.system:
+        body["system"] = [{"text": asked.system}]
+    if asked.shape is not None:
+        spec = {"name": asked.shape.name, "description": "Gives the answer.", "inputSchema": {"json": asked.shape.schema}}
+        body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": asked.shape.name}}}
+    elif asked.tools and asked.tool_choice != "none":
+        specs = [
+            {"name": tool.name, "description": tool.description or tool.name, "inputSchema": {"json": tool.parameters}}
+            for tool in asked.tools
+        ]
+        kinds: dict[str, dict[str, Any]] = {"auto": {"auto": {}}, "required": {"any": {}}}
+        choice = kinds.get(asked.tool_choice) or {"tool": {"name": asked.tool_choice}}
+        body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
+    return body
+
+
+def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """The messages as turns of blocks; the API wants the roles to alternate."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, Assistant) else "user"
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "content": []})
+        turns[-1]["content"] += _blocks(message)
+    return [turn for turn in turns if turn["content"]]
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        result = {"toolUseId": message.call_id, "content": [{"text": message.text}], "status": "error" if message.failed else "success"}
+        return [{"toolResult": result}]
+    blocks: list[dict[str, Any]] = [{"text": message.text}] if message.text.strip() else []
+    if isinstance(message, Assistant):
+        blocks += [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.tolerant}} for call in message.calls]
+    return blocks
+
+
+def _finish(reason: str, shaped: bool) -> Finish:
+    finish = _FINISHES.get(reason, "stop")
+    return "stop" if shaped and finish == "tools" else finish
+
+
+def _usage(found: dict[str, Any]) -> Usage:
+    read, written = found.get("cacheReadInputTokens") or 0, found.get("cacheWriteInputTokens") or 0
+    return Usage(found["inputTokens"] + read + written, found["outputTokens"], read)

@@ -1,0 +1,223 @@
+"""Google's Gemini API, through its SDK."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.openai import matrix
+from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.providers.refusals import refused, retry_after, without_key
+from gateleg.ai.providers.sdk import imported, told
+from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+from gateleg.ai.steps import Work, at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.errors import ModelError
+    from gateleg.ai.messages import Message
+    from gateleg.ai.replies import Finish, TokenCount
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+USUAL = "https://generativelanguage.googleapis.com"
+_FINISHES: dict[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RETRIEVAL_QUERY"}
+
+
+class GeminiClient:
+    """The SDK's client, made at its first use. Nothing is taken from the environment."""
+
+    def __init__(self, key: str, url: str | None) -> None:
+        self._genai = imported("google.genai", "gemini")
+        self._errors = imported("google.genai.errors", "gemini")
+        self._client: Any = None
+        self._key = key
+        self._url = url
+        self._lock = threading.Lock()
+
+    def models(self, seconds: float) -> tuple[Any, dict[str, Any]]:
+        """The client's models, and the options of a call that may take so long."""
+        with self._lock:
+            if self._client is None:
+                options = {"retry_options": {"attempts": 1}} | ({"base_url": self._url} if self._url else {})
+                self._client = self._genai.Client(api_key=self._key, vertexai=False, http_options=options)
+                weakref.finalize(self, self._client.close)
+            return self._client.models, {"timeout": max(1, int(seconds * 1000))}
+
+    def failure(self, error: Exception) -> ModelError | None:
+        """What an error of the SDK means."""
+        if not isinstance(error, self._errors.APIError):
+            return None
+        headers = getattr(error.response, "headers", None) or {}
+        message = without_key(str(error.message or ""), self._key)
+        # A wrong key is a bad request here.
+        status = 401 if "api key not valid" in message.lower() else int(error.code or 500)
+        return refused(status, str(error.status or ""), message, retry_after({name.lower(): value for name, value in headers.items()}))
+
+
+class GeminiSdk:
+    """A chat model of Google's."""
+
+    def __init__(self, model: str, client: GeminiClient) -> None:
+        self.model = model
+        self.client = client
+        self.failure = client.failure
+
+    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+        """A whole answer."""
+        models, options = self.client.models(seconds)
+        answer = models.generate_content(model=self.model, contents=_turns(asked.turns), config=config(asked) | {"http_options": options})
+        return _plain(answer)
+
+    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+        """The events of a stream."""
+        models, options = self.client.models(seconds)
+        contents, settings = _turns(asked.turns), config(asked) | {"http_options": options}
+        for event in models.generate_content_stream(model=self.model, contents=contents, config=settings):
+            yield _plain(event)
+
+    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+        """Read a whole answer: as a stream of one event."""
+        from gateleg.ai.replies import Gathering
+
+        reader, gathering = self.reader(asked), Gathering()
+        for delta in reader.read(body):
+            gathering.add(delta)
+        return gathering.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
+
+    def reader(self, asked: Asked) -> GeminiReader:
+        """What reads the events of a stream."""
+        return GeminiReader()
+
+
+class GeminiReader:
+    """Reads the events of one answer."""
+
+    def __init__(self) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+        self._calls = 0
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in an event. An answer that is blocked has no candidate."""
+        self.model = event.get("model_version") or self.model
+        if event.get("usage_metadata"):
+            self.usage = _usage(event["usage_metadata"])
+        if (event.get("prompt_feedback") or {}).get("block_reason"):
+            self.finish = "filtered"
+        pieces: list[Delta] = []
+        for candidate in (event.get("candidates") or ())[:1]:
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                pieces += self._part(part)
+            if candidate.get("finish_reason"):
+                self.finish = _FINISHES.get(candidate["finish_reason"], "filtered")
+        return pieces
+
+    def _part(self, part: dict[str, Any]) -> list[Delta]:
+        call = part.get("function_call")
+        if call:
+            number, self._calls = self._calls, self._calls + 1
+            text = orjson.dumps(call.get("args") or {}).decode()
+            return [
+                Delta(call=CallDelta(number, call.get("id") or f"call_{number}", call["name"], text, part.get("thought_signature") or ""))
+            ]
+        if not part.get("text"):
+            return []
+        return [Delta(reasoning=part["text"])] if part.get("thought") else [Delta(text=part["text"])]
+
+
+class GeminiEmbeddings:
+    """An embedding model of Google's."""
+
+    max_tokens: int | None = None
+    batch = 100
+
+    def __init__(self, model: str, client: GeminiClient, dimensions: int | None = None) -> None:
+        self.model = model
+        self.client = client
+        self.dimensions = dimensions
+        self.variant = str(dimensions or "")
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+        """The vectors of some texts."""
+
+        def call() -> list[list[float]]:
+            models, options = self.client.models(deadline.wait())
+            settings: dict[str, Any] = {"task_type": _TASKS[purpose], "http_options": options}
+            if self.dimensions is not None:
+                settings["output_dimensionality"] = self.dimensions
+            answer = models.embed_content(model=self.model, contents=[text or " " for text in texts], config=settings)
+            return [embedding.values for embedding in answer.embeddings or ()]
+
+        rows = yield Work(lambda: told(self.client.failure, call))
+        return Embedded(matrix(rows, len(texts)), Usage())
+
+    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+        """How long texts are: estimates."""
+        return at_once([estimate(text) for text in texts])
+
+
+def config(asked: Asked) -> dict[str, Any]:
+    """The configuration of a call."""
+    options = {
+        "system_instruction": asked.system or None,
+        "temperature": asked.temperature,
+        "max_output_tokens": asked.max_tokens,
+        "stop_sequences": list(asked.stop) or None,
+        "seed": asked.seed,
+    }
+    found: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    # Tools are the caller's to run, never the SDK's.
+    found["automatic_function_calling"] = {"disable": True}
+    if asked.tools:
+        declared = [{"name": tool.name, "description": tool.description, "parameters_json_schema": tool.parameters} for tool in asked.tools]
+        modes: dict[str, dict[str, Any]] = {"auto": {"mode": "AUTO"}, "none": {"mode": "NONE"}, "required": {"mode": "ANY"}}
+        choice = modes.get(asked.tool_choice) or {"mode": "ANY", "allowed_function_names": [asked.tool_choice]}
+        found |= {"tools": [{"function_declarations": declared}], "tool_config": {"function_calling_config": choice}}
+    if asked.shape is not None:
+        found |= {"response_mime_type": "application/json", "response_json_schema": asked.shape.schema}
+    return found
+
+
+def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "model" if isinstance(message, Assistant) else "user"
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "parts": []})
+        turns[-1]["parts"] += _parts(message)
+    return [turn for turn in turns if turn["parts"]]
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        response = {"error" if message.failed else "result": message.text}
+        return [{"function_response": {"id": message.call_id, "name": message.name, "response": response}}]
+    parts: list[dict[str, Any]] = [{"text": message.text}] if message.text else []
+    if isinstance(message, Assistant):
+        parts += [_call(call) for call in message.calls]
+    return parts
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    written: dict[str, Any] = {"function_call": {"id": call.id, "name": call.name, "args": call.tolerant}}
+    return written | ({"thought_signature": call.signature} if call.signature else {})
+
+
+def _plain(answer: Any) -> dict[str, Any]:
+    found: dict[str, Any] = answer.model_dump(mode="json", exclude_none=True)
+    return found
+
+
+def _usage(found: dict[str, Any]) -> Usage:
+    written = (found.get("candidates_token_count") or 0) + (found.get("thoughts_token_count") or 0)
+    return Usage(found.get("prompt_token_count") or 0, written, found.get("cached_content_token_count") or 0)
