@@ -18,6 +18,7 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
+from gateleg.web.console.objects.drops import Drop
 from gateleg.web.console.objects.folders import folder_address, icon_of, name_of, object_address, shown_of, way_to
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
@@ -108,15 +109,12 @@ def _upload(view: View, prefix: str) -> None:
             tag("span", f" is stored, {size_text(info.size)}.")
 
     def refused() -> None:
-        limit = size_text(view.host.settings.upload_limit)
         with client, said:
-            tag("p", f"A file was not taken: at most {limit} are sent to this host at once.", "note failed", role="alert")
+            tag("p", f"A file was not taken: at most {size_text(most)} are sent to this host at once.", "note failed", role="alert")
 
+    most = view.host.settings.upload_limit
     with tag("section", classes="drop", aria_label="Upload"):
-        most = view.host.settings.upload_limit
-        words = "Drop files here, or choose them"
-        upload = ui.upload(label=words, multiple=True, auto_upload=True, max_file_size=most, on_upload=take, on_rejected=refused)
-        upload.classes("uploader").props("flat bordered")
+        Drop(label="or drop them here", multiple=True, max_file_size=most, on_upload=take, on_rejected=refused)
         replace = Field("Replace objects of the same name", False, kind="tick")
         said = tag("div", classes="stack gap-1", role="status")
 
