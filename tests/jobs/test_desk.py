@@ -5,9 +5,10 @@ from gateleg.store.requests import Flow, Pause, Request, Together
 
 
 def asks(*names: str) -> Flow[list[Any]]:
-    replies = []
+    replies: list[Any] = []
     for name in names:
-        replies.append((yield Request(name, {})))
+        reply = yield Request(name, {})
+        replies = [*replies, reply]
     return replies
 
 

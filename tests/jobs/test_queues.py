@@ -9,8 +9,7 @@ from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus
-from gateleg.jobs.tallies import Tallies, bucket_of, quantile
-from tests.jobs.sample import DONE, claimed, failed, submitted
+from tests.jobs.sample import DONE, claimed, submitted
 
 
 def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, picker: Picker) -> None:
@@ -61,48 +60,6 @@ def test_workers_are_forgotten_when_they_are_silent(queue: Queue, clock: ManualC
     queue.report_worker(record)
     queue.forget_worker("w")
     assert queue.workers() == []
-
-
-def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, picker: Picker, clock: ManualClock) -> None:
-    tallies = Tallies("w1")
-    for _ in range(4):
-        submitted(queue)
-    submitted(queue, delay=100)
-    clock.advance(8)
-    for ending in (DONE, failed(final=True)):
-        job = claimed(queue, picker)
-        tallies.claimed(job, clock.now)
-        clock.advance(2)
-        tallies.ended(queue.finish(job, ending), clock.now)
-    claimed(queue, picker)
-    tallies.count("default", "plain", clock.now, "lost_claims", 3)
-    assert queue.write_tallies(tallies) == 1
-    assert queue.write_tallies(tallies) == 0
-    found = queue.stats("default", minutes=10)
-    assert (found.waiting, found.delayed, found.running, found.oldest_waiting) == (1, 1, 1, 12)
-    assert (found.work.completed, found.work.failed, found.work.claimed, found.work.lost_claims) == (1, 1, 2, 3)
-    assert found.work.throughput == pytest.approx(0.1)
-    assert found.work.run_half == pytest.approx(2.048)
-    assert found.by_type.keys() == {"plain"}
-
-
-def test_tallies_of_a_minute_that_is_over_are_written_and_forgotten(queue: Queue, clock: ManualClock) -> None:
-    tallies = Tallies("w1")
-    job = Job(job_type="plain", created_at=clock.now)
-    tallies.claimed(job, clock.now)
-    clock.advance(60)
-    tallies.claimed(job, clock.now)
-    assert queue.write_tallies(tallies) == 2
-    clock.advance(60)
-    assert queue.write_tallies(tallies) == 0
-    assert queue.stats("default").work.claimed == 2
-
-
-def test_a_time_is_in_the_bucket_that_holds_it() -> None:
-    assert [bucket_of(seconds) for seconds in (0, 0.001, 0.002, 0.003, 1.0, 1.024)] == ["0", "1", "2", "2", "10", "11"]
-    assert quantile({"0": 5, "3": 5}, 0.5) == 0.001
-    assert quantile({"0": 5, "3": 5}, 0.95) == 0.008
-    assert quantile({}, 0.5) is None
 
 
 class TestLists:

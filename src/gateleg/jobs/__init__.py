@@ -12,7 +12,7 @@
 
 Verbs
     in          submit submit_many, writes (for a transaction of the caller)
-    looking     get look_up jobs_page tree log look_on stats workers states schedules archive_page; `follow` and `follow_async`
+    looking     get look_up jobs_page tree log look_on stats history workers states schedules archive_page; `follow` and `follow_async`
     directing   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
     a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it
 
@@ -51,9 +51,11 @@ from gateleg.jobs.errors import (
     UnknownJobType,
     WrongState,
 )
+from gateleg.jobs.figures import Figure, figures
 from gateleg.jobs.following import Update, follow, follow_async
 from gateleg.jobs.handlers import Handler, Jobs
-from gateleg.jobs.ledger import QueueState, Schedule, WorkerRecord
+from gateleg.jobs.history import moments, series
+from gateleg.jobs.ledger import Hour, Minute, QueueState, Schedule, WorkerRecord
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
 from gateleg.jobs.rehearsal import Rehearsal
@@ -84,9 +86,11 @@ __all__ = [
     "Ending",
     "Failed",
     "Failure",
+    "Figure",
     "GiveUp",
     "Handler",
     "HandlerTaken",
+    "Hour",
     "Job",
     "JobContext",
     "JobError",
@@ -97,6 +101,7 @@ __all__ = [
     "LeaseLost",
     "LogEntry",
     "ManualClock",
+    "Minute",
     "ParentGone",
     "Picker",
     "Progress",
@@ -125,6 +130,9 @@ __all__ = [
     "Worker",
     "WorkerRecord",
     "WrongState",
+    "figures",
     "follow",
     "follow_async",
+    "moments",
+    "series",
 ]

@@ -23,6 +23,8 @@ _BATCH = 100
 _BATCHES = 20
 #: Seconds between two sweeps, and how many jobs one of them moves.
 _SWEEP_EVERY = 60.0
+#: Seconds between two notes of a queue's history, which has a place for each minute.
+_NOTE_EVERY = 20.0
 _SWEPT = 100
 
 
@@ -40,6 +42,7 @@ class Duties:
         self._until: dict[str, float] = {}
         self._next_try: dict[str, float] = {}
         self._next_sweep = 0.0
+        self._next_note: dict[str, float] = {}
 
     async def run(self) -> None:
         """See to the duties, round after round."""
@@ -58,10 +61,18 @@ class Duties:
                     if await self.queue.promote(name, _BATCH) < _BATCH:
                         break
                 await self.queue.reap(name, _BATCH)
+                await self._note(name)
         if await self._holds("schedules"):
             await self.queue.run_schedules()
         if await self._holds("sweep"):
             await self._sweep()
+
+    async def _note(self, name: str) -> None:
+        """Add what was done in the last minutes to a queue's history."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_note.get(name, 0.0):
+            self._next_note[name] = now + _NOTE_EVERY
+            await self.queue.note_history(name)
 
     async def _sweep(self) -> None:
         """Move finished jobs to the archive now and then, a few at a time so that other duties do not wait."""

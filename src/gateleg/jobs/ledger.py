@@ -8,7 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from gateleg.jobs.tables import LogEntry
-from gateleg.model import TTL, Attr, Compressed, Entity, Key, Pattern, Table, Version, field
+from gateleg.model import TTL, Attr, Compressed, Entity, Key, Pattern, Record, Table, Version, field
 
 ledger_table = Table("DelphiJobLedger", hash="pk", range="sk", tag="kind")
 
@@ -148,7 +148,7 @@ class Tally(Entity, table=ledger_table, tag="tally"):
     failed: Attr[int] = field(0)
     retried: Attr[int] = field(0)
     cancelled: Attr[int] = field(0)
-    #: runs by their time: the key is the power of two of milliseconds that holds it
+    #: runs by their time: the key is the quarter of a power of two of milliseconds that holds it
     run_times: Attr[dict[str, int]] = field(factory=dict)
     #: waits from submission to start, in the same way
     wait_times: Attr[dict[str, int]] = field(factory=dict)
@@ -156,3 +156,30 @@ class Tally(Entity, table=ledger_table, tag="tally"):
 
     key = Key("TALLY#{queue}", "MINUTE#{minute}#{job_type}#{worker_id}")
     of_queue = Pattern(title="What was done in a queue, minute by minute")
+
+
+class Minute(Record):
+    """What a queue did in one minute, and what was in it when the minute was noted."""
+
+    claimed: Attr[int] = field(0)
+    completed: Attr[int] = field(0)
+    failed: Attr[int] = field(0)
+    retried: Attr[int] = field(0)
+    cancelled: Attr[int] = field(0)
+    lost_claims: Attr[int] = field(0)
+    #: None where nobody has looked
+    waiting: Attr[int | None] = field(None)
+    running: Attr[int | None] = field(None)
+
+
+class Hour(Entity, table=ledger_table, tag="hour"):
+    """The history of a queue in one hour. Written by the worker that watches the queue, from the tallies of all."""
+
+    queue: Attr[str]
+    hour: Attr[datetime]
+    #: by the number of the minute, 0 to 59; minutes in which nothing happened may be left out
+    minutes: Attr[dict[str, Minute]] = field(factory=dict)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("HISTORY", "HOUR#{hour}#{queue}")
+    since = Pattern(title="What was done in all queues, hour by hour")

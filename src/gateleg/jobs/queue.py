@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from gateleg.jobs import claiming, directing, finishing, following, leases, listing, logs, queues, submitting, sweeping, tallies, trees
+from gateleg.jobs import history as _history
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs import stats as _stats
 from gateleg.jobs.archive import archive_table
@@ -90,6 +91,8 @@ class Queue:
     drop_duty = called(queues.drop_duty)
     write_tallies = called(tallies.write_tallies)
     stats = called(_stats.stats)
+    history = called(_history.history)
+    note_history = called(_history.note_history)
     jobs_page = called(listing.jobs_page)
     look_up = called(listing.look_up)
     look_on = called(following.look_on)
@@ -148,6 +151,8 @@ class AsyncQueue:
     drop_duty = awaited(queues.drop_duty)
     write_tallies = awaited(tallies.write_tallies)
     stats = awaited(_stats.stats)
+    history = awaited(_history.history)
+    note_history = awaited(_history.note_history)
     jobs_page = awaited(listing.jobs_page)
     look_up = awaited(listing.look_up)
     look_on = awaited(following.look_on)

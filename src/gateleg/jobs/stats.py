@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs.desk import gathered
 from gateleg.jobs.ledger import QueueState, Tally
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.tables import Job
 from gateleg.jobs.tallies import quantile
-from gateleg.store import count, find, page, query
+from gateleg.store import count, find, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from gateleg.jobs.desk import Desk
     from gateleg.store.requests import Flow
 
-#: How many pending jobs are looked at to find the oldest that is ready.
-_EXAMINED = 1000
+#: How many waiting jobs are looked at to tell their types.
+_EXAMINED = 2000
 _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
 
 
@@ -36,7 +37,7 @@ class Work:
     cancelled: int = 0
     #: completed jobs a minute
     throughput: float = 0.0
-    #: seconds that half, and 95 of 100, runs and waits have stayed under; exact to a factor of two
+    #: seconds that half, and 95 of 100, runs and waits have stayed under; at most 19 % too long
     run_half: float | None = None
     run_most: float | None = None
     wait_half: float | None = None
@@ -58,14 +59,18 @@ class QueueStats:
     minutes: int
     work: Work = field(default_factory=Work)
     by_type: dict[str, Work] = field(default_factory=dict)
+    #: how many of the first 2,000 waiting jobs, and of the running ones, are of which type
+    waiting_by_type: dict[str, int] = field(default_factory=dict)
+    running_by_type: dict[str, int] = field(default_factory=dict)
 
 
 def stats(desk: Desk, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
     """How a queue does now, and did in the last minutes. Counting reads what waits and runs, and nothing else."""
     state = yield from find(QueueState, name=queue).flow(desk.setup)
-    waiting = yield from count(Job.ready(queue=queue)).flow(desk.setup)
+    first = yield from gathered(query(Job.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), desk)
+    waiting = len(first) if len(first) < _EXAMINED else (yield from count(Job.ready(queue=queue)).flow(desk.setup))
     delayed = yield from count(Job.due(queue=queue)).flow(desk.setup)
-    running = yield from count(Job.leased(queue=queue)).flow(desk.setup)
+    leased = yield from gathered(query(Job.leased(queue=queue), project=[Job.job_type]), desk)
     oldest = (yield from _oldest(desk, queue)) if waiting else None
     since = desk.now() - timedelta(minutes=minutes)
     tallies = yield from gathered(query(Tally.of_queue(queue=queue).where(Tally.minute >= since)), desk)
@@ -75,18 +80,29 @@ def stats(desk: Desk, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
         mode=state.mode if state is not None else "running",
         waiting=waiting,
         delayed=delayed,
-        running=running,
+        running=len(leased),
         oldest_waiting=oldest,
         minutes=minutes,
         work=summed(tallies, minutes),
         by_type={name: summed([tally for tally in tallies if tally.job_type == name], minutes) for name in types},
+        waiting_by_type=dict(Counter(values["job_type"] for values in first)),
+        running_by_type=dict(Counter(values["job_type"] for values in leased)),
     )
 
 
 def _oldest(desk: Desk, queue: str) -> Flow[float | None]:
-    question = Job.in_status(status=JobStatus.PENDING).filter((Job.queue == queue) & (Job.readiness == Readiness.READY))
-    found = yield from page(question, limit=1, examine=_EXAMINED).flow(desk.setup)
-    return (desk.now() - found.items[0].created_at).total_seconds() if found.items else None
+    """How long the oldest claimable job has waited. The first of each priority is its oldest, and there are few priorities."""
+    oldest: datetime | None = None
+    question = Job.ready(queue=queue)
+    while True:
+        found = yield from gathered(query(question, limit=1, project=(Job.priority, Job.created_at)), desk)
+        if not found:
+            return None if oldest is None else (desk.now() - oldest).total_seconds()
+        (first,) = found
+        oldest = first["created_at"] if oldest is None else min(oldest, first["created_at"])
+        if first["priority"] == 0:
+            return (desk.now() - oldest).total_seconds()
+        question = Job.ready(queue=queue).where(Job.priority < first["priority"])
 
 
 def summed(tallies: Sequence[Tally], minutes: int) -> Work:
