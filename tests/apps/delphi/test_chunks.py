@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.chunks import pack, unpack
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**61), 2**61)))
 def test_what_is_packed_is_unpacked(numbers: list[int]) -> None:
     assert unpack(pack(np.array(numbers, dtype=np.int64))).tolist() == numbers

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import silhouette_samples  # type: ignore[import-untyped]
@@ -48,6 +48,7 @@ def test_identical_centres_merge_and_far_points_split_off() -> None:
     assert found.labels.tolist() == [0, 0, 0, 0, 1]
 
 
+@settings(deadline=None)
 @given(POINTS, st.integers(1, 6))
 def test_every_point_is_in_the_cluster_whose_centre_was_nearest(points: Floats, k: int) -> None:
     found = k_means(points, k)
@@ -56,6 +57,7 @@ def test_every_point_is_in_the_cluster_whose_centre_was_nearest(points: Floats, 
     assert found.centers == pytest.approx(np.array([points[found.places == place].mean(axis=0) for place in range(len(found))]))
 
 
+@settings(deadline=None)
 @given(POINTS, st.integers(1, 6))
 def test_clustering_is_repeatable(points: Floats, k: int) -> None:
     assert np.array_equal(k_means(points, k).labels, k_means(points.copy(), k).labels)
@@ -65,6 +67,7 @@ def test_the_first_of_equally_near_centres_is_taken() -> None:
     assert nearest(np.array([[0.0, 0]]), np.array([[1.0, 0], [-1, 0]])).tolist() == [0]
 
 
+@settings(deadline=None)
 @given(POINTS, st.integers(2, 4))
 def test_silhouettes_are_those_of_scikit_learn(points: Floats, k: int) -> None:
     found = k_means(points, k)

@@ -2,7 +2,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.proportions import estimate, proportion_test, two_proportion_test, wilson_interval
@@ -35,6 +35,7 @@ def test_wilsons_interval() -> None:
     assert [float(bound) for bound in wilson_interval(0, 0)] == [0.0, 1.0]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_an_interval_holds_the_share_and_narrows_with_votes(successes: int, failures: int) -> None:
     n = successes + failures

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.matrix import VoteMatrix
@@ -20,6 +20,7 @@ def test_the_latest_vote_wins_whatever_the_order_of_rows() -> None:
         assert cells(Votes.of(given_rows).latest()) == {(1, 1): Choice.AGREE, (2, 1): Choice.PASS}
 
 
+@settings(deadline=None)
 @given(ROWS, st.randoms())
 def test_the_matrix_does_not_depend_on_the_order_of_rows(rows: list[tuple[int, int, int, int]], random: st.DataObject) -> None:
     shuffled = list(rows)

@@ -1,1 +1,50 @@
-"""Delphi: from votes and comments to opinion maps."""
+"""Delphi: from the votes and comments of a conversation to groups, consensus and maps, every run kept under its job.
+
+    conversation = read_export(Path("votes.csv"), Path("comments.csv"))
+    opinions = analyse(conversation.votes, conversation.comments)          a pure function; no store needed
+    run = await run_votes(store, Origin(job_id, conversation_id, now))     the same, read from and written to a store
+
+Who reads it from the inside begins with `votes` (what a vote is), `opinions` (the stage as a whole), `tables`, `vote_tables` and
+`run_tables` (what is kept), and `service` (the use cases).
+"""
+
+from gateleg.apps.delphi.blobs import blob_of
+from gateleg.apps.delphi.conversation import Comment, Conversation
+from gateleg.apps.delphi.errors import (
+    ConversationMissing,
+    DelphiError,
+    MissingColumns,
+    Problem,
+    RunMissing,
+    UnreadableFile,
+    UnreadableRows,
+    UploadRaced,
+)
+from gateleg.apps.delphi.exports import read_export, read_summary
+from gateleg.apps.delphi.opinions import Opinions, VotesConfig, analyse
+from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.votes import Choice, Votes
+
+__all__ = [
+    "Choice",
+    "Comment",
+    "Conversation",
+    "ConversationMissing",
+    "DelphiError",
+    "MissingColumns",
+    "Opinions",
+    "Plan",
+    "Problem",
+    "RunMissing",
+    "Synthetic",
+    "UnreadableFile",
+    "UnreadableRows",
+    "UploadRaced",
+    "Votes",
+    "VotesConfig",
+    "analyse",
+    "blob_of",
+    "read_export",
+    "read_summary",
+    "synthesise",
+]

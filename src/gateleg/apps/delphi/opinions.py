@@ -117,12 +117,10 @@ def analyse(
     `report` is told each step as it begins, and may raise to end the analysis.
     """
     config = config or VotesConfig()
-    improved = config.mode == "improved"
     report("matrix")
     cast = votes.without(removed_participants)
     cast = cast if config.max_votes is None else cast.first(config.max_votes)
-    matrix = VoteMatrix.of(cast)
-    moderation = Moderation.of(comments, config.excluded_comments)
+    matrix, moderation = VoteMatrix.of(cast), Moderation.of(comments, config.excluded_comments)
     out = moderation.out_of(matrix.comments)
     report("components")
     pca = principal_components(matrix, out, config.n_components, config.pca_method)
@@ -130,10 +128,26 @@ def analyse(
     report("groups")
     groups, history = _groups(cast, matrix, moderation, positions, config)
     report("statistics")
+    return _with_statistics(config, matrix, moderation, pca, positions, groups, history)
+
+
+def _with_statistics(
+    config: VotesConfig,
+    matrix: VoteMatrix,
+    moderation: Moderation,
+    pca: Components,
+    positions: Floats,
+    groups: Groups,
+    history: tuple[Update, ...],
+) -> Opinions:
+    """What follows once everybody has a position and a group."""
+    improved = config.mode == "improved"
+    ids, out = matrix.comments, moderation.out_of(matrix.comments)
     tallies = tally_votes(matrix, groups)
+    group_ids = groups.groups.clusters.ids
     of_comments = comment_positions(pca)
     extremity = map_extremity(of_comments, out)
-    group_ids = groups.groups.clusters.ids
+    beside_others = zip(group_ids.tolist(), contrasts(tallies.groups), strict=True)
     return Opinions(
         config=config,
         matrix=matrix,
@@ -145,19 +159,16 @@ def analyse(
         map_extremity=extremity,
         groups=groups,
         tallies=tallies,
-        representatives={
-            int(group): select_representatives(contrast, matrix.comments, out)
-            for group, contrast in zip(group_ids, contrasts(tallies.groups), strict=True)
-        },
-        consensus=find_consensus(tallies.everybody, matrix.comments, out),
+        representatives={group: select_representatives(contrast, ids, out) for group, contrast in beside_others},
+        consensus=find_consensus(tallies.everybody, ids, out),
         group_aware_consensus=group_aware_consensus(tallies.groups),
         normalised_consensus=normalised_consensus(tallies.groups),
         divisiveness=divisiveness(tallies.groups, PRIOR_VOTES if improved else 0.0),
-        priorities=comment_priorities(tallies.grouped, extremity, moderation.meta_of(matrix.comments)),
+        priorities=comment_priorities(tallies.grouped, extremity, moderation.meta_of(ids)),
         participants=participant_statistics(matrix, positions, groups, tallies.groups),
         correlations=correlate(matrix, out, config.correlated_comments) if config.correlated_comments else None,
         intervals=group_intervals(tallies.groups) if improved else None,
-        common_ground=common_ground(tallies.groups, group_ids, matrix.comments, out) if improved else (),
+        common_ground=common_ground(tallies.groups, group_ids, ids, out) if improved else (),
         history=history,
     )
 

@@ -59,6 +59,7 @@ __all__ = [
     "runs",
     "start_run",
     "upload_conversation",
+    "write_opinions",
 ]
 
 R = TypeVar("R", bound=JobResult)
@@ -114,7 +115,7 @@ async def run_votes(
         removed_participants=conversation.removed_participants,
         report=lambda step: report(_STEPS[step], step),
     )
-    await _write(store, opinions, origin, report)
+    await write_opinions(store, opinions, origin, report)
     return await complete_run(store, run, opinions)
 
 
@@ -135,7 +136,10 @@ async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object]
     return await store.put(run), upload
 
 
-async def _write(store: AsyncStore, opinions: Opinions, origin: Origin, report: Callable[[float, str], object]) -> None:
+async def write_opinions(
+    store: AsyncStore, opinions: Opinions, origin: Origin, report: Callable[[float, str], object] = lambda done, step: None
+) -> None:
+    """Write all rows of a run; written again they are the same."""
     rows = rows_of(opinions, origin)
     expected = len(opinions.matrix.participants) + 2 * len(opinions.matrix.comments) + 1
     written = 0

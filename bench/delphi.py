@@ -1,0 +1,141 @@
+"""The votes stage of Delphi beside scikit-learn on the same votes.
+
+    python bench/delphi.py [--quick]
+
+Conversations of 1,000, 10,000 and 100,000 participants, the largest with 1,000 comments and 5 million votes, made by the synthetic
+generator. `gateleg` is the whole stage: matrix, components, positions, base clusters, groups, subgroups, tallies, representative comments,
+consensus, priorities, statistics of participants, correlations. `scikit-learn` is what it has of this: PCA on the dense matrix with missing
+votes filled by the mean, and KMeans with silhouettes for the groups. Each figure is of a process of its own: seconds of the stage (without
+making the votes), and the most memory that the process ever had, the votes and the libraries included. `stored` is how long it takes to
+write all results to an embedded store in memory. The adjusted Rand index says how well the planted groups were found.
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignore[import-untyped]
+
+from gateleg.apps.delphi.opinions import Opinions, analyse
+from gateleg.apps.delphi.rows import Origin
+from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
+
+CONSOLE = Console(width=140)
+#: Participants, comments, and votes that each participant is asked for: a few are asked for twice.
+SIZES = [(1_000, 100, 35.0), (10_000, 300, 52.0), (100_000, 1_000, 51.5)]
+
+
+def conversation(participants: int) -> Synthetic:
+    people, comments, votes = next(size for size in SIZES if size[0] == participants)
+    return synthesise(Plan(participants=people, comments=comments, votes_per_participant=votes, groups=4))
+
+
+def ours(synthetic: Synthetic) -> dict[str, Any]:
+    start = time.perf_counter()
+    opinions = analyse(synthetic.conversation.votes, synthetic.conversation.comments)
+    seconds = time.perf_counter() - start
+    labels = opinions.groups.group_of(len(opinions.matrix.participants))
+    planted = synthetic.group_of[opinions.matrix.participants]
+    grouped = labels >= 0
+    figures = {"seconds": seconds, "megabytes": peak(), "ari": adjusted_rand_score(planted[grouped], labels[grouped])}
+    return figures | {"stored": asyncio.run(stored(opinions))}
+
+
+async def stored(opinions: Opinions) -> float:
+    from gateleg.apps.delphi.service import ensure_tables, write_opinions
+    from gateleg.store import AsyncStore
+
+    async with AsyncStore.embedded() as store:
+        await ensure_tables(store)
+        start = time.perf_counter()
+        await write_opinions(store, opinions, Origin(uuid4(), "bench", store.setup.now()))
+        return time.perf_counter() - start
+
+
+def scikit_learn(synthetic: Synthetic) -> dict[str, Any]:
+    from sklearn.cluster import KMeans  # type: ignore[import-untyped]
+    from sklearn.decomposition import PCA  # type: ignore[import-untyped]
+
+    start = time.perf_counter()
+    votes = synthetic.conversation.votes
+    order = np.argsort(votes.times, kind="stable")
+    dense = np.full((len(synthetic.group_of), len(synthetic.conversation.comments)), np.nan)
+    dense[votes.participants[order], votes.comments[order]] = votes.choices[order]
+    missing = np.isnan(dense)
+    dense = np.where(missing, np.nanmean(dense, axis=0), dense)
+    stretch = np.sqrt(dense.shape[1] / np.maximum((~missing).sum(axis=1), 1))
+    positions = PCA(n_components=2, random_state=0).fit_transform(dense) * stretch[:, None]
+    base = KMeans(100, n_init=1, random_state=0).fit(positions)
+    weights = np.bincount(base.labels_)
+    tried = [KMeans(k, n_init=1, random_state=0).fit(base.cluster_centers_, sample_weight=weights) for k in range(2, 6)]
+    best = max(tried, key=lambda found: silhouette_score(base.cluster_centers_, found.labels_))
+    labels = best.labels_[base.labels_]
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "megabytes": peak(), "ari": adjusted_rand_score(synthetic.group_of, labels)}
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measured(who: str, participants: int) -> dict[str, Any]:
+    """The figures of one of them, from a process of its own."""
+    command = [sys.executable, str(Path(__file__)), "--one", who, str(participants)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"error": (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]}
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def shown(figures: dict[str, Any], name: str, form: str) -> str:
+    return figures["error"][:30] if "error" in figures else format(figures[name], form)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="without the largest conversation")
+    parser.add_argument("--one", nargs=2, metavar=("WHO", "PARTICIPANTS"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        who, participants = arguments.one
+        print(json.dumps((ours if who == "gateleg" else scikit_learn)(conversation(int(participants)))))
+        return
+    table = Table("participants x comments", "", "seconds", "peak MB", "ARI", "stored s", "x seconds", "x MB")
+    for participants, comments, _ in SIZES[: 2 if arguments.quick else None]:
+        mine, peer = measured("gateleg", participants), measured("scikit-learn", participants)
+        table.add_row(
+            f"{participants:,} x {comments:,}",
+            "gateleg",
+            shown(mine, "seconds", ".2f"),
+            shown(mine, "megabytes", ",.0f"),
+            shown(mine, "ari", ".3f"),
+            shown(mine, "stored", ".1f"),
+        )
+        both = "error" not in mine and "error" not in peer
+        table.add_row(
+            "",
+            "scikit-learn",
+            shown(peer, "seconds", ".2f"),
+            shown(peer, "megabytes", ",.0f"),
+            shown(peer, "ari", ".3f"),
+            "",
+            f"{peer['seconds'] / mine['seconds']:.2f}" if both else "",
+            f"{peer['megabytes'] / mine['megabytes']:.2f}" if both else "",
+        )
+    CONSOLE.print(table)
+    CONSOLE.print("x: how many times gateleg's own; above 1 gateleg needs less.")
+
+
+if __name__ == "__main__":
+    main()
