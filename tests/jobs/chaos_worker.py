@@ -12,6 +12,7 @@ from typing import Any
 
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.desk import Settings
+from gateleg.jobs.direct import DirectTransport
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
@@ -87,7 +88,7 @@ class AuditedWorker(Worker):
 async def main(data: str, audit: str, seed: str, rate: float) -> None:
     """Work until told to stop."""
     AuditedExecution.audit = os.open(audit, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    store = AsyncStore(Faulty(open_async_embedded(data), rate, seed))
+    store = AsyncStore(Faulty(DirectTransport(open_async_embedded(data)), rate, seed))
     queue = AsyncQueue(store, jobs, Settings(lease_seconds=LEASE))
     worker = AuditedWorker(queue, concurrency=4, worker_id=f"w{seed}", idle=(0.01, 0.1), drain_seconds=0.2)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)

@@ -23,8 +23,9 @@ from tests.jobs.chaos_worker import LEASE, LINES, work
 
 pytestmark = pytest.mark.crash
 
-#: How much to do: more jobs make a longer, harder run.
+#: How much to do: more jobs make a longer, harder run, and more rounds draw other fates.
 JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "600"))
+ROUNDS = int(os.environ.get("GATELEG_CRASH_ROUNDS", "2"))
 WORKERS = 4
 FAULT_RATE = 0.03
 
@@ -33,7 +34,7 @@ class Crew:
     """Worker processes that things happen to."""
 
     def __init__(self, data: Path, audit: Path, seed: int) -> None:
-        self.data, self.audit = data, audit
+        self.data, self.audit, self.complaints = data, audit, audit.with_name("complaints")
         self.chance = random.Random(seed)
         self.numbers = itertools.count()
         self.counts: Counter[str] = Counter()
@@ -43,7 +44,8 @@ class Crew:
 
     def start(self, rate: float = FAULT_RATE) -> None:
         command = [sys.executable, "-m", "tests.jobs.chaos_worker", str(self.data), str(self.audit), str(next(self.numbers)), str(rate)]
-        self.workers.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        with self.complaints.open("ab") as complaints:
+            self.workers.append(subprocess.Popen(command, stderr=complaints))
         self.counts["started"] += 1
 
     def mischief(self) -> None:
@@ -51,7 +53,7 @@ class Crew:
         for worker in [one for one in self.workers if self.stopped.get(one.pid, float("inf")) < time.monotonic()]:
             del self.stopped[worker.pid]
             worker.send_signal(signal.SIGCONT)
-        assert all(worker.poll() is None for worker in self.workers), "a worker died by itself"
+        assert all(worker.poll() is None for worker in self.workers), f"a worker died by itself: {self.complaints.read_text()[-2000:]}"
         ready = set(self.audit.read_text().splitlines()) if self.audit.exists() else set()
         running = [worker for worker in self.workers if worker.pid not in self.stopped and f"ready {worker.pid}" in ready]
         draw = self.chance.random()
@@ -85,7 +87,7 @@ class Crew:
             worker.wait()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, ROUNDS + 1))
 def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path, seed: int) -> None:
     data, audit = tmp_path / "data", tmp_path / "audit"
     registry = Jobs()
