@@ -8,8 +8,8 @@
 do not load the web framework.
 """
 
-from gateleg.web.application import Application, Resources
+from gateleg.web.application import Application, Made, Resources
 from gateleg.web.errors import Refusal
 from gateleg.web.principal import LOCAL, Principal, Role
 
-__all__ = ["LOCAL", "Application", "Principal", "Refusal", "Resources", "Role"]
+__all__ = ["LOCAL", "Application", "Made", "Principal", "Refusal", "Resources", "Role"]

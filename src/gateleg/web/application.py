@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
+    from datetime import datetime
 
     from fastapi import APIRouter
 
@@ -33,6 +34,18 @@ class Resources(Protocol):
 
 
 @dataclass(frozen=True)
+class Made:
+    """Something that an application has made, for the overview: a map, a film, a conversation, a collection."""
+
+    title: str
+    href: str
+    about: str = ""
+    #: the address of a picture
+    picture: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
 class Application:
     """One application: its tables, job types, routes, pages and demonstration."""
 
@@ -51,5 +64,7 @@ class Application:
     routes: Callable[[Resources], APIRouter] | None = None
     #: registers its console pages under `/{name}`
     pages: Callable[[Resources], None] | None = None
+    #: the last things it has made, newest first; the overview shows some of them
+    made: Callable[[Resources], Awaitable[Sequence[Made]]] | None = None
     #: loads something worth seeing; called whenever the host starts for a demonstration, so it must not matter how often
     demo: Callable[[Resources], Awaitable[None]] | None = None

@@ -42,7 +42,7 @@ def line(gap: int = 1, classes: str = "") -> Element:
     return tag("div", classes=f"line gap-{gap} {classes}".strip())
 
 
-def card(classes: str = "", *, label: str | None = None) -> Element:
+def card(classes: str = "", *, label: str | None = None) -> Tag:
     """A bordered surface. A label makes it a region that screen readers can jump to."""
     return tag("section", classes=f"card {classes}".strip(), aria_label=label)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import nicegui
 from nicegui import ui
 
-from gateleg.web.console import jobs, objects, settings, tables
+from gateleg.web.console import jobs, objects, overview, search, settings, tables
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -36,10 +36,12 @@ def mount(app: FastAPI, host: Host) -> None:
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)
+    overview.register()
     jobs.register()
     tables.register()
     objects.register()
     settings.register()
+    search.register()
     for application in host.applications:
         if application.pages is not None:
             application.pages(host)

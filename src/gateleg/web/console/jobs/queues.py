@@ -55,22 +55,17 @@ class QueueView:
     workers: int
 
 
-def queue_names(queue: AsyncQueue, states: dict[str, QueueState], working: list[list[str]]) -> list[str]:
-    """All queues that are known: by a handler, by a state, or by a worker."""
-    handled = {handler.queue for handler in queue.desk.jobs}
-    return sorted(handled | set(states) | {name for names in working for name in names} or {"default"})
-
-
-async def look_at_queues(queue: AsyncQueue) -> tuple[QueueView, ...]:
+async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueView, ...]:
     """All queues as they are now."""
     states, workers = await queue.states(), await queue.workers()
-    names = queue_names(queue, states, [worker.queues for worker in workers])
-    return tuple([QueueView(await queue.stats(name), states.get(name), sum(name in worker.queues for worker in workers)) for name in names])
+    return tuple(
+        QueueView(stats, states.get(stats.queue), sum(stats.queue in worker.queues for worker in workers)) for stats in await figures()
+    )
 
 
-def queues_topic(queue: AsyncQueue) -> Topic[tuple[QueueView, ...]]:
-    """All queues, for every page that shows them."""
-    return Topic("queues", lambda: look_at_queues(queue), every=3.0)
+def queues_topic(host: Host) -> Topic[tuple[QueueView, ...]]:
+    """All queues. Who changes one sees it at once, so the figures are fresh each time."""
+    return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.pulse.read(fresh=0.0)), every=3.0)
 
 
 def queue_row(one: QueueView, *, deeds: bool) -> Row:
@@ -110,7 +105,7 @@ def register() -> None:
     async def queues() -> None:
         with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/queues")
-            topic = queues_topic(view.host.queue)
+            topic = queues_topic(view.host)
             first = await view.live.now(topic)
             operator = view.may(Role.OPERATOR)
             with tag("section", classes="card tight", aria_label="Queues"):

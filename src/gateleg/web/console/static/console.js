@@ -91,6 +91,13 @@
         done();
       }
     },
+    flash(id) {
+      const element = document.getElementById(id);
+      if (!element) return;
+      element.classList.remove("flash");
+      void element.offsetWidth;
+      element.classList.add("flash");
+    },
     place(href) {
       history.pushState({}, "", href);
       here = location.pathname + location.search;

@@ -1,0 +1,5 @@
+"""The overview, which is the first page of the console."""
+
+from gateleg.web.console.overview.page import register
+
+__all__ = ["register"]

@@ -1,0 +1,63 @@
+"""Alarms: what an operator should look at, from the figures of the queues. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.jobs.filters import Filters
+from gateleg.web.console.times import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs import QueueStats, WorkerRecord
+    from gateleg.web.console.theme import Kind
+
+#: Failures among the ends of the last minutes from which on it is an alarm, and how few are not worth one.
+FAILURE_RATE, FEW_FAILURES = 0.2, 3
+#: Seconds that a job may wait in a queue that runs.
+STUCK_AFTER = 300.0
+#: Minutes of work that may wait, and how few jobs are not worth an alarm.
+BACKLOG_MINUTES, FEW_WAITING = 15.0, 50
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Something to look at."""
+
+    kind: Kind
+    title: str
+    sentence: str
+    href: str
+
+
+def alarms(queues: Sequence[QueueStats], workers: Sequence[WorkerRecord]) -> list[Alarm]:
+    """All alarms, the worst first."""
+    found = [alarm for stats in queues for alarm in _of_queue(stats, workers)]
+    return sorted(found, key=lambda alarm: alarm.kind != "failed")
+
+
+def _of_queue(stats: QueueStats, workers: Sequence[WorkerRecord]) -> list[Alarm]:
+    found = []
+    ended = stats.work.completed + stats.work.failed
+    if stats.work.failed >= FEW_FAILURES and stats.work.failed / ended >= FAILURE_RATE:
+        part = f"{stats.work.failed} of {ended} jobs that ended in the last {stats.minutes} minutes have failed."
+        found.append(Alarm("failed", f"Many failures in {stats.queue}", part, "/jobs/dead"))
+    if stats.mode == "paused" and stats.waiting:
+        words = f"{stats.waiting} job{_s(stats.waiting)} wait{'s' if stats.waiting == 1 else ''} until somebody resumes it."
+        found.append(Alarm("warning", f"{stats.queue} is paused", words, "/jobs/queues"))
+    elif stats.waiting and not any(stats.queue in worker.queues for worker in workers):
+        words = f"{stats.waiting} job{_s(stats.waiting)} wait{'s' if stats.waiting == 1 else ''}, and no worker looks into the queue."
+        found.append(Alarm("failed", f"Nobody works on {stats.queue}", words, "/jobs/workers"))
+    elif stats.oldest_waiting is not None and stats.oldest_waiting >= STUCK_AFTER:
+        words = f"A job has waited for {duration(stats.oldest_waiting)}."
+        found.append(Alarm("warning", f"{stats.queue} is stuck", words, Filters(queue=stats.queue).address()))
+    elif stats.waiting >= FEW_WAITING and stats.waiting > BACKLOG_MINUTES * stats.work.throughput:
+        pace = f"{stats.work.throughput:.1f} are done in a minute"
+        found.append(Alarm("warning", f"Backlog in {stats.queue}", f"{stats.waiting} jobs wait, and {pace}.", "/jobs/queues"))
+    return found
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,112 @@
+"""The figures of the overview: what waits and runs now, and what was done and failed in 24 hours. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import JobStatus, moments, series
+from gateleg.jobs.tallies import quantile
+from gateleg.web.console.charts import Series
+from gateleg.web.console.jobs.filters import Filters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gateleg.jobs import Hour, QueueStats
+    from gateleg.jobs.ledger import Tally
+    from gateleg.web.console.theme import Kind
+
+#: Minutes that one point of a latency chart holds.
+LATENCY_STEP = 5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the four figures, its small line, and where it leads."""
+
+    name: str
+    kind: Kind
+    icon: str
+    value: int
+    hint: str
+    line: tuple[float | None, ...]
+    href: str
+
+
+def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datetime) -> list[Figure]:
+    """Waiting, running, done and failed."""
+    waiting, delayed = sum(one.waiting for one in queues), sum(one.delayed for one in queues)
+    running, pace = sum(one.running for one in queues), sum(one.work.throughput for one in queues)
+    done, failed = series(hours, "completed", now), series(hours, "failed", now)
+    retried = sum(value or 0 for value in series(hours, "retried", now))
+    total_done, total_failed = sum(value or 0 for value in done), sum(value or 0 for value in failed)
+    return [
+        Figure(
+            "Waiting",
+            "waiting",
+            "schedule",
+            waiting,
+            f"{delayed} delayed" if delayed else "ready to start",
+            tuple(series(hours, "waiting", now)),
+            Filters(status=JobStatus.PENDING).address(),
+        ),
+        Figure(
+            "Running",
+            "running",
+            "play_circle",
+            running,
+            f"{pace:.1f} done a minute",
+            tuple(series(hours, "running", now)),
+            Filters(status=JobStatus.PROCESSING).address(),
+        ),
+        Figure(
+            "Done in 24 h",
+            "done",
+            "check_circle",
+            total_done,
+            f"{retried} tried again",
+            tuple(done),
+            Filters(status=JobStatus.COMPLETED).address(),
+        ),
+        Figure("Failed in 24 h", "failed", "error", total_failed, failure_text(total_done, total_failed), tuple(failed), "/jobs/dead"),
+    ]
+
+
+def failure_text(done: int, failed: int) -> str:
+    """How large a part has failed."""
+    if not failed:
+        return "nothing has failed"
+    part = failed / (done + failed)
+    return f"{part:.1%} of all" if part >= 0.001 else "less than 0.1% of all"
+
+
+def throughput(hours: Sequence[Hour], now: datetime, span: str) -> tuple[list[datetime], list[Series]]:
+    """What was done and what failed, minute by minute of an hour, or in quarters of an hour of a day."""
+    step, points = (15, 96) if span == "day" else (1, 60)
+    found = [
+        Series("done", "done", series(hours, "completed", now, step=step, points=points), "bar"),
+        Series("failed", "failed", series(hours, "failed", now, step=step, points=points), "bar"),
+    ]
+    return moments(now, step=step, points=points), found
+
+
+def latency(tallies: Sequence[Tally], now: datetime, minutes: int = 60) -> tuple[list[datetime], list[Series]]:
+    """How long jobs ran and waited, in steps of some minutes; None where nothing ran."""
+    step, points = LATENCY_STEP, minutes // LATENCY_STEP
+    times = moments(now, step=step, points=points)
+    runs: list[Counter[str]] = [Counter() for _ in times]
+    waits: list[Counter[str]] = [Counter() for _ in times]
+    for tally in tallies:
+        at = (tally.minute - times[0]) // timedelta(minutes=step)
+        if 0 <= at < points:
+            runs[at].update(tally.run_times)
+            waits[at].update(tally.wait_times)
+    return times, [
+        Series("half ran under", "running", [quantile(one, 0.5) for one in runs]),
+        Series("95 % ran under", "cancelled", [quantile(one, 0.95) for one in runs]),
+        Series("95 % waited under", "warning", [quantile(one, 0.95) for one in waits], dashed=True),
+    ]

@@ -1,0 +1,72 @@
+"""What the overview looks at, again and again: the present often, the history less often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import Job, JobStatus, Readiness
+from gateleg.jobs.ledger import Tally
+from gateleg.web.console.live import Topic
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Hour, QueueStats, Schedule, WorkerRecord
+    from gateleg.web.host import Host
+
+#: How many pending jobs are looked at to find the oldest that is ready.
+_EXAMINED = 500
+_RECENT = 8
+
+
+@dataclass(frozen=True)
+class Present:
+    """How things are now."""
+
+    queues: tuple[QueueStats, ...]
+    workers: tuple[WorkerRecord, ...]
+    oldest: Job | None
+    recent: tuple[Job, ...]
+    schedules: tuple[Schedule, ...]
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was done in the last 24 hours, and how long it took in the last one."""
+
+    hours: tuple[Hour, ...]
+    tallies: tuple[Tally, ...]
+
+
+def present_topic(host: Host) -> Topic[Present]:
+    """What waits and runs, who works, and what has waited longest."""
+
+    async def look() -> Present:
+        ready = Job.in_status(status=JobStatus.PENDING).filter(Job.readiness == Readiness.READY)
+        oldest = await host.store.page(ready, limit=1, examine=_EXAMINED)
+        recent = await host.queue.jobs_page(limit=_RECENT)
+        return Present(
+            await host.pulse.read(),
+            tuple(await host.queue.workers()),
+            oldest.items[0] if oldest.items else None,
+            tuple(recent.items),
+            tuple(await host.queue.schedules()),
+        )
+
+    return Topic("present", look, every=2.0)
+
+
+def past_topic(host: Host) -> Topic[Past]:
+    """The history of all queues, and the tallies of the last hour."""
+
+    async def look() -> Past:
+        hours = await host.queue.history()
+        since = host.store.setup.now() - timedelta(hours=1)
+        tallies = [
+            tally
+            for name in await host.pulse.queue_names()
+            async for tally in host.store.query(Tally.of_queue(queue=name).where(Tally.minute >= since))
+        ]
+        return Past(tuple(hours), tuple(tallies))
+
+    return Topic("past", look, every=10.0)

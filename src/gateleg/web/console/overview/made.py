@@ -1,0 +1,58 @@
+"""What the applications have made last, as pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.markup import section, tag
+from gateleg.web.console.times import ago
+
+if TYPE_CHECKING:
+    from gateleg.web.application import Application, Made
+    from gateleg.web.console.frame import View
+
+#: How many things of one application are shown.
+_SHOWN = 4
+
+
+async def made_section(view: View) -> None:
+    """A row for each application that has something to show: its last things, or what it is for while there is none."""
+    for application in view.host.applications:
+        if application.pages is None and application.made is None:
+            continue
+        with section(application.title):
+            await _row(view, application)
+
+
+async def _row(view: View, application: Application) -> None:
+    try:
+        things = list(await application.made(view.host))[:_SHOWN] if application.made is not None else []
+    except Exception as error:
+        trouble(error)
+        return
+    with tag("div", classes="tiles"):
+        for thing in things:
+            _thing(thing, application.icon)
+        if not things:
+            with tag("a", classes="card thing", href=f"/{application.name}"):
+                with tag("div", classes="thing-picture"):
+                    ui.icon(application.icon)
+                tag("span", f"Open {application.title}", "strong")
+                tag("span", application.about, "meta")
+
+
+def _thing(thing: Made, icon: str) -> None:
+    with tag("a", classes="card thing", href=thing.href):
+        with tag("div", classes="thing-picture"):
+            if thing.picture is not None:
+                tag("img", src=thing.picture, alt="", loading="lazy")
+            else:
+                ui.icon(icon)
+        tag("span", thing.title, "strong clip")
+        with tag("span", classes="line gap-1 meta"):
+            tag("span", thing.about, "clip")
+            if thing.at is not None:
+                ago(thing.at)

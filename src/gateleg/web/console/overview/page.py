@@ -1,0 +1,178 @@
+"""The overview: four figures, throughput and latency, the oldest waiting job, alarms, what runs where, and what was made last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from nicegui import ui
+
+from gateleg.web.console.charts import Chart, spark_svg
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.rows import COLUMNS, job_row
+from gateleg.web.console.live import Pulse, follow
+from gateleg.web.console.markup import Tag, card, section, tag
+from gateleg.web.console.overview.alarms import Alarm, alarms
+from gateleg.web.console.overview.deployed import deployed, queues_text, schedules_text
+from gateleg.web.console.overview.figures import Figure, four_figures, latency, throughput
+from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
+from gateleg.web.console.overview.made import made_section
+from gateleg.web.console.sizes import count_text
+from gateleg.web.console.times import since
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+_SHOWN = ("type", "state", "about", "created", "time")
+
+
+def register() -> None:
+    """Serve the overview at `/`."""
+
+    @ui.page("/")
+    async def overview(span: str = "hour") -> None:
+        with frame(title="Overview", section="overview", titled=False) as view:
+            await _Page(view, "day" if span == "day" else "hour").build()
+
+
+class _Page:
+    """One open overview."""
+
+    def __init__(self, view: View, span: str) -> None:
+        self.view, self.span = view, span
+
+    async def build(self) -> None:
+        view = self.view
+        present, past = present_topic(view.host), past_topic(view.host)
+        self.present, self.past = await view.live.now(present), await view.live.now(past)
+        with tag("header", classes="head"):
+            with tag("div", classes="titles"):
+                tag("h1", "Overview")
+            with tag("div", classes="deeds"):
+                pulse = Pulse()
+        self._alarms = tag("div", classes="stack gap-1", role="status")
+        with tag("div", classes="quarters"):
+            self._tiles = [_Tile(figure) for figure in self._row()]
+        with tag("div", classes="halves"):
+            self._charts()
+        with tag("div", classes="halves"):
+            self._health = card(label="Health")
+            self._deployed = card(label="What runs where")
+        await made_section(view)
+        with section("Latest jobs"), tag("div", classes="card tight"):
+            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
+        self._drawn: dict[str, object] = {}
+        self._show()
+        follow(view.live, present, self._take_present, pulse, known=self.present)
+        follow(view.live, past, self._take_past, known=self.past)
+
+    def _row(self) -> list[Figure]:
+        return four_figures(self.present.queues, self.past.hours, self.view.host.store.setup.now())
+
+    def _charts(self) -> None:
+        with card(label="Throughput"):
+            with tag("div", classes="card-head"):
+                tag("h3", "Throughput")
+                with tag("nav", classes="choices small", aria_label="Span"):
+                    for key, words in (("hour", "1 hour"), ("day", "24 hours")):
+                        tag("a", words, href=f"/?span={key}", aria_current="true" if key == self.span else None)
+            self._throughput = Chart("Jobs that ended")
+        with card(label="Latency"):
+            with tag("div", classes="card-head"):
+                tag("h3", "Latency")
+                tag("span", "last hour", "meta")
+            self._latency = Chart("How long jobs ran and waited", unit="seconds")
+
+    def _take_present(self, present: Present) -> None:
+        self.present = present
+        self._show()
+
+    def _take_past(self, past: Past) -> None:
+        self.past = past
+        self._show()
+
+    def _show(self) -> None:
+        now = self.view.host.store.setup.now()
+        for tile, figure in zip(self._tiles, self._row(), strict=True):
+            tile.show(figure)
+        self._throughput.show(*throughput(self.past.hours, now, self.span))
+        self._latency.show(*latency(self.past.tallies, now))
+        self._latest.show([job_row(job) for job in self.present.recent])
+        self._found = alarms(self.present.queues, self.present.workers)
+        self._redraw("alarms", self._found, self._alarms, _draw_alarms)
+        oldest = self.present.oldest
+        modes = [(one.queue, one.mode) for one in self.present.queues]
+        key = (None if oldest is None else oldest.job_id, len(self._found), modes, self.present.schedules)
+        self._redraw("health", key, self._health, lambda _: self._draw_health())
+        self._redraw("deployed", deployed(self.view.host, self.present.workers), self._deployed, _draw_deployed)
+
+    def _redraw(self, name: str, value: T, box: Tag, draw: Callable[[T], None]) -> None:
+        if name in self._drawn and self._drawn[name] == value:
+            return
+        self._drawn[name] = value
+        box.clear()
+        with box:
+            draw(value)
+
+    def _draw_health(self) -> None:
+        job = self.present.oldest
+        tag("h3", "Health")
+        with tag("dl", classes="facts"):
+            tag("dt", "Oldest waiting job")
+            with tag("dd"):
+                if job is None:
+                    tag("span", "none: nothing waits that could be started")
+                else:
+                    tag("a", job.job_type, "link", href=f"/jobs/{job.job_id}")
+                    tag("span", f" in {job.queue}{f', about {job.subject}' if job.subject else ''}, for ")
+                    since(job.created_at, classes="strong")
+            tag("dt", "Alarms")
+            count = len(self._found)
+            tag("dd", f"{count}, see above" if count else "none")
+            tag("dt", "Queues")
+            with tag("dd"):
+                tag("a", queues_text(self.present.queues), "link", href="/jobs/queues")
+            tag("dt", "Schedules")
+            with tag("dd"):
+                tag("a", schedules_text(self.present.schedules), "link", href="/jobs/schedules")
+
+
+class _Tile:
+    """One of the four figures on the page."""
+
+    def __init__(self, figure: Figure) -> None:
+        with tag("a", classes=f"card figure k-{figure.kind}", href=figure.href):
+            with tag("span", classes="label"):
+                ui.icon(figure.icon).style("color:var(--tone);font-size:16px")
+                tag("span", figure.name)
+            self._value = tag("span", "", "value")
+            self._hint = tag("span", "", "hint")
+            self._line = ui.html("", sanitize=False)
+        self._before: int | None = None
+        self.show(figure)
+
+    def show(self, figure: Figure) -> None:
+        """Show the figure as it is now; a number that has changed is lit up."""
+        if self._before is not None and figure.value != self._before:
+            ui.run_javascript(f"gateleg.flash('c{self._value.id}')")
+        self._before = figure.value
+        self._value.set_text(count_text(figure.value))
+        self._hint.set_text(figure.hint)
+        self._line.set_content(spark_svg(figure.line, figure.kind))
+
+
+def _draw_alarms(found: list[Alarm]) -> None:
+    for alarm in found:
+        with tag("a", classes=f"note {alarm.kind} line gap-1", href=alarm.href):
+            ui.icon("error" if alarm.kind == "failed" else "warning").style(f"color:var(--{alarm.kind})")
+            tag("span", alarm.title, "strong")
+            tag("span", alarm.sentence, "meta")
+
+
+def _draw_deployed(facts: list[tuple[str, str]]) -> None:
+    tag("h3", "What runs where")
+    with tag("dl", classes="facts"):
+        for name, value in facts:
+            tag("dt", name)
+            tag("dd", value)
