@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import AsyncQueue, QueueState, QueueStats
     from gateleg.web.console.cells import Cell
+    from gateleg.web.host import Host
 
 MODES = {
     "running": Look("done", "Running", "play_circle"),
