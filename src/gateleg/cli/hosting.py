@@ -90,7 +90,6 @@ async def _run(
     import asyncio
     import contextlib
 
-    from gateleg.web.app import create_app
     from gateleg.web.host import Host
     from gateleg.web.serving import address_of, check_reach, listen, serve
 
@@ -103,6 +102,9 @@ async def _run(
                 if prepared is not None:
                     await prepared(host)
                 async with beside() if beside is not None else contextlib.nullcontext():
+                    # The largest part of what is loaded, and of no use to a host that cannot start.
+                    from gateleg.web.app import create_app
+
                     app = create_app(host)
                     await serve(host, app, listener, stop=stop, ready=lambda: ready(address_of(listener, settings)))
             finally:

@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from gateleg.web.access import only
+from gateleg.web.api.shapes import FAILURES, ErrorEnvelope
 from gateleg.web.headers import PLAIN_POLICY
 from gateleg.web.principal import Role
 
@@ -33,8 +34,23 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         schemes = made.setdefault("components", {}).setdefault("securitySchemes", {})
         schemes["key"] = {"type": "http", "scheme": "bearer", "description": "A key, as `gateleg keys create` prints it."}
         made["security"] = [{"key": []}]
+        _describe_failures(made)
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _describe_failures(document: dict[str, Any]) -> None:
+    """Say of every operation that its errors come in the envelope: the framework's own form of them is never used."""
+    schemas = document["components"].setdefault("schemas", {})
+    envelope = ErrorEnvelope.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= envelope.pop("$defs") | {"ErrorEnvelope": envelope}
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorEnvelope"}}}
+    for verbs in document["paths"].values():
+        for operation in verbs.values():
+            for status, about in FAILURES.items():
+                operation["responses"][str(status)] = {"description": about, "content": content}
 
 
 def document_routes() -> APIRouter:

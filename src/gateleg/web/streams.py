@@ -16,12 +16,11 @@ from gateleg.jobs import QueueStats, Update, follow_async
 from gateleg.web.api.calls import Viewing
 from gateleg.web.api.jobs.queues import QueueStatsView
 from gateleg.web.api.jobs.views import JobDetail, LineView
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.events import Follower
 from gateleg.web.host import Host
 from gateleg.web.pulse import FRESH
 
-router = APIRouter(prefix="/events", tags=["Events"], responses=FAILURES)
+router = APIRouter(prefix="/events", tags=["Events"])
 #: Seconds of silence after which a comment shows that the stream lives.
 HEARTBEAT = 15.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -9,10 +9,9 @@ from pydantic import BaseModel
 
 from gateleg.web.api.calls import Administering
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.tables import AuditEntry
 
-router = APIRouter(prefix="/api/audit", tags=["Audit"], responses=FAILURES)
+router = APIRouter(prefix="/api/audit", tags=["Audit"])
 
 
 class AuditView(BaseModel):

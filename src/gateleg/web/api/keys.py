@@ -7,12 +7,11 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.web.api.calls import Administering, Viewing
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
 from gateleg.web.principal import Role
 from gateleg.web.tables import ApiKey
 
-router = APIRouter(prefix="/api", tags=["Keys"], responses=FAILURES)
+router = APIRouter(prefix="/api", tags=["Keys"])
 KeyId = Annotated[str, Path(pattern=r"^[a-z2-7]{12}$")]
 RoleWord = Literal["viewer", "operator", "admin"]
 

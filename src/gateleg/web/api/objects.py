@@ -8,12 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.objects import Entry, Grant, ObjectInfo
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
 from gateleg.web.errors import NotAllowed, Refusal
 from gateleg.web.principal import Role
 
-router = APIRouter(prefix="/api/objects", tags=["Objects"], responses=FAILURES)
+router = APIRouter(prefix="/api/objects", tags=["Objects"])
 ObjectKey = Annotated[str, Path(max_length=1024)]
 
 

@@ -20,13 +20,14 @@ class ErrorEnvelope(BaseModel):
 
 
 #: What every route may answer with besides its result.
-FAILURES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorEnvelope, "description": "The request cannot be understood."},
-    401: {"model": ErrorEnvelope, "description": "Nobody is known to have sent it, or the key is no longer good."},
-    403: {"model": ErrorEnvelope, "description": "The caller may not do this."},
-    404: {"model": ErrorEnvelope, "description": "There is nothing of that name."},
-    409: {"model": ErrorEnvelope, "description": "It does not go together with what is there now."},
-    413: {"model": ErrorEnvelope, "description": "It is too large."},
-    422: {"model": ErrorEnvelope, "description": "It does not have the form that it must have."},
-    429: {"model": ErrorEnvelope, "description": "The key has made too many requests."},
+FAILURES = {
+    400: "The request cannot be understood.",
+    401: "Nobody is known to have sent it, or the key is no longer good.",
+    403: "The caller may not do this.",
+    404: "There is nothing of that name.",
+    409: "It does not go together with what is there now.",
+    413: "It is too large.",
+    422: "It does not have the form that it must have.",
+    429: "The key has made too many requests.",
+    503: "The store cannot be used right now.",
 }

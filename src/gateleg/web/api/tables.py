@@ -9,12 +9,11 @@ from gateleg.model import Access, Table, describe
 from gateleg.ops import explain
 from gateleg.web.api.calls import Call, Viewing
 from gateleg.web.api.pages import Listing
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
 from gateleg.web.errors import Unknown
 from gateleg.web.host import Host
 
-router = APIRouter(prefix="/api/tables", tags=["Tables"], responses=FAILURES)
+router = APIRouter(prefix="/api/tables", tags=["Tables"])
 Name = Annotated[str, Path(max_length=255)]
 #: What lets its holder in, or write in another's name.
 _HIDDEN = {"lease_token", "digest"}

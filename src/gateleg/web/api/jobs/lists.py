@@ -11,10 +11,9 @@ from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.newest import jobs_page
 from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.errors import BadRequest
 
-router = APIRouter(prefix="/api/jobs", tags=["Jobs"], responses=FAILURES)
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: Jobs that one request may submit, or act on.
 MOST = 1000
 Text = Annotated[str, Field(min_length=1, max_length=500)]

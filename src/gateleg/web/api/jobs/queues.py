@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.jobs import QueueState
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.shapes import FAILURES
 
-router = APIRouter(prefix="/api/jobs", tags=["Jobs"], responses=FAILURES)
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 

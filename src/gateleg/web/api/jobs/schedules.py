@@ -9,11 +9,10 @@ from gateleg.jobs import Schedule, ScheduleMissing, Submission
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.lists import Receipt, Text
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
 from gateleg.web.host import Host
 
-router = APIRouter(prefix="/api/jobs", tags=["Jobs"], responses=FAILURES)
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 

@@ -10,10 +10,9 @@ from gateleg.jobs.archiving import Archivist
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.lists import Changed, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
-from gateleg.web.api.shapes import FAILURES
 from gateleg.web.api.tagging import tagged
 
-router = APIRouter(prefix="/api/jobs", tags=["Jobs"], responses=FAILURES)
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 
 
 @router.get("/{job_id}", response_model=JobDetail)

@@ -1,0 +1,52 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gateleg.cli.commands import app
+from gateleg.store import Store
+from gateleg.web.keys import digest_of
+from gateleg.web.tables import ApiKey, AuditEntry
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    return f"embedded:{tmp_path}/data"
+
+
+def keys(store: str, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["keys", *arguments, "--store", store])
+
+
+def test_a_key_is_made_listed_and_revoked(store: str) -> None:
+    assert "No keys" in keys(store, "list").output
+    made = keys(store, "create", "ann", "--role", "admin", "--group", "editors", "--tenant", "acme", "--days", "30")
+    token = made.output.strip()
+    assert re.fullmatch(r"gl_[a-z2-7]{12}_[A-Za-z0-9_-]{43}", token)
+    (row,) = json.loads(keys(store, "list", "--json").output)
+    assert (row["name"], row["role"], row["groups"], row["tenant"], row["state"]) == ("ann", "admin", "editors", "acme", "good")
+    assert token not in keys(store, "list").output
+    assert "is revoked" in keys(store, "revoke", row["id"]).output
+    assert json.loads(keys(store, "list", "--json").output)[0]["state"] == "revoked"
+
+
+def test_only_a_digest_is_kept_and_what_was_done_is_in_the_audit_log(store: str) -> None:
+    token = keys(store, "create", "ann").output.strip()
+    with Store.connect(store) as opened:
+        (kept,) = opened.query(ApiKey.every())
+        assert kept.digest == digest_of(token.split("_", 2)[2])
+        day = f"{kept.created_at:%Y-%m-%d}"
+        assert [(entry.action, entry.actor) for entry in opened.query(AuditEntry.by_day(day=day))] == [("key.create", "command line")]
+
+
+def test_a_key_that_is_not_there_cannot_be_revoked(store: str) -> None:
+    result = keys(store, "revoke", "aaaaaaaaaaaa")
+    assert (result.exit_code, "There is no key" in result.output) == (1, True)
+
+
+def test_a_store_that_is_none_is_told(store: str) -> None:
+    result = keys("nowhere", "list")
+    assert (result.exit_code, "nowhere" in result.output) == (1, True)

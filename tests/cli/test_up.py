@@ -1,0 +1,137 @@
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from gateleg.cli.commands import app
+
+COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()"]
+
+
+@contextmanager
+def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A command in a process of its own, and the address that it has printed."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
+    with (folder / "err.txt").open("w") as errors:
+        process = subprocess.Popen(
+            [*COMMAND, command, "--port", "0", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ
+        )
+    with process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert " at http://127.0.0.1:" in line, (line, (folder / "err.txt").read_text())
+            yield process, line.rpartition(" ")[2].strip()
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """What a command that cannot do its work says, before it has begun."""
+    monkeypatch.chdir(tmp_path)
+    root, own = logging.getLogger(), logging.getLogger("gateleg")
+    before = root.handlers[:], root.level, own.level
+
+    def run(*arguments: str) -> str:
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code in (1, 2), result.output
+        return result.output
+
+    yield run
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    own.setLevel(before[2])
+
+
+def finished(client: httpx.Client, job_id: str) -> dict[str, object]:
+    """A job once it has ended, by its events."""
+    with client.stream("GET", f"/events/jobs/{job_id}", timeout=60) as stream:
+        for line in stream.iter_lines():
+            if line == "event: end":
+                break
+    job: dict[str, object] = client.get(f"/api/jobs/{job_id}").json()
+    return job
+
+
+def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path) -> None:
+    with (
+        running(tmp_path, "up", "--demo", "--no-browser", "--data", "d", "--drain", "1") as (process, url),
+        httpx.Client(base_url=url) as client,
+    ):
+        assert client.get("/health").json()["status"] == "ok"
+        assert client.get("/ready").status_code == 200
+        assert client.get("/api/docs").status_code == 200
+        submitted = client.post("/api/jobs", json={"job_type": "demo.decades", "priority": 100}).json()["job"]
+        done = finished(client, submitted["job_id"])
+        assert done["status"] == "COMPLETED"
+        svg = client.get("/objects/demo/charts/decades.svg")
+        assert svg.text.startswith("<svg")
+        # A worker that dies is replaced, so the next job is done by another.
+        (worker,) = client.get("/api/jobs/workers").json()
+        os.kill(worker["pid"], signal.SIGKILL)
+        again = client.post("/api/jobs", json={"job_type": "demo.decades", "priority": 100}).json()["job"]
+        assert finished(client, again["job_id"])["worker_id"] != worker["worker_id"]
+        slow = client.get("/api/jobs", params={"type": "demo.fingerprint"}).json()["items"][0]["job_id"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert (tmp_path / "d" / "secret").exists()
+    # The job that was cut short waits for the next worker, or for the lease of the one that was killed to run out.
+    listed = subprocess.run(
+        [*COMMAND, "jobs", "show", slow, "--store", "embedded:d", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert json.loads(listed.stdout)["status"] != "FAILED"
+
+
+def test_serve_answers_without_a_worker_and_stops_when_told(tmp_path: Path) -> None:
+    with running(tmp_path, "serve", "--log", "json") as (process, url):
+        assert httpx.get(f"{url}/api/jobs/workers").json() == []
+        assert httpx.get(f"{url}/api/music").status_code == 404
+        with httpx.stream("GET", f"{url}/events/stats") as stream:
+            assert stream.status_code == 200
+            process.send_signal(signal.SIGTERM)
+            stream.read()
+        assert process.wait(60) == 0
+    lines = [json.loads(line) for line in (tmp_path / "err.txt").read_text().splitlines()]
+    assert {line["path"] for line in lines} >= {"/api/jobs/workers", "/api/music"}
+
+
+def test_a_port_that_is_taken_is_told(failed: Callable[..., str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        told = failed("serve", "--port", str(taken.getsockname()[1]))
+    assert "is taken" in told
+    assert "--port" in told
+
+
+def test_a_host_without_keys_does_not_listen_to_other_machines(failed: Callable[..., str]) -> None:
+    told = failed("serve", "--host", "0.0.0.0", "--port", "0")
+    assert "There is no key yet" in told
+    assert "gateleg keys create" in told
+
+
+def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path, failed: Callable[..., str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert "file" in failed("up", "--no-browser", "--data", "file/d", "--port", "0")
+
+
+def test_settings_that_cannot_be_are_told(tmp_path: Path, failed: Callable[..., str]) -> None:
+    (tmp_path / "gateleg.toml").write_text("prot = 1\n")
+    assert "did you mean 'port'" in failed("serve")
+    assert "there is no file none.toml" in failed("serve", "--config", "none.toml")
+
+
+def test_an_application_that_is_not_there_is_told(tmp_path: Path, failed: Callable[..., str]) -> None:
+    (tmp_path / "gateleg.toml").write_text('applications = ["nothing.here:app"]\n')
+    assert "there is no module nothing" in failed("serve", "--port", "0")
