@@ -92,3 +92,11 @@ async def test_a_meter_adds_up(store: AsyncStore) -> None:
 def test_cost_is_told_in_words() -> None:
     assert cost_words([Sent("Query", {}, 0.5, 3, 3)]) == "0.5 units of capacity in 1 request"
     assert "40 items were looked at for 3" in cost_words([Sent("Scan", {}, 1, 3, 40), Sent("Scan", {}, 0, 0, 0)])
+
+
+async def test_an_item_that_is_not_what_its_entity_says_does_not_hide_the_others(store: AsyncStore) -> None:
+    broken = spec_of(Book).encode(books()[0]) | {"year": {"S": "long ago"}}
+    await store.transport.call("PutItem", {"TableName": library.name, "Item": broken})
+    found = await answer(store, Book.on_shelf(status="shelved"), limit=20)
+    assert len(found.items) == 7
+    assert "year" in found.note

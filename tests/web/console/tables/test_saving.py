@@ -7,7 +7,7 @@ import pytest
 from gateleg.model import Entity, Item, Spec, Table, spec_of
 from gateleg.store import AsyncStore, StoreError, UniqueTaken
 from gateleg.web.console.tables.answers import read_item
-from gateleg.web.console.tables.saving import Race, TooWide, as_read, change_raw, create_raw, remove, remove_raw, replace, same_item, save
+from gateleg.web.console.tables.saving import Race, TooWide, as_read, change_raw, create_raw, remove, remove_raw, replace, save
 from tests.web.console.tables.library import Book, BookStatus, Loan, Reader, books, loans
 
 BOOK, LOAN, READER = spec_of(Book), spec_of(Loan), spec_of(Reader)
@@ -141,10 +141,3 @@ def test_an_item_too_wide_to_compare_is_refused_before_it_is_written() -> None:
         as_read({f"a{number}": {"N": "1"} for number in range(250)})
     with pytest.raises(TooWide):
         as_read({"a" * 200 + str(number): {"N": "1"} for number in range(30)})
-
-
-def test_the_order_of_a_set_makes_no_difference() -> None:
-    one, other = {"a": {"L": [{"SS": ["x", "y"]}]}}, {"a": {"L": [{"SS": ["y", "x"]}]}}
-    assert same_item(one, other)
-    assert not same_item(one, {"a": {"L": [{"L": [{"S": "x"}]}]}})
-    assert not same_item({"a": {"L": [{"S": "x"}]}}, {"a": {"L": [{"S": "x"}, {"S": "y"}]}})

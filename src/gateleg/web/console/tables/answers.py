@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import is_marker, spec_of
+from gateleg.model import DecodeError, is_marker, spec_of
 from gateleg.store.cursors import Position, question_of
 from gateleg.store.rates import Rate
 from gateleg.store.requests import Request
@@ -32,15 +32,31 @@ class Answer:
     sent: list[Sent]
     next: str | None = None
     previous: str | None = None
+    #: what to know about it, such as an item that its entity cannot read
+    note: str = ""
 
 
 async def answer(store: AsyncStore, query: Query[Any], *, limit: int, cursor: str | None = None) -> Answer:
-    """A page of what a question finds. Whole items, also where the index holds only a part."""
+    """A page of what a question finds. Whole items, also where the index holds only a part.
+
+    When one of them is not what its entity says, the first items are answered as the database has them, with a note.
+    """
     meter = Meter(store.transport)
     spec: Spec[Any] = spec_of(query.entity)
     partial = query.plan.index.project != "all"
-    page = await store.using(meter).page(query, limit=limit, cursor=cursor, hydrate=partial)
+    try:
+        page = await store.using(meter).page(query, limit=limit, cursor=cursor, hydrate=partial)
+    except DecodeError as error:
+        request = query.requests(table_name=store.setup.name_of(spec.table), limit=limit)[0]
+        items = await store.using(meter).drive(_as_stored(request, query.pattern))
+        return Answer(items, meter.sent, note=error.message)
     return Answer([spec.encode(entry) for entry in page.items], meter.sent, page.next, page.previous)
+
+
+def _as_stored(request: dict[str, Any], label: str) -> Flow[list[Item]]:
+    reply = yield Request("Query", request, label)
+    items: list[Item] = reply["Items"]
+    return items
 
 
 async def glimpse(

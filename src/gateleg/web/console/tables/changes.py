@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model import DecodeError
 from gateleg.web.console.tables import saving
 from gateleg.web.console.tables.grids import key_text
+from gateleg.web.console.tables.likeness import same
 from gateleg.web.console.tables.rules import why_not_change
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ async def save_document(view: View, table: Table, item: Item, written: Written) 
         await saving.replace(view.host.store, written.spec, item, written.spec.decode(item), written.instance)
     else:
         await saving.change_raw(view.host.store, table, item, written.item)
-    names = sorted(name for name in item.keys() | written.item.keys() if item.get(name) != written.item.get(name))
+    names = sorted(name for name in item.keys() | written.item.keys() if not same(item.get(name), written.item.get(name)))
     await _note(view, "item.change", table, item, attributes=names)
 
 

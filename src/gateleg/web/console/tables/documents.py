@@ -10,6 +10,7 @@ from gateleg.model import DecodeError
 from gateleg.ops.plain import value_text
 from gateleg.ops.transfer import BadLine, LineReader
 from gateleg.web.console.tables.grids import hidden_names
+from gateleg.web.console.tables.likeness import canonical, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ def read_document(table: Table, text: str, before: Item | None = None) -> Writte
         item = LineReader(table, plain=False).item(line)
     except BadLine as error:
         return Written(problem=f"This is no item of {table.name}: {error}.")
-    if before is not None and any(item[name] != before[name] for name in table.attributes):
+    if before is not None and any(not same(item[name], before[name]) for name in table.attributes):
         return Written(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
     spec = table.spec_for(item)
     if spec is None:
@@ -87,7 +88,7 @@ def _checked(spec: Spec[Any], item: Item, before: Item | None) -> Written:
 
 def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:
     """What was changed that the model makes itself."""
-    touched = sorted(name for name in spec.derived_names if item.get(name) != before.get(name))
+    touched = sorted(name for name in spec.derived_names if not same(item.get(name), before.get(name)))
     return f"{', '.join(touched)} is made from other attributes; change those and it follows." if touched else ""
 
 
@@ -120,7 +121,7 @@ def differences(read: Mapping[str, Any], mine: Mapping[str, Any], stored: Mappin
     """The attributes that are not the same in all three: as read, as edited, as stored now."""
 
     def text(item: Mapping[str, Any], name: str) -> str:
-        return value_text(item[name]) if name in item else ""
+        return value_text(canonical(item[name])) if name in item else ""
 
     names = dict.fromkeys((*read, *mine, *stored))
     found = [Difference(name, text(read, name), text(mine, name), text(stored, name)) for name in names if name not in leave_out]

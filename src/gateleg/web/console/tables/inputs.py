@@ -33,7 +33,7 @@ _WORDS: dict[Kind, str] = {
     "id": "id",
     "key": "key of an object",
     "binary": "binary",
-    "choice": "one of some",
+    "choice": "choice",
 }
 _HINTS: dict[Kind, str] = {
     "time": "2026-01-31T12:00:00Z",
@@ -72,7 +72,7 @@ def input_for(name: str, annotation: Any, declared: Declared, *, required: bool 
     hint = _HINTS.get(kind, "")
     if isinstance(declared.type, type) and issubclass(declared.type, KeyPart):
         hint = declared.type.__template__.text
-    return Input(name, kind, _WORDS.get(kind) or type_name(annotation), required, options, hint, note)
+    return Input(name, kind, _WORDS.get(kind) or type_name(annotation).removesuffix(" | None"), required, options, hint, note)
 
 
 def _kind(declared: Declared) -> Kind:

@@ -55,7 +55,7 @@ async def tables(q: str = "") -> None:
             with tag("div", classes="titles"):
                 tag("h1", "Tables")
                 said = tag("p", "What is declared, and what is deployed.", "meta")
-            Field("Search tables", q, kind="search", placeholder="Name, entity, index or state", on_change=typed).style("width:260px")
+            Field("Search tables", q, kind="search", placeholder="Name, entity, index or state", on_change=typed).classes("seek")
 
         def show(found: list[Seen]) -> None:
             rows = [row_of(seen) for seen in found]

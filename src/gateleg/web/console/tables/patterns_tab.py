@@ -12,6 +12,7 @@ from gateleg.ops import explain
 from gateleg.web.console.code import coloured
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.paging import pager
@@ -150,6 +151,8 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
     state = {name: text for name, text in query.items() if name != "cursor"}
 
     def show(found: Answer) -> None:
+        if found.note:
+            trouble(Told(found.note, "The first items are shown as they are stored; open the one that is wrong to change it."))
         with card("tight", label="What was found"):
             with tag("div", classes="card-head"):
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")

@@ -28,14 +28,15 @@ class Asked:
 
 def fields_of(access: Access[Any]) -> list[Input]:
     """The fields of a pattern's form: what it needs, then what narrows it, from left to right."""
-    return [_field(access, name) for name in (*access.required, *access.optional)]
+    comments = attribute_comments(access.entity)
+    return [_field(access, name, comments.get(name, "")) for name in (*access.required, *access.optional)]
 
 
-def _field(access: Access[Any], name: str) -> Input:
+def _field(access: Access[Any], name: str, comment: str) -> Input:
     spec = spec_of(access.entity)
     source = spec.sources[name]
     attribute = spec.attributes[source.attribute]
-    note = attribute.info.description or attribute_comments(access.entity).get(name, "")
+    note = attribute.info.description or comment
     return input_for(name, source.annotation, source.declared, required=name in access.required, note=note)
 
 
@@ -92,11 +93,6 @@ def _value(spec: Spec[Any], entry: Input, text: str) -> Any:
 def find_access(table: Table, name: str) -> Access[Any] | None:
     """The pattern of a table by its whole name, `Job.waiting`."""
     return next((access for spec in table.specs for access in spec.patterns.values() if access.name == name), None)
-
-
-def heading(access: Access[Any]) -> str:
-    """What the pattern answers, in the words of its declaration."""
-    return access.pattern.title
 
 
 def asks_by(access: Access[Any]) -> str:

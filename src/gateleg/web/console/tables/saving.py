@@ -10,6 +10,7 @@ from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError
 from gateleg.web.console.tables.answers import read_item
+from gateleg.web.console.tables.likeness import same
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -59,21 +60,8 @@ def as_read(item: Item, known: frozenset[str] = frozenset()) -> Condition:
 async def _still(store: AsyncStore, table: Table, item: Item) -> None:
     """Look once more before something is written over or deleted: no condition can say that an item has nothing besides."""
     current = await read_item(store, table, _key(table, item))
-    if current is None or not same_item(current, item):
+    if current is None or not same(current, item):
         raise Race(current)
-
-
-def same_item(one: Any, other: Any) -> bool:
-    """Whether two items, or values in them, are the same; sets have no order."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_item(_ordered(name, one[name]), _ordered(name, other[name])) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_item, one, other))
-    return bool(one == other)
-
-
-def _ordered(tag: str, content: Any) -> Any:
-    return sorted(content) if tag in ("SS", "NS", "BS") and isinstance(content, list) else content
 
 
 def _guard(spec: Spec[Any], item: Item) -> Condition | None:
@@ -124,7 +112,7 @@ async def create_raw(store: AsyncStore, table: Table, item: Item) -> None:
 
 async def change_raw(store: AsyncStore, table: Table, before: Item, after: Item) -> None:
     """Write what changed in an item that no entity describes."""
-    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    changed = {name: value for name, value in after.items() if name not in before or not same(before[name], value)}
     removed = [name for name in before if name not in after]
     if changed or removed:
         await _still(store, table, before)

@@ -72,14 +72,16 @@ class Filled:
 
 def stored_sheet(spec: Spec[Any], instance: BaseModel, item: Item) -> Sheet:
     """The sheet of a stored item."""
-    lines = tuple(_line(spec, attribute, instance.__dict__[attribute.name], "edit") for attribute in _shown(spec))
+    comments = attribute_comments(spec.entity)
+    lines = tuple(_line(spec, attribute, instance.__dict__[attribute.name], "edit", comments) for attribute in _shown(spec))
     unknown = {name: value_text(value) for name, value in unknown_attributes(instance).items()}
     return Sheet(lines, tuple(_derived(spec, item)), unknown)
 
 
 def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:
     """The sheet of a new item, with the defaults filled in, or the values of another item that is to be copied."""
-    return Sheet(tuple(_line(spec, attribute, _initial(attribute, like), "create") for attribute in _shown(spec)))
+    comments = attribute_comments(spec.entity)
+    return Sheet(tuple(_line(spec, attribute, _initial(attribute, like), "create", comments) for attribute in _shown(spec)))
 
 
 def _shown(spec: Spec[Any]) -> list[Attribute]:
@@ -97,8 +99,8 @@ def _initial(attribute: Attribute, like: BaseModel | None) -> Any:
     return None if made or default is PydanticUndefined else default
 
 
-def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose) -> Line:
-    note = attribute.info.description or attribute_comments(spec.entity).get(attribute.name, "")
+def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose, comments: Mapping[str, str]) -> Line:
+    note = attribute.info.description or comments.get(attribute.name, "")
     needed = attribute.info.is_required() and not attribute.optional
     entry = input_for(attribute.name, attribute.annotation, attribute.declared, required=needed, note=note)
     key = attribute.name in _key_attributes(spec)

@@ -1,0 +1,52 @@
+"""What tables cost, and the parts of their documents."""
+
+from gateleg.ops import document
+from gateleg.store import Tally
+from gateleg.web.console.tables.costs import billing, parts_of, spent_on
+from gateleg.web.console.tables.schema_tab import parts_of as document_parts
+from tests.web.console.tables.library import library
+
+DESCRIPTION = {
+    "TableName": "Library",
+    "ItemCount": 3,
+    "TableSizeBytes": 300,
+    "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+    "GlobalSecondaryIndexes": [{"IndexName": "ShelfIndex", "ItemCount": 2, "IndexSizeBytes": 20}],
+}
+
+
+def test_billing_is_said_in_words() -> None:
+    assert billing(DESCRIPTION).startswith("Billed by request")
+    provisioned = {"ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 5}}
+    assert billing(provisioned) == "Provisioned: 1,000 read and 5 write units a second are paid for, used or not."
+
+
+def test_a_table_has_its_indexes_as_parts() -> None:
+    assert [(part.name, part.items, part.bytes, part.read) for part in parts_of(DESCRIPTION)] == [
+        ("the table", 3, 300, None),
+        ("ShelfIndex", 2, 20, None),
+    ]
+
+
+def test_patterns_are_listed_with_their_cost_on_paper_and_so_far_the_dearest_first() -> None:
+    tallies = {
+        ("Book.on_shelf", "Query"): Tally(requests=2, items=10, units=3.0, seconds=0.2, longest=0.15),
+        ("Book.get", "GetItem"): Tally(requests=1, items=1, units=0.5),
+        ("Library browse", "Scan"): Tally(requests=1, errors=1, units=9.0),
+        ("Job.get", "GetItem"): Tally(requests=1, units=99.0),
+    }
+    spent = spent_on(library, tallies)
+    assert [entry.name for entry in spent] == ["Library browse", "Book.on_shelf", "Book.get", "Loan.of_book", "Loan.of_reader"]
+    assert (spent[1].mean, spent[1].on_paper, spent[2].on_paper) == (0.1, 12.5, None)
+    assert spent[3].requests == 0
+
+
+def test_a_document_is_taken_apart_into_texts_and_diagrams() -> None:
+    parts = document_parts(document(library))
+    kinds = [kind for kind, _ in parts]
+    assert kinds[:3] == ["text", "diagram", "text"]
+    diagrams = [text for kind, text in parts if kind == "diagram"]
+    assert diagrams[0].startswith("flowchart")
+    assert any(text.startswith("stateDiagram") for text in diagrams)
+    assert not any("```mermaid" in text for _, text in parts)
+    assert not parts[0][1].startswith("# Library")
