@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversation import Comment
+from gateleg.apps.delphi.kmeans import k_means
 from gateleg.apps.delphi.opinions import Opinions, VotesConfig, analyse
 from gateleg.apps.delphi.votes import Votes
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
@@ -85,8 +86,6 @@ def test_real_conversations_agree_with_the_formulas(name: str) -> None:
 @pytest.mark.parametrize(("name", "least"), [("15-per-hour-seattle", 0.94), ("brexit-consensus", 0.88), ("canadian-electoral-reform", 1.0)])
 def test_the_groups_that_polis_kept_stay_as_they_are_on_our_map(name: str, least: float) -> None:
     """History decides where its clustering began; where it ended is also where ours ends when it begins there."""
-    from gateleg.apps.delphi.kmeans import k_means
-
     conversation, theirs = real_conversation(name), polis_groups(name)
     opinions = analyse(conversation.votes, conversation.comments)
     grouped = theirs >= 0
@@ -126,3 +125,16 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
     assert opinions.groups.groups.scores == pytest.approx(scores, abs=1e-9)
     assert [sorted(group) for group in groups] == rows_of_groups(opinions)
     assert_same_lists(opinions, reference)
+
+
+@needs_real_conversations
+@pytest.mark.parametrize(
+    ("name", "exact", "improved"),
+    [("15-per-hour-seattle", 0.56, 0.88), ("brexit-consensus", 0.55, 0.65), ("canadian-electoral-reform", 0.17, 0.93)],
+)
+def test_the_page_on_groups_says_how_far_they_are_those_of_polis(name: str, exact: float, improved: float) -> None:
+    conversation, theirs = real_conversation(name), polis_groups(name)
+    for expected, config in ((exact, VotesConfig()), (improved, VotesConfig(mode="improved"))):
+        ours = analyse(conversation.votes, conversation.comments, config).groups.group_of(len(theirs))
+        both = (ours >= 0) & (theirs >= 0)
+        assert adjusted_rand_score(theirs[both], ours[both]) == pytest.approx(expected, abs=0.05)
