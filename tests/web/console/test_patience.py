@@ -1,0 +1,69 @@
+"""Waiting well: at once, later, or not at all."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from nicegui import Client, ui
+from nicegui.element import Element
+
+from gateleg.web.console import patience
+from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import show_when_there
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """A page that is being built."""
+    client = Client(ui.page("/"), request=None)
+    yield client
+    client.delete()
+
+
+def words(box: Element) -> list[str]:
+    """All texts in a box."""
+    return [text for element in box.descendants() if (text := getattr(element, "text", ""))]
+
+
+def show(result: str) -> None:
+    """Show a result."""
+    tag("p", result)
+
+
+async def test_what_comes_at_once_has_no_skeleton(client: Client) -> None:
+    async def work() -> str:
+        return "here"
+
+    with client:
+        box = await show_when_there(work(), show)
+    assert words(box) == ["here"]
+
+
+async def test_what_takes_longer_has_a_skeleton_first(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "AT_ONCE", 0.0)
+    gate = asyncio.Event()
+    shown = asyncio.Event()
+
+    async def work() -> str:
+        await gate.wait()
+        return "late"
+
+    def show_late(result: str) -> None:
+        show(result)
+        shown.set()
+
+    with client:
+        box = await show_when_there(work(), show_late, saying="Looking")
+    assert words(box) == ["Looking …"]
+    gate.set()
+    await shown.wait()
+    assert words(box) == ["late"]
+
+
+async def test_what_fails_says_so_in_its_place(client: Client) -> None:
+    async def work() -> str:
+        raise ValueError("no such thing")
+
+    with client:
+        box = await show_when_there(work(), show)
+    assert any("no such thing" in text for text in words(box))
