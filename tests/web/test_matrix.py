@@ -39,6 +39,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/jobs/workers"): VIEWER,
     ("GET", "/api/jobs/archive"): VIEWER,
     ("GET", "/api/jobs/stats"): VIEWER,
+    ("GET", "/api/jobs/history"): VIEWER,
     ("GET", "/api/jobs/queues"): VIEWER,
     ("POST", "/api/jobs/queues/{name:path}/pause"): OPERATOR,
     ("POST", "/api/jobs/queues/{name:path}/resume"): OPERATOR,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from gateleg.jobs import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,7 +53,7 @@ def exposition(
     families = [
         *_traffic(traffic),
         *_store(costs),
-        *_jobs(list(queues)),
+        *_jobs(queues),
         ("gateleg_workers", "gauge", "Workers alive.", [({}, len(workers))]),
     ]
     return "".join(_family(*family) for family in families)
@@ -94,43 +97,10 @@ def _store(costs: Mapping[tuple[str, str], Tally]) -> Iterator[Family]:
         yield f"gateleg_store_{name}_total", "counter", about, samples
 
 
-def _jobs(queues: list[QueueStats]) -> Iterator[Family]:
-    def of(name: str) -> list[Sample]:
-        return [({"queue": one.queue}, float(value)) for one in queues if (value := getattr(one, name)) is not None]
-
-    yield "gateleg_jobs_waiting", "gauge", "Jobs that can be claimed.", of("waiting")
-    yield "gateleg_jobs_delayed", "gauge", "Jobs that wait for their time.", of("delayed")
-    yield "gateleg_jobs_running", "gauge", "Jobs that run.", of("running")
-    yield "gateleg_jobs_oldest_waiting_seconds", "gauge", "Seconds that the oldest claimable job has waited.", of("oldest_waiting")
-    yield (
-        "gateleg_queue_paused",
-        "gauge",
-        "Whether a queue starts nothing.",
-        [({"queue": one.queue}, one.mode == "paused") for one in queues],
-    )
-    for name, about in _WORK.items():
-        samples = [
-            ({"queue": one.queue, "type": kind}, float(value))
-            for one in queues
-            for kind, work in one.by_type.items()
-            if (value := getattr(work, name)) is not None
-        ]
-        yield f"gateleg_jobs_window_{name}", "gauge", f"{about} Of the last 15 minutes.", samples
-
-
-_WORK = {
-    "claimed": "Jobs that were started.",
-    "lost_claims": "Claims that another worker won.",
-    "completed": "Jobs that were completed.",
-    "failed": "Jobs that have failed.",
-    "retried": "Attempts that were repeated.",
-    "cancelled": "Running jobs that were cancelled.",
-    "throughput": "Completed jobs a minute.",
-    "run_half": "Seconds that half of the runs have stayed under.",
-    "run_most": "Seconds that 95 of 100 runs have stayed under.",
-    "wait_half": "Seconds that half of the waits have stayed under.",
-    "wait_most": "Seconds that 95 of 100 waits have stayed under.",
-}
+def _jobs(queues: Iterable[QueueStats]) -> Iterator[Family]:
+    for name, group in groupby(figures(queues), key=lambda figure: figure.name):
+        found = list(group)
+        yield f"gateleg_{name}", "gauge", f"{found[0].about}.", [(dict(figure.labels), figure.value) for figure in found]
 
 
 def _family(name: str, kind: str, about: str, samples: Sequence[Sample]) -> str:

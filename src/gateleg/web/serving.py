@@ -80,7 +80,23 @@ def address_of(listener: socket.socket, settings: Settings) -> str:
     name, port = listener.getsockname()[:2]
     if name in ("0.0.0.0", "::"):
         name = "127.0.0.1"
-    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+    scheme = "http" if settings.tls_cert is None else "https"
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+class BadCertificate(Refusal):
+    """The certificate or its key cannot be used."""
+
+    code = "bad-certificate"
+    fix = "Look at the settings tls_cert and tls_key."
+
+
+def _check_certificate(config: uvicorn.Config, settings: Settings) -> None:
+    """Load the certificate now, so that what is wrong with it is said in words."""
+    try:
+        config.load()
+    except (OSError, ValueError) as error:
+        raise BadCertificate(f"{settings.tls_cert} cannot be used: {getattr(error, 'strerror', None) or error}.") from None
 
 
 class _Server(uvicorn.Server):
@@ -105,7 +121,11 @@ async def serve(host: Host, app: ASGIApp, listener: socket.socket, *, stop: asyn
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         timeout_graceful_shutdown=_GRACE,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
     )
+    if config.is_ssl:
+        _check_certificate(config, settings)
     server = _Server(config)
     serving = asyncio.create_task(server.serve([listener]))
     stopping = asyncio.create_task(stop.wait())

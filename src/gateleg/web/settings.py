@@ -43,6 +43,8 @@ class Settings(BaseModel):
     data: Path = Field(default=Path("./data"), description="folder for what the host itself keeps")
     host: str = Field(default="127.0.0.1", description="address to listen on; off loopback, a key must exist")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    tls_cert: Path | None = Field(default=None, description="certificate chain (PEM); serves HTTPS")
+    tls_key: Path | None = Field(default=None, description="the certificate's private key (PEM)")
     url: str | None = Field(
         default=None, pattern=r"^https?://[^/\s]+$", description="the address that browsers use, when a proxy stands before the host"
     )

@@ -190,6 +190,16 @@ async def test_schedules_are_made_changed_run_and_taken_away(client: httpx.Async
     assert (bad.status_code, code(bad)) == (422, "bad-schedule")
 
 
+async def test_the_last_day_is_shown_as_points(client: httpx.AsyncClient, host: Host) -> None:
+    await submit(client)
+    await host.queue.note_history("math")
+    history = (await client.get("/api/jobs/history", params={"step": 5, "points": 3})).json()
+    assert len(history["moments"]) == 3
+    assert history["series"]["waiting"] == [None, None, 1]
+    other = (await client.get("/api/jobs/history", params={"queue": "default"})).json()
+    assert set(other["series"]["waiting"]) == {None}
+
+
 async def test_types_are_listed_with_the_schema_of_their_config(client: httpx.AsyncClient) -> None:
     types = {one["job_type"]: one for one in (await client.get("/api/jobs/types")).json()}
     assert types["add"]["config_schema"]["required"] == ["numbers"]

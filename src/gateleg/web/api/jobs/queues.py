@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs import QueueState
+from gateleg.jobs import QueueState, moments, series
+from gateleg.jobs.history import Count
 from gateleg.web.api.calls import Operating, Viewing
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
@@ -57,11 +58,13 @@ class QueueStatsView(BaseModel):
     minutes: int
     work: WorkView
     by_type: dict[str, WorkView]
+    waiting_by_type: dict[str, int] = Field(description="Of the first 2,000 that wait.")
+    running_by_type: dict[str, int]
 
     @classmethod
     def of(cls, found: Any) -> "QueueStatsView":
         """A queue's statistics."""
-        plain = {name: getattr(found, name) for name in ("queue", "mode", "waiting", "delayed", "running", "oldest_waiting", "minutes")}
+        plain = {name: getattr(found, name) for name in cls.model_fields if name not in ("work", "by_type")}
         return cls(**plain, work=_work(found.work), by_type={name: _work(work) for name, work in found.by_type.items()})
 
 
@@ -78,6 +81,30 @@ async def get_stats(
     """How one queue does, or every queue that is known."""
     names = [queue] if queue is not None else await call.host.pulse.queue_names()
     return [QueueStatsView.of(await call.host.queue.stats(name, minutes=minutes)) for name in names]
+
+
+class HistoryView(BaseModel):
+    """What was done, and what was in the queues, at moments that follow each other."""
+
+    moments: list[datetime] = Field(description="When the points begin, oldest first.")
+    series: dict[str, list[int | None]] = Field(description="One number for each moment; null where nobody looked.")
+
+
+_SERIES: tuple[Count, ...] = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running")
+
+
+@router.get("/history")
+async def get_history(
+    call: Viewing,
+    queue: Annotated[str | None, Query(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")] = None,
+    step: Annotated[int, Query(ge=1, le=1440, description="Minutes from one point to the next.")] = 60,
+    points: Annotated[int, Query(ge=1, le=1440)] = 24,
+) -> HistoryView:
+    """The last day of one queue, or of all, as the points of charts. Nothing is kept for longer than two days."""
+    hours = await call.host.queue.history(hours=min(48, 1 + -(-step * points // 60)))
+    now = call.host.store.setup.now()
+    found: dict[str, list[int | None]] = {name: series(hours, name, now, queue=queue, step=step, points=points) for name in _SERIES}
+    return HistoryView(moments=moments(now, step=step, points=points), series=found)
 
 
 @router.get("/queues")
