@@ -19,10 +19,11 @@ from gateleg.jobs.errors import (
 )
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.rehearsal import Rehearsal
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
 from gateleg.model import spec_of
-from gateleg.store import Store, create
+from gateleg.store import Store, StoreError, create
 from tests.jobs.sample import DONE, Sizes, claimed, failed, submitted
 
 
@@ -54,7 +55,7 @@ def test_a_submission_takes_its_defaults_from_the_handler(queue: Queue) -> None:
         (Submission("plain", unique_key=""), BadSubmission),
         (Submission("plain", idempotency_key="k" * 501), BadSubmission),
         (Submission("plain", depends_on=[uuid4()]), DependencyMissing),
-        (Submission("plain", depends_on=[uuid4() for _ in range(91)]), TooManyDependencies),
+        (Submission("plain", depends_on=[uuid4() for _ in range(4501)]), TooManyDependencies),
         (Submission("plain", parent=uuid4()), ParentGone),
     ],
 )
@@ -106,6 +107,86 @@ def test_a_job_is_part_of_the_callers_transaction(queue: Queue, store: Store) ->
 def test_what_must_be_read_first_cannot_be_part_of_it(queue: Queue, options: dict[str, Any]) -> None:
     with pytest.raises(BadSubmission):
         queue.writes(Submission("plain", **options))
+
+
+class TestEnlisting:
+    """Jobs with keys, parents and dependencies in a transaction of the caller."""
+
+    def test_a_job_and_its_keys_are_written_with_the_rest_or_not_at_all(self, queue: Queue, store: Store) -> None:
+        other = store.create(Job(job_type="other"))
+        submission = Submission("plain", idempotency_key="order #7", unique_key="u")
+        with pytest.raises(Exception, match="already"):
+            store.transact([create(other), *queue.enlist(submission).writes])
+        enlisted = queue.enlist(submission)
+        store.transact([create(Job(job_type="third")), *enlisted.writes])
+        assert queue.get(enlisted.job.job_id).idempotency_key == "order #7"
+        again = queue.submit(submission)
+        assert (again.created, again.job.job_id) == (False, enlisted.job.job_id)
+
+    @pytest.mark.parametrize("key", ["idempotency_key", "unique_key"])
+    def test_nothing_is_to_be_written_when_the_key_is_held(self, queue: Queue, key: str) -> None:
+        options: dict[str, Any] = {key: "k"}
+        first = queue.submit(Submission("plain", **options)).job
+        enlisted = queue.enlist(Submission("plain", **options))
+        assert (enlisted.created, enlisted.writes, enlisted.job.job_id) == (False, (), first.job_id)
+
+    def test_a_key_whose_holder_has_started_is_taken_over(self, queue: Queue, store: Store, picker: Picker) -> None:
+        queue.submit(Submission("plain", unique_key="u"))
+        claimed(queue, picker)
+        enlisted = queue.enlist(Submission("plain", unique_key="u"))
+        store.transact(enlisted.writes)
+        assert queue.enlist(Submission("plain", unique_key="u")).job.job_id == enlisted.job.job_id
+
+    def test_a_key_that_was_taken_meanwhile_cancels_the_transaction(self, queue: Queue, store: Store) -> None:
+        enlisted = queue.enlist(Submission("plain", unique_key="u"))
+        queue.submit(Submission("plain", unique_key="u"))
+        with pytest.raises(StoreError):
+            store.transact([create(Job(job_type="other")), *enlisted.writes])
+        assert len(everything(store)) == 1
+
+    def test_dependencies_and_parents_are_noted(self, queue: Queue, store: Store) -> None:
+        above, before = submitted(queue), submitted(queue)
+        enlisted = queue.enlist(Submission("plain", parent=above.job_id, depends_on=[before.job_id]))
+        store.transact(enlisted.writes)
+        assert queue.get(before.job_id).dependent_jobs == [enlisted.job.job_id]
+        assert queue.get(enlisted.job.job_id).readiness == Readiness.BLOCKED
+        assert [branch.job_id for branch in queue.tree(above.job_id).children] == [enlisted.job.job_id]
+
+
+class TestFanIn:
+    """A job that waits for more jobs than one transaction can note."""
+
+    def joined(self, queue: Queue, number: int) -> tuple[list[Job], Job]:
+        parts = [one.job for one in queue.submit_many([Submission("plain") for _ in range(number)])]
+        return parts, queue.submit(Submission("plain", depends_on=[part.job_id for part in parts], stage="join")).job
+
+    def test_it_runs_once_all_of_them_are_completed(self, queue: Queue, clock: ManualClock) -> None:
+        parts, join = self.joined(queue, 120)
+        order = [job.job_id for job in Rehearsal(queue, clock).run() if not job.job_type.startswith("gateleg.")]
+        assert set(order[:-1]) == {part.job_id for part in parts}
+        assert order[-1] == join.job_id
+
+    def test_it_follows_when_one_of_them_fails_and_when_that_one_is_tried_again(self, queue: Queue, clock: ManualClock) -> None:
+        parts, join = self.joined(queue, 101)
+        queue.cancel(parts[77].job_id)
+        Rehearsal(queue, clock).run()
+        assert queue.get(join.job_id).status == JobStatus.CANCELLED
+        queue.retry(parts[77].job_id)
+        Rehearsal(queue, clock).run()
+        assert queue.get(join.job_id).status == JobStatus.COMPLETED
+
+    def test_nothing_is_written_when_one_of_them_is_not_there(self, queue: Queue, store: Store) -> None:
+        parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
+        with pytest.raises(DependencyMissing):
+            queue.submit(Submission("plain", depends_on=[*parts, uuid4()]))
+        assert len(everything(store)) == 95
+
+    def test_submitting_it_again_makes_no_other_gates(self, queue: Queue, store: Store) -> None:
+        parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
+        submission = Submission("plain", depends_on=parts, job_id=uuid4())
+        assert queue.submit(submission).created
+        assert not queue.submit(submission).created
+        assert len(everything(store)) == 95 + 2 + 1
 
 
 class TestIdempotency:

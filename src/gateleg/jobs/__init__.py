@@ -11,7 +11,7 @@
     await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
 
 Verbs
-    in          submit submit_many, writes (for a transaction of the caller)
+    in          submit submit_many; writes and enlist for a transaction of the caller
     looking     get look_up jobs_page tree log look_on stats history workers states schedules archive_page; `follow` and `follow_async`
     directing   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
     a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it
@@ -62,7 +62,7 @@ from gateleg.jobs.rehearsal import Rehearsal
 from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Retry, Snoozed
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.stats import QueueStats, Work
-from gateleg.jobs.submissions import Submission, Submitted
+from gateleg.jobs.submissions import Enlisted, Submission, Submitted
 from gateleg.jobs.tables import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.trees import Branch
 from gateleg.jobs.worker import Worker
@@ -84,6 +84,7 @@ __all__ = [
     "DependencyMissing",
     "Desk",
     "Ending",
+    "Enlisted",
     "Failed",
     "Failure",
     "Figure",

@@ -66,6 +66,7 @@ class Queue:
 
     submit = called(submitting.submit)
     submit_many = called(submitting.submit_many)
+    enlist = called(submitting.enlist)
     get = called(finishing.present)
     claim = called(claiming.claim)
     claim_several = called(claiming.claim_several)
@@ -126,6 +127,7 @@ class AsyncQueue:
 
     submit = awaited(submitting.submit)
     submit_many = awaited(submitting.submit_many)
+    enlist = awaited(submitting.enlist)
     get = awaited(finishing.present)
     claim = awaited(claiming.claim)
     claim_several = awaited(claiming.claim_several)

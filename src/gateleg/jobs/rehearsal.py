@@ -9,6 +9,7 @@ from uuid import UUID
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.endings import raised, returned
 from gateleg.jobs.finishing import SETTLE
+from gateleg.jobs.gates import GATE
 from gateleg.jobs.logs import extended
 from gateleg.jobs.notes import Notes
 from gateleg.jobs.picking import Picker
@@ -90,6 +91,8 @@ class Rehearsal:
     def _ending(self, job: Job, notes: Notes) -> Ending:
         if job.job_type == SETTLE:
             return returned(self.queue.desk, job, notes, self.queue.settle(UUID(job.job_config["job_id"])))
+        if job.job_type == GATE:
+            return returned(self.queue.desk, job, notes, None)
         handler = self.queue.desk.jobs.find(job.job_type)
         if handler is None:
             return Failed(Failure(kind="unknown-job-type", message=f"There is no handler for {job.job_type}."))

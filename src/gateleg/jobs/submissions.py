@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.handlers import Handler
+    from gateleg.store import WriteOperation
 
 #: The bytes of a key that a caller may choose.
 _KEY_LIMIT = 500
@@ -72,6 +73,15 @@ class Submitted:
     """What came of a submission. `created` is False when its key was taken, and `job` is then the job that has it."""
 
     job: Job
+    created: bool = True
+
+
+@dataclass(frozen=True)
+class Enlisted:
+    """A submission for a transaction of the caller. `created` is False when its key was taken: `job` has it, and there are no writes."""
+
+    job: Job
+    writes: Sequence[WriteOperation[Any]]
     created: bool = True
 
 

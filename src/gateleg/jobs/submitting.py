@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 from uuid import UUID
 
 from gateleg.jobs.archive import ArchivedJob
-from gateleg.jobs.errors import BadSubmission, DependencyMissing, KeyReused, ParentGone, QueueDraining, TooManyDependencies
-from gateleg.jobs.ledger import KeyHold, QueueState
-from gateleg.jobs.submissions import Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
+from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
+from gateleg.jobs.gates import fans_in, gates_of
+from gateleg.jobs.holds import hold_write, noted, present_holds, taken_by, wanted_holds
+from gateleg.jobs.ledger import QueueState
+from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
 from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.store import (
     AlreadyExists,
-    ConditionFailed,
     StoreError,
     TransactionCanceled,
     batch_get,
@@ -23,7 +24,6 @@ from gateleg.store import (
     create,
     find,
     patch,
-    put,
     transact,
 )
 from gateleg.store.requests import Pause
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs.desk import Desk
+    from gateleg.jobs.holds import Holds
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
 
@@ -41,6 +42,8 @@ _TRANSACTION = 100
 
 def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> Flow[Submitted]:
     """Submit one job. `under` is the claimed job of the worker that submits it as a child."""
+    if fans_in(submission):
+        submission = yield from _through_gates(desk, submission)
     job = prepared(desk, submission, desk.now())
     check_cycles([job])
     yield from _check_queues(desk, {job.queue})
@@ -80,10 +83,41 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
 def writes_of(desk: Desk, submission: Submission) -> list[WriteOperation[Any]]:
     """The writes of a plain submission, to be part of a caller's own transaction: `store.transact([..., *queue.writes(submission)])`."""
     if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
-        raise BadSubmission(
-            "A job with a parent, dependencies or keys needs a transaction of its own.", fix="Submit it before or after yours."
-        )
+        raise BadSubmission("A job with a parent, dependencies or keys cannot be written blindly.", fix="Use `enlist`, which looks first.")
     return [create(prepared(desk, submission, desk.now()))]
+
+
+def enlist(desk: Desk, submission: Submission) -> Flow[Enlisted]:
+    """Look at everything that a submission touches, and give its writes to a transaction of the caller.
+
+    `enlisted = queue.enlist(submission)`, then `store.transact([..., *enlisted.writes])`. When its key is held there is nothing to write.
+    A transaction that is cancelled because something has changed meanwhile is begun again with `enlist`.
+    """
+    job = prepared(desk, submission, desk.now())
+    check_cycles([job])
+    yield from _check_queues(desk, {job.queue})
+    holds = yield from present_holds(desk, job)
+    taken = yield from taken_by(desk, [job], holds)
+    if taken is not None:
+        return Enlisted(taken[0].job, (), created=False)
+    known = yield from _others(desk, [submission], [job], None)
+    (placed,) = _placed([submission], [job], known, None)
+    return Enlisted(placed, tuple(_writes(desk, [placed], known, None, holds)))
+
+
+def _through_gates(desk: Desk, submission: Submission) -> Flow[Submission]:
+    """Submit the gates of a job with more dependencies than one transaction can note; the submission that waits for them."""
+    gates, narrow = gates_of(submission, prepared(desk, replace(submission, depends_on=()), desk.now()))
+    known = yield from _others(desk, [], gates, None)
+    for gate in gates:
+        for other in gate.dependencies:
+            _open(other, known)
+    yield from _check_queues(desk, {gates[0].queue})
+    for gate in gates:
+        asked = Submission(gate.job_type, depends_on=gate.dependencies, job_id=gate.job_id)
+        written = yield from _written(desk, [asked], [gate], None)
+        _ring(desk, written)
+    return narrow
 
 
 def _ring(desk: Desk, submitted: Sequence[Submitted]) -> None:
@@ -101,11 +135,11 @@ def _check_queues(desk: Desk, queues: set[str]) -> Flow[None]:
 def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
     """Write jobs with all that belongs to them; when another writer is faster, look again and decide anew."""
     delays = desk.setup.backoff.delays(desk.setup)
-    holds: dict[tuple[str, str], KeyHold] = {}
+    holds: Holds = {}
     while True:
         known = yield from _others(desk, submissions, jobs, under)
         placed = _placed(submissions, jobs, known, under)
-        taken = yield from _taken(desk, jobs, holds)
+        taken = yield from taken_by(desk, jobs, holds)
         if taken is not None:
             return taken
         writes = _writes(desk, placed, known, under, holds)
@@ -117,7 +151,7 @@ def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], und
         except TransactionCanceled as refused:
             if any(isinstance(reason, AlreadyExists) and isinstance(reason.current, Job) for reason in refused.reasons):
                 return _repeated(jobs, refused)
-            if _noted(writes, refused, holds):
+            if noted(writes, refused, holds):
                 continue
             delay = next(delays, None)
             if delay is None:
@@ -183,7 +217,7 @@ def _writes(
     jobs: Sequence[Job],
     known: dict[UUID, Job | ArchivedJob],
     under: Job | None,
-    holds: dict[tuple[str, str], KeyHold],
+    holds: Holds,
 ) -> list[WriteOperation[Any]]:
     writes: list[WriteOperation[Any]] = [create(job) for job in jobs]
     own = {job.job_id for job in jobs}
@@ -202,66 +236,7 @@ def _writes(
         if under is not None and parent == under.job_id:
             alive = alive & (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
         writes.append(check(Job.key(job_id=parent), alive))
-    return [*writes, *(_hold_write(hold, holds) for job in jobs for hold in _wanted_holds(desk, job))]
-
-
-def _wanted_holds(desk: Desk, job: Job) -> list[KeyHold]:
-    """The keys that a job takes."""
-    wanted = []
-    if job.idempotency_key is not None:
-        until = desk.now() + desk.settings.remember
-        text = quote(job.idempotency_key, safe="")
-        wanted.append(KeyHold(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
-    if job.unique_key is not None:
-        text = quote(job.unique_key, safe="")
-        wanted.append(KeyHold(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
-    return wanted
-
-
-def _hold_write(hold: KeyHold, holds: dict[tuple[str, str], KeyHold]) -> WriteOperation[Any]:
-    """Take a key that is free, or one whose holder was seen to have no more use for it."""
-    current = holds.get((hold.purpose, hold.text))
-    return create(hold) if current is None else put(hold, condition=KeyHold.job_id == current.job_id)
-
-
-def _taken(desk: Desk, jobs: Sequence[Job], holds: dict[tuple[str, str], KeyHold]) -> Flow[list[Submitted] | None]:
-    """What was submitted before with the same keys; None when the keys may be taken."""
-    for job in jobs:
-        for hold in _wanted_holds(desk, job):
-            current = holds.get((hold.purpose, hold.text))
-            if current is None or current.job_id == job.job_id:
-                continue
-            holder = yield from find(Job, job_id=current.job_id, consistent=True).flow(desk.setup)
-            if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
-                continue
-            if hold.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= desk.now():
-                continue
-            if hold.purpose == "idempotency" and current.digest != hold.digest:
-                raise KeyReused(f"The idempotency key {job.idempotency_key!r} was used for another submission.")
-            if len(jobs) > 1:
-                raise KeyReused(
-                    f"A key of one of the jobs is held by {current.job_id}.", fix="Submit jobs that may be repetitions one by one."
-                )
-            return [Submitted(holder or _remembered(job, current), created=False)]
-    return None
-
-
-def _remembered(job: Job, hold: KeyHold) -> Job:
-    """A job that was submitted before and has left the queue since: only its id is known."""
-    return job.model_copy(update={"job_id": hold.job_id, "status": JobStatus.COMPLETED})
-
-
-def _noted(writes: Sequence[WriteOperation[Any]], refused: TransactionCanceled, holds: dict[tuple[str, str], KeyHold]) -> bool:
-    """Note who holds the keys that were not free, and which have become free; whether that says more than was known."""
-    before = dict(holds)
-    for write, reason in zip(writes, refused.reasons, strict=True):
-        if write.ref.entity is KeyHold and isinstance(reason, ConditionFailed):
-            place = (write.ref.values["purpose"], write.ref.values["text"])
-            if reason.current is None:
-                holds.pop(place, None)
-            else:
-                holds[place] = reason.current
-    return holds != before
+    return [*writes, *(hold_write(hold, holds) for job in jobs for hold in wanted_holds(desk, job))]
 
 
 def _repeated(jobs: Sequence[Job], refused: StoreError) -> list[Submitted]:

@@ -14,6 +14,7 @@ from gateleg.jobs.direct import direct
 from gateleg.jobs.duties import Duties
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.finishing import SETTLE
+from gateleg.jobs.gates import GATE
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
@@ -203,6 +204,8 @@ class Worker:
     def _handler(self, job: Job) -> Handler | None:
         if job.job_type == SETTLE:
             return Handler(SETTLE, self._settle)
+        if job.job_type == GATE:
+            return Handler(GATE, _pass)
         return self.queue.desk.jobs.find(job.job_type)
 
     async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
@@ -249,6 +252,10 @@ class Worker:
                 await self._duties.leave()
         except StoreError as error:
             _log.warning("last report failed: %s", error)
+
+
+async def _pass(job: JobContext, config: dict[str, Any]) -> None:
+    """What a gate does: nothing, but only once everything that it waits for is completed."""
 
 
 def _memory() -> int:

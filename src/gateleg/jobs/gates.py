@@ -1,0 +1,55 @@
+"""Jobs with very many dependencies: gates wait for a page of them each, and the job waits for the gates.
+
+A job and all it depends on are written in one transaction, which has room for less than 100. A gate is a job of its own that does nothing:
+it is completed once its page is, and cancelled when one of them fails, so the job behind it follows in the usual way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import NAMESPACE_OID, uuid4, uuid5
+
+from gateleg.jobs.errors import TooManyDependencies
+from gateleg.jobs.tables import MAX_DEPENDENCIES, Job
+
+if TYPE_CHECKING:
+    from gateleg.jobs.submissions import Submission
+
+#: The job type of a gate.
+GATE = "gateleg.gate"
+#: How many jobs a gate waits for: the fewer, the less often its transaction meets one that is just being changed.
+_PAGE = 50
+MAX_FAN_IN = _PAGE * MAX_DEPENDENCIES
+
+
+def fans_in(submission: Submission) -> bool:
+    """Whether a job has more dependencies than it can wait for itself."""
+    return len(set(submission.depends_on)) > MAX_DEPENDENCIES
+
+
+def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
+    """The gates of a submission, and the submission that waits for them. `job` is its job without dependencies.
+
+    The gates' ids follow from the job's, so submitting it again makes no others.
+    """
+    wanted = list(dict.fromkeys(submission.depends_on))
+    if len(wanted) > MAX_FAN_IN:
+        raise TooManyDependencies(f"The job has {len(wanted):,} dependencies; it may have {MAX_FAN_IN:,}.")
+    job_id = submission.job_id or uuid4()
+    gates = [
+        Job(
+            job_id=uuid5(NAMESPACE_OID, f"{GATE}:{job_id}:{start}"),
+            created_at=job.created_at,
+            updated_at=job.updated_at,
+            job_type=GATE,
+            job_config={"job_id": str(job_id)},
+            queue=job.queue,
+            priority=100,
+            subject=job.subject,
+            created_by="gateleg",
+            dependencies=wanted[start : start + _PAGE],
+        )
+        for start in range(0, len(wanted), _PAGE)
+    ]
+    return gates, replace(submission, job_id=job_id, depends_on=[gate.job_id for gate in gates])

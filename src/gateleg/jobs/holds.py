@@ -1,0 +1,88 @@
+"""Keys that submissions take: for good (idempotency, until they expire), or while their job waits (unique)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from gateleg.jobs.errors import KeyReused
+from gateleg.jobs.ledger import KeyHold
+from gateleg.jobs.submissions import Submitted, digest_of
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.store import ConditionFailed, batch_get, create, find, put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs.desk import Desk
+    from gateleg.store import TransactionCanceled, WriteOperation
+    from gateleg.store.requests import Flow
+
+#: The holds that were seen, by purpose and text.
+Holds = dict[tuple[str, str], KeyHold]
+
+
+def wanted_holds(desk: Desk, job: Job) -> list[KeyHold]:
+    """The keys that a job takes."""
+    wanted = []
+    if job.idempotency_key is not None:
+        until = desk.now() + desk.settings.remember
+        text = quote(job.idempotency_key, safe="")
+        wanted.append(KeyHold(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
+    if job.unique_key is not None:
+        text = quote(job.unique_key, safe="")
+        wanted.append(KeyHold(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
+    return wanted
+
+
+def hold_write(hold: KeyHold, holds: Holds) -> WriteOperation[Any]:
+    """Take a key that is free, or one whose holder was seen to have no more use for it."""
+    current = holds.get((hold.purpose, hold.text))
+    return create(hold) if current is None else put(hold, condition=KeyHold.job_id == current.job_id)
+
+
+def taken_by(desk: Desk, jobs: Sequence[Job], holds: Holds) -> Flow[list[Submitted] | None]:
+    """What was submitted before with the same keys; None when the keys may be taken."""
+    for job in jobs:
+        for hold in wanted_holds(desk, job):
+            current = holds.get((hold.purpose, hold.text))
+            if current is None or current.job_id == job.job_id:
+                continue
+            holder = yield from find(Job, job_id=current.job_id, consistent=True).flow(desk.setup)
+            if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
+                continue
+            if hold.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= desk.now():
+                continue
+            if hold.purpose == "idempotency" and current.digest != hold.digest:
+                raise KeyReused(f"The idempotency key {job.idempotency_key!r} was used for another submission.")
+            if len(jobs) > 1:
+                raise KeyReused(
+                    f"A key of one of the jobs is held by {current.job_id}.", fix="Submit jobs that may be repetitions one by one."
+                )
+            return [Submitted(holder or _remembered(job, current), created=False)]
+    return None
+
+
+def _remembered(job: Job, hold: KeyHold) -> Job:
+    """A job that was submitted before and has left the queue since: only its id is known."""
+    return job.model_copy(update={"job_id": hold.job_id, "status": JobStatus.COMPLETED})
+
+
+def noted(writes: Sequence[WriteOperation[Any]], refused: TransactionCanceled, holds: Holds) -> bool:
+    """Note who holds the keys that were not free, and which have become free; whether that says more than was known."""
+    before = dict(holds)
+    for write, reason in zip(writes, refused.reasons, strict=True):
+        if write.ref.entity is KeyHold and isinstance(reason, ConditionFailed):
+            place = (write.ref.values["purpose"], write.ref.values["text"])
+            if reason.current is None:
+                holds.pop(place, None)
+            else:
+                holds[place] = reason.current
+    return holds != before
+
+
+def present_holds(desk: Desk, job: Job) -> Flow[Holds]:
+    """Who holds the keys that a job takes."""
+    refs = [KeyHold.key(purpose=hold.purpose, text=hold.text) for hold in wanted_holds(desk, job)]
+    found = yield from batch_get(refs, consistent=True).flow(desk.setup)
+    return {(hold.purpose, hold.text): hold for hold in found if hold is not None}
