@@ -172,7 +172,8 @@ def k_means(points: list[Vector], k: int, iterations: int, weights: list[float] 
     for _ in range(iterations):
         members: list[list[int]] = [[] for _ in centers]
         for i, point in enumerate(points):
-            members[min(range(len(centers)), key=lambda c: (math.dist(point, centers[c]), c))].append(i)
+            # Rounded, so that a tie is one whichever way its distances were computed.
+            members[min(range(len(centers)), key=lambda c: (round(math.dist(point, centers[c]), 9), c))].append(i)
         clusters = [(_weighted([points[i] for i in some], [heavy[i] for i in some]), some) for some in members if some]
         new = [center for center, _ in clusters]
         still = len(new) == len(centers) and all(math.dist(a, b) < 0.01 for a, b in zip(sorted(new), sorted(centers), strict=True))

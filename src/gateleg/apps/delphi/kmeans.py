@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Clustering ends when no centre has moved as far as this.
 STILL = 0.01
+#: Squared distances that differ by less, relative to their size, are equal.
+_ROUNDING = 1e-12
 #: Distances that are held in memory at once.
 _BLOCK = 2_000_000
 
@@ -68,11 +70,16 @@ def k_means(points: Floats, k: int, weights: Floats | None = None, iterations: i
 
 
 def nearest(points: Floats, centers: Floats) -> Indices:
-    """For each point the place of the nearest centre; of equally near ones the first."""
+    """For each point the place of the nearest centre; of equally near ones the first.
+
+    Distances that differ by rounding alone are equal: which of them comes out smaller depends on the machine.
+    """
     found = np.empty(len(points), dtype=np.intp)
     step = max(1, _BLOCK // max(len(centers), 1))
     for start in range(0, len(points), step):
-        found[start : start + step] = _squared_distances(points[start : start + step], centers).argmin(axis=1)
+        squares = _squared_distances(points[start : start + step], centers)
+        least = squares.min(axis=1, keepdims=True)
+        found[start : start + step] = (squares <= least + _ROUNDING * (1.0 + least)).argmax(axis=1)
     return found
 
 
