@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model.errors import ExpressionError, OverlappingPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from gateleg.model.expressions import Operand, Path, Placeholders
     from gateleg.model.states import States
+    from gateleg.model.wire import Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,10 @@ class Action:
     owner: type[Any] | None = None
     attribute: str = ""
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The clause without its values, which are added to `given`."""
+        return type(self), self.path, self.owner
+
 
 @dataclass(frozen=True, eq=False)
 class SetAction(Action):
@@ -31,6 +36,10 @@ class SetAction(Action):
     operand: Operand[Any] = None  # type: ignore[assignment]
     #: a state that was set by `.force`, past its transitions
     forced: bool = False
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """What is set, and to what kind of operand."""
+        return type(self), self.path, self.owner, self.forced, self.operand.outline(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +53,20 @@ class AddAction(Action):
 
     operand: Operand[Any] = None  # type: ignore[assignment]
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """What is added to."""
+        return type(self), self.path, self.owner, self.operand.outline(given)
+
 
 @dataclass(frozen=True, eq=False)
 class DeleteAction(Action):
     """DELETE path value: out of a set."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """What is taken from."""
+        return type(self), self.path, self.owner, self.operand.outline(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +75,10 @@ class Transition(SetAction):
 
     target: States = None  # type: ignore[assignment]
     sources: tuple[Operand[Any], ...] = ()
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """What is moved, and from how many states it may be: the states themselves are values of a condition."""
+        return super().outline(given), len(self.sources)
 
 
 def render_actions(actions: Iterable[Action], out: Placeholders) -> str:

@@ -29,11 +29,13 @@ from gateleg.model.times import times_in_utc
 from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from pydantic import GetCoreSchemaHandler
     from pydantic.fields import FieldInfo
     from pydantic_core import CoreSchema
+
+    from gateleg.model.wire import Value
 
 
 T = TypeVar("T")
@@ -122,6 +124,10 @@ class Attr(Comparable[T], Generic[T]):
     def render(self, out: Placeholders) -> str:
         """The path."""
         return out.path(self.path)
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The path."""
+        return self.path
 
     def paths(self) -> Iterator[Path]:
         """Its own."""

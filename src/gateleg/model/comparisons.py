@@ -21,7 +21,9 @@ from gateleg.model.expressions import (
 from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from gateleg.model.wire import Value
 
 T = TypeVar("T")
 
@@ -91,6 +93,10 @@ class Size(Comparable[int]):
         """size(path)."""
         return f"size({self._of.render(out)})"
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The size of something."""
+        return "size", (self._of.outline(given),)
+
     def paths(self) -> Iterator[Path]:
         """That of the attribute."""
         return self._of.paths()
@@ -106,6 +112,10 @@ class Term(Operand[T], Generic[T]):
     def render(self, out: Placeholders) -> str:
         """The operand's text."""
         return self._operand.render(out)
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The operand's outline."""
+        return self._operand.outline(given)
 
     def paths(self) -> Iterator[Path]:
         """The operand's paths."""

@@ -18,23 +18,21 @@ from gateleg.model.expressions import (
     Membership,
     Reference,
     all_of,
-    equals,
     missing,
 )
+from gateleg.model.forms import COMPUTED, Inputs, derived, fixed, note_change
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.writes import Write, companions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.model.keys import KeyPlan
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.keys import KeyField, KeyPlan
+    from gateleg.model.spec import Attribute, Source, Spec
     from gateleg.model.wire import Item, Value
 
 E = TypeVar("E", bound=BaseModel)
-#: The new value of an attribute that only the database will know, such as a sum.
-_COMPUTED: Any = object()
 
 
 @dataclass
@@ -43,9 +41,10 @@ class Draft(Generic[E]):
 
     spec: Spec[Any]
     key: Item
-    values: dict[str, Any]
+    values: Mapping[str, Any]
     instance: BaseModel | None
     guarded: bool
+    now: datetime
     actions: list[Action] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
     moves: list[Transition] = field(default_factory=list)
@@ -54,36 +53,34 @@ class Draft(Generic[E]):
     def take(self, action: Action) -> None:
         """Check one action and note what it changes."""
         spec = self.spec
-        attribute = next((a for a in spec.attributes.values() if a.wire == action.path[0]), None)
+        attribute = spec.by_wire.get(action.path[0])
         if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
             raise ExpressionError(f"{action.owner and action.owner.__name__}.{action.attribute} is no attribute of {spec.name}.")
         _check_writable(spec, attribute, action)
         self.actions.append(action)
         if isinstance(action, Transition):
             self.moves.append(action)
-        value = self.changes[attribute.name] = _new_value(action)
-        if value in ("", b"") and any(attribute.wire == entry.attribute for plan in spec.indexes.values() for entry in plan.fields):
+        if note_change(self.changes, attribute, action) in ("", b"") and attribute.wire in spec.index_attributes:
             empty_key(spec.name, attribute.name)
-        if attribute.part is not None:
-            part = self.changes[attribute.name]
-            self.changes |= {member: getattr(part, member, None) for member in attribute.part.__members__()}
 
     def after(self) -> dict[str, Any]:
         """The values after the update, as far as they are known."""
         return {**self.values, **self.changes}
 
+    def _inputs(self) -> Inputs:
+        return Inputs(self.key, self.values, self.after(), self.now)
+
     def rewrite_parts(self) -> None:
         """Keep the denormalised fields of a changed key part beside it."""
         for source in self.spec.denormalised():
             if source.attribute in self.changes:
-                value = self.changes[source.name]
-                self._write(source.wire, None if value is None else source.pack(value))
+                self._write(source.wire, _changed_part(source), self.changes[source.name] is not None)
 
     def rewrite_computed(self) -> None:
         """Recompute computed fields from the instance as it will be."""
         if not self.spec.computed:
             return
-        if self.instance is None or _COMPUTED in self.changes.values():
+        if self.instance is None or COMPUTED in self.changes.values():
             raise DerivedKeyUnknown(
                 f"{self.spec.name} has computed attributes ({', '.join(self.spec.computed)}).",
                 fix="Read the item and patch the instance with plain values.",
@@ -92,7 +89,7 @@ class Draft(Generic[E]):
         packed, current = self.spec.encode(future), self.spec.encode(self.instance)
         for wire, _ in self.spec.computed.values():
             if packed.get(wire) != current.get(wire):
-                self._write(wire, packed.get(wire))
+                self._write_value(wire, packed.get(wire))
                 self._rely([name for name in self.spec.attributes if name not in self.changes])
 
     def rewrite_indexes(self) -> None:
@@ -106,29 +103,21 @@ class Draft(Generic[E]):
         # An index may share key attributes with the table; those never change.
         fields = tuple(entry for entry in plan.derived if entry.attribute not in self.spec.table.attributes)
         if any(name in self.changes and after[name] is None for name in plan.names) or any(
-            name in self.changes and after[name] is not _COMPUTED and after[name] not in allowed for name, allowed in plan.when.items()
+            name in self.changes and after[name] is not COMPUTED and after[name] not in allowed for name, allowed in plan.when.items()
         ):
             for entry in fields:
-                self._write(entry.attribute, None)
+                self._write_value(entry.attribute, None)
             return
         if plan.when or any(self._optional(name) for name in plan.names):
             self._need(list(plan.inputs), f"the key of {plan.index.name}")
-            built = plan.build(after, shard_of(self.key, plan.shards) if plan.shards > 1 else None)
             for entry in fields:
-                self._write(entry.attribute, built.get(entry.attribute))
+                self._write(entry.attribute, _key_value(plan, entry), plan.holds(after))
             return
         # The item is in the index before and after, so key attributes without a changed component stay as they are.
         for entry in fields:
             if set(entry.names) & self.changes.keys():
                 self._need(entry.names, f"the key of {plan.index.name}")
-                self._write(entry.attribute, self._field_value(plan, entry.attribute, after))
-
-    def _field_value(self, plan: KeyPlan, attribute: str, after: Mapping[str, Any]) -> Value | None:
-        entry = next(entry for entry in plan.fields if entry.attribute == attribute)
-        value = entry.value(after)
-        if value is not None and entry is plan.hash[0] and plan.shards > 1:
-            return {"S": sharded(value["S"], shard_of(self.key, plan.shards))}
-        return value
+                self._write(entry.attribute, _key_value(plan, entry), all(after[name] is not None for name in entry.names))
 
     def _optional(self, name: str) -> bool:
         return self.spec.attributes[self.spec.sources[name].attribute].optional
@@ -136,7 +125,7 @@ class Draft(Generic[E]):
     def _need(self, names: Sequence[str], purpose: str) -> None:
         """Demand that the values are known, and rely on those that the update does not write."""
         after = self.after()
-        unknown = sorted({name for name in names if name not in after or after[name] is _COMPUTED})
+        unknown = sorted({name for name in names if name not in after or after[name] is COMPUTED})
         if unknown:
             raise DerivedKeyUnknown(
                 f"The update changes {purpose}, which also depends on {', '.join(unknown)}.",
@@ -147,11 +136,17 @@ class Draft(Generic[E]):
     def _rely(self, names: Sequence[str]) -> None:
         self.relied |= dict.fromkeys(name for name in names if name not in self.spec.reachable(self.spec.key))
 
-    def _write(self, wire: str, value: Value | None) -> None:
-        path = (wire,)
-        if any(action.path == path for action in self.actions):
-            return
-        self.actions.append(RemoveAction(path) if value is None else SetAction(path, operand=Constant(None, value)))
+    def _write(self, wire: str, recipe: Callable[[Inputs], Value], present: bool) -> None:
+        """Set an attribute to what a recipe makes, or remove it; unless the caller's own actions write it."""
+        if not self._writes(wire):
+            self.actions.append(SetAction((wire,), operand=derived(recipe, self._inputs())) if present else RemoveAction((wire,)))
+
+    def _write_value(self, wire: str, value: Value | None) -> None:
+        if not self._writes(wire):
+            self.actions.append(RemoveAction((wire,)) if value is None else SetAction((wire,), operand=Constant(None, value)))
+
+    def _writes(self, wire: str) -> bool:
+        return any(action.path == (wire,) for action in self.actions)
 
     def companions(self) -> tuple[Write[Any], ...]:
         """Markers and counters that the change moves."""
@@ -171,14 +166,13 @@ class Draft(Generic[E]):
         self.relied |= dict.fromkeys(touched)
         return companions_of(spec, self.values, self.after())
 
-    def own(self, now: datetime, mode: str) -> dict[str, Any]:
+    def own(self) -> dict[str, Any]:
         """Raise the version and set the stamps."""
         spec, owned = self.spec, {}
         for attribute in spec.stamped("write"):
             if attribute.name not in self.changes:
-                owned[attribute.name] = now
-                self.changes[attribute.name] = now
-                self.actions.append(SetAction((attribute.wire,), operand=attribute.attr.written(now)))
+                owned[attribute.name] = self.changes[attribute.name] = self.now
+                self.actions.append(SetAction((attribute.wire,), operand=derived(_stamp(attribute), self._inputs())))
         stamped = set(owned)
         for plan in spec.indexes.values():
             if plan.derived and plan.inputs & stamped:
@@ -190,13 +184,13 @@ class Draft(Generic[E]):
     def _raise_version(self, version: Attribute, owned: dict[str, Any]) -> None:
         if self.guarded:
             owned[version.name] = self.values[version.name] + 1
-            operand: Any = Constant(None, {"N": str(owned[version.name])})
+            operand: Any = derived(lambda inputs: {"N": str(inputs.before[version.name] + 1)}, self._inputs())
         else:
-            old: Any = Call("if_not_exists", (Reference((version.wire,)), Constant(0, {"N": "0"})))
-            operand = Arithmetic(old, "+", Constant(1, {"N": "1"}))
+            old: Any = Call("if_not_exists", (Reference((version.wire,)), fixed({"N": "0"})))
+            operand = Arithmetic(old, "+", fixed({"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
-    def complete(self, components: Mapping[str, Any], now: datetime) -> None:
+    def complete(self, components: Mapping[str, Any]) -> None:
         """Add what a new item needs: its key's components, tag, schema, defaults and index keys."""
         spec = self.spec
         if spec.uniques or spec.counters:
@@ -211,26 +205,26 @@ class Draft(Generic[E]):
             raise MissingComponent(f"An upsert may create a {spec.name}, which needs {', '.join(absent)}.", fix="Set them in the upsert.")
         for source in spec.sources.values():
             if source.wire not in natural and components.get(source.name) is not None and source.name in spec.reachable(spec.key):
-                self._write(source.wire, source.pack(components[source.name]))
+                self._write_value(source.wire, source.pack(components[source.name]))
         if spec.tag is not None and spec.table.tag is not None:
-            self._write(spec.table.tag, {"S": spec.tag})
+            self._write_value(spec.table.tag, {"S": spec.tag})
         if spec.schema > 1:
-            self._write(spec.table.schema, {"N": str(spec.schema)})
+            self._write_value(spec.table.schema, {"N": str(spec.schema)})
         for attribute in spec.attributes.values():
             if attribute.name not in after and not attribute.info.is_required():
-                after[attribute.name] = self._write_default(attribute, now)
+                after[attribute.name] = self._write_default(attribute)
         for plan in spec.indexes.values():
             self._enter(plan, after)
 
-    def _write_default(self, attribute: Attribute, now: datetime) -> Any:
+    def _write_default(self, attribute: Attribute) -> Any:
         stamped = attribute.traits.stamp is not None
-        value = now if stamped else attribute.info.get_default(call_default_factory=True, validated_data={})
+        value = self.now if stamped else attribute.info.get_default(call_default_factory=True, validated_data={})
         if value is not None and not attribute.marked("version") and not (isinstance(value, set | frozenset) and not value):
             self._write_if_new(attribute.wire, attribute.attr.written(value))
         return value
 
     def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
-        if not any(action.path == (wire,) for action in self.actions):
+        if not self._writes(wire):
             self.actions.append(SetAction((wire,), operand=Call("if_not_exists", (Reference((wire,)), value))))
 
     def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
@@ -244,10 +238,9 @@ class Draft(Generic[E]):
                 f"An upsert cannot tell whether an existing {self.spec.name} is in {plan.index.name}.", fix="Use create or patch."
             )
         self._need([name for entry in rest for name in entry.names if name in self.changes], f"the key of {plan.index.name}")
+        inputs = Inputs(self.key, self.values, after, self.now)
         for entry in rest:
-            value = self._field_value(plan, entry.attribute, after)
-            assert value is not None
-            self._write_if_new(entry.attribute, Constant(None, value))
+            self._write_if_new(entry.attribute, derived(_key_value(plan, entry), inputs))
 
     def transitions(self, mode: str) -> Condition | None:
         """That every moved state is one of the target's predecessors."""
@@ -265,18 +258,46 @@ class Draft(Generic[E]):
             return None
         conditions = []
         for name in self.relied:
-            source, value = self.spec.sources[name], self.values.get(name)
-            conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
+            source = self.spec.sources[name]
+            if self.values.get(name) is None:
+                conditions.append(missing(source.wire))
+            else:
+                conditions.append(Comparison(Reference((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
         return all_of(*conditions)
 
+    def unchanged(self) -> Condition | None:
+        """That the version is the one that was read, where that is checked."""
+        version = self.spec.version
+        if version is None or not self.guarded:
+            return None
+        if self.values[version.name] == 0:
+            return missing(version.wire) | Comparison(Reference((version.wire,)), "=", fixed({"N": "0"}))
+        stored = derived(lambda inputs: {"N": str(inputs.before[version.name])}, self._inputs())
+        return Comparison(Reference((version.wire,)), "=", stored)
 
-def _new_value(action: Action) -> Any:
-    if len(action.path) > 1:
-        return _COMPUTED
-    if isinstance(action, RemoveAction):
-        return None
-    operand = getattr(action, "operand", None)
-    return operand.value if isinstance(action, SetAction) and isinstance(operand, Constant) else _COMPUTED
+
+def _key_value(plan: KeyPlan, entry: KeyField) -> Callable[[Inputs], Value]:
+    """How a key attribute of an index is made from values that are all there."""
+    spread = plan.shards > 1 and entry is plan.hash[0]
+
+    def recipe(inputs: Inputs) -> Value:
+        value = entry.value(inputs.after)
+        assert value is not None
+        return {"S": sharded(value["S"], shard_of(inputs.key, plan.shards))} if spread else value
+
+    return recipe
+
+
+def _changed_part(source: Source) -> Callable[[Inputs], Value]:
+    return lambda inputs: source.pack(inputs.after[source.name])
+
+
+def _stored_value(source: Source) -> Callable[[Inputs], Value]:
+    return lambda inputs: source.pack(inputs.before[source.name])
+
+
+def _stamp(attribute: Attribute) -> Callable[[Inputs], Value]:
+    return lambda inputs: attribute.attr.written(inputs.now).wire
 
 
 def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> None:

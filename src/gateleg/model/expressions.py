@@ -1,7 +1,8 @@
 """Conditions and operands as values, and the text they compile to.
 
-Every node is a frozen dataclass with one method, `render`, that writes itself with placeholders. Placeholders are numbered in the order of
-writing, so equal expressions compile to equal requests.
+Every node is a frozen dataclass. `render` writes it with placeholders, numbered in the order of writing, so that equal expressions compile
+to equal requests. `outline` is the node without its values: nodes with equal outlines render to equal texts, and the values they leave
+open are given in the order in which `render` would have met them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 from gateleg.model.errors import ConditionTruth, ExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from gateleg.model.wire import Value
 
@@ -29,6 +30,8 @@ class Placeholders:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
+    #: for values that the model has worked out, how it did
+    recipes: dict[str, Callable[[Any], Value]] = field(default_factory=dict)
 
     def name(self, attribute: str) -> str:
         """The placeholder of an attribute name: readable where the name allows it."""
@@ -68,6 +71,10 @@ class Operand(Generic[T_co]):
         """The operand's text."""
         raise NotImplementedError
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The operand without its values, which are added to `given`."""
+        raise NotImplementedError
+
     def paths(self) -> Iterator[Path]:
         """The document paths it reads."""
         yield from ()
@@ -84,6 +91,11 @@ class Constant(Operand[T_co]):
         """A value placeholder."""
         return out.value(self.wire)
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """Nothing but its value."""
+        given.append(self.wire)
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Reference(Operand[T_co]):
@@ -94,6 +106,10 @@ class Reference(Operand[T_co]):
     def render(self, out: Placeholders) -> str:
         """The path."""
         return out.path(self.path)
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The path."""
+        return self.path
 
     def paths(self) -> Iterator[Path]:
         """Its own."""
@@ -110,6 +126,10 @@ class Call(Operand[T_co]):
     def render(self, out: Placeholders) -> str:
         """The call."""
         return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The function and its arguments."""
+        return self.function, tuple([argument.outline(given) for argument in self.arguments])
 
     def paths(self) -> Iterator[Path]:
         """Those of its arguments."""
@@ -131,6 +151,10 @@ class Arithmetic(Operand[T_co]):
             raise ExpressionError("DynamoDB adds or subtracts two operands, not more.", fix="Add up the constants first.")
         return f"{self.left.render(out)} {self.sign} {self.right.render(out)}"
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The sign and both sides."""
+        return self.sign, (self.left.outline(given), self.right.outline(given))
+
     def paths(self) -> Iterator[Path]:
         """Those of both sides."""
         yield from self.left.paths()
@@ -142,6 +166,10 @@ class Condition:
 
     def render(self, out: Placeholders) -> str:
         """The condition's text."""
+        raise NotImplementedError
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The condition without its values, which are added to `given`."""
         raise NotImplementedError
 
     def paths(self) -> Iterator[Path]:
@@ -193,6 +221,10 @@ class Both(Condition):
         texts = [f"({term.render(out)})" if isinstance(term, Both) else term.render(out) for term in self.terms]
         return f" {self.word} ".join(texts)
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The word and the terms."""
+        return self.word, tuple([term.outline(given) for term in self.terms])
+
     def paths(self) -> Iterator[Path]:
         """Those of the terms."""
         for term in self.terms:
@@ -208,6 +240,10 @@ class Not(Condition):
     def render(self, out: Placeholders) -> str:
         """NOT (...)."""
         return f"NOT ({self.condition.render(out)})"
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The condition, turned around."""
+        return "NOT", self.condition.outline(given)
 
     def paths(self) -> Iterator[Path]:
         """Those of the condition."""
@@ -225,6 +261,10 @@ class Comparison(Condition):
     def render(self, out: Placeholders) -> str:
         """Left, operator, right."""
         return f"{self.left.render(out)} {self.operator} {self.right.render(out)}"
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The operator and both sides."""
+        return self.operator, self.left.outline(given), self.right.outline(given)
 
     def paths(self) -> Iterator[Path]:
         """Those of both sides."""
@@ -244,6 +284,10 @@ class Between(Condition):
         """Operand BETWEEN low AND high."""
         return f"{self.operand.render(out)} BETWEEN {self.low.render(out)} AND {self.high.render(out)}"
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The three operands."""
+        return "BETWEEN", self.operand.outline(given), self.low.outline(given), self.high.outline(given)
+
     def paths(self) -> Iterator[Path]:
         """Those of all three."""
         for operand in (self.operand, self.low, self.high):
@@ -261,6 +305,10 @@ class Membership(Condition):
         """Operand IN (...)."""
         return f"{self.operand.render(out)} IN ({', '.join(choice.render(out) for choice in self.choices)})"
 
+    def outline(self, given: list[Value]) -> Hashable:
+        """The operand and its choices."""
+        return "IN", self.operand.outline(given), tuple([choice.outline(given) for choice in self.choices])
+
     def paths(self) -> Iterator[Path]:
         """Those of all operands."""
         for operand in (self.operand, *self.choices):
@@ -277,6 +325,10 @@ class Check(Condition):
     def render(self, out: Placeholders) -> str:
         """The call."""
         return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The function and its arguments."""
+        return self.function, tuple([argument.outline(given) for argument in self.arguments])
 
     def paths(self) -> Iterator[Path]:
         """Those of the arguments."""

@@ -16,7 +16,7 @@ from gateleg.model.shapes import Scope, Shape
 from gateleg.model.states import States
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from pydantic.fields import FieldInfo
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec import Codec
     from gateleg.model.counters import Counter
     from gateleg.model.fields import Traits
+    from gateleg.model.forms import Form
     from gateleg.model.patterns import Access
     from gateleg.model.tables import KeyType, Table
     from gateleg.model.uniques import Unique
@@ -133,6 +134,8 @@ class Spec(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    #: updates that were planned before, by what they ask for
+    forms: dict[Hashable, Form] = field(default_factory=dict)
     _codec: Codec[E] | None = None
     _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -255,6 +258,21 @@ class Spec(Generic[E]):
         return found
 
     @cached_property
+    def by_wire(self) -> dict[Any, Attribute]:
+        """The attributes by their names on the wire."""
+        return {attribute.wire: attribute for attribute in self.attributes.values()}
+
+    @cached_property
+    def index_attributes(self) -> frozenset[str]:
+        """The key attributes of all indexes, by wire name."""
+        return frozenset(entry.attribute for plan in self.indexes.values() for entry in plan.fields)
+
+    @cached_property
+    def rewritable(self) -> tuple[KeyPlan, ...]:
+        """The keys of indexes that must be written when one of their inputs changes."""
+        return tuple(plan for plan in self.indexes.values() if plan.derived)
+
+    @cached_property
     def version(self) -> Attribute | None:
         """The attribute for optimistic locking."""
         return self._marked("version")
@@ -295,6 +313,10 @@ class Spec(Generic[E]):
         part = self.attributes[source.attribute].part
         return part is not None and part.__denormalise__
 
-    def denormalised(self) -> list[Source]:
+    def denormalised(self) -> tuple[Source, ...]:
         """The fields of key parts that are stored beside them."""
-        return [source for source in self.sources.values() if source.member is not None and self._denormalised(source)]
+        return self._stored_beside
+
+    @cached_property
+    def _stored_beside(self) -> tuple[Source, ...]:
+        return tuple(source for source in self.sources.values() if source.member is not None and self._denormalised(source))

@@ -19,8 +19,9 @@ from gateleg.model.expressions import (
     all_of,
     exists,
 )
+from gateleg.model.forms import Inputs, keep_form, read_update
 from gateleg.model.lookup import spec_of
-from gateleg.model.writes import Write, version_condition, with_condition
+from gateleg.model.writes import Write, with_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,29 +48,39 @@ def plan_update(
     spec: Spec[Any] = spec_of(entity)
     instance = target if isinstance(target, BaseModel) else None
     ref = spec.ref(target) if isinstance(target, BaseModel) else target
-    values = dict(spec.values(instance)) if instance is not None else {**spec.arguments(known or {}), **ref.values}
-    draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded=_version_guards(spec, instance, check_version))
+    values = spec.values(instance) if instance is not None else {**spec.arguments(known or {}), **ref.values}
+    guarded = instance is not None and check_version and spec.version is not None
+    asked = None
+    # What an upsert or anything kept by transaction needs depends on more than a form tells.
+    if mode == "patch" and not (spec.computed or spec.uniques or spec.counters):
+        asked = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
+    form = None if asked is None else spec.forms.get(asked.key)
+    if asked is not None and form is not None:
+        parameters, owned = form.fill(Inputs(ref.key, values, asked.after, now), asked.given)
+        return Write(entity, spec.table, "Update", parameters, (), owned, f"{mode} {spec.name}")
+    draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded, now)
+    companions, owned = _worked_out(draft, actions, mode, ref)
+    guard = all_of(exists(spec.table.hash) if mode == "patch" else None, draft.unchanged())
+    out = Placeholders()
+    parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions(draft.actions, out)}
+    parameters = with_condition(parameters, all_of(guard, draft.transitions(mode), draft.guards(), condition), out)
+    if asked is not None:
+        keep_form(spec, asked, parameters, out, owned)
+    return Write(entity, spec.table, "Update", parameters, companions, owned, f"{mode} {spec.name}")
+
+
+def _worked_out(draft: Draft[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> tuple[tuple[Write[Any], ...], dict[str, Any]]:
+    """Take the actions and all that follows from them: what goes along, and what the model sets by itself."""
     for action in actions:
         draft.take(action)
     draft.rewrite_parts()
     draft.rewrite_computed()
     draft.rewrite_indexes()
     companions = draft.companions()
-    owned = draft.own(now, mode)
+    owned = draft.own()
     if mode == "upsert":
-        draft.complete(ref.values, now)
-    guard: Condition | None = exists(spec.table.hash) if mode == "patch" else None
-    if instance is not None and check_version and spec.version is not None:
-        guard = all_of(guard, version_condition(spec, values[spec.version.name]))
-    out = Placeholders()
-    parameters: dict[str, Any] = {"Key": dict(ref.key), "UpdateExpression": render_actions(draft.actions, out)}
-    full = all_of(guard, draft.transitions(mode), draft.guards(), condition)
-    parameters = with_condition(parameters, full, out)
-    return Write(entity, spec.table, "Update", parameters, companions, owned, f"{mode} {spec.name}")
-
-
-def _version_guards(spec: Spec[Any], instance: BaseModel | None, check_version: bool) -> bool:
-    return instance is not None and check_version and spec.version is not None
+        draft.complete(ref.values)
+    return companions, owned
 
 
 def changed_attributes(before: E, after: E) -> list[Action]:

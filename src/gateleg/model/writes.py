@@ -160,23 +160,27 @@ def plan_put(
 
 def _guarded(spec: Spec[Any], absent: bool, version: int | None) -> dict[str, Any]:
     """The condition of a put that has none of its caller's: there is no item, or the one that was read, or it does not matter."""
-    if absent:
-        return _absence(spec)
-    if version is None:
+    if not absent and version is None:
         return {}
-    ((placeholder, _),) = _sameness(spec)["ExpressionAttributeValues"].items()
-    return {**_sameness(spec), "ExpressionAttributeValues": {placeholder: {"N": str(version)}}}
+    condition, names, placeholder = _absence(spec) if absent else _sameness(spec)
+    guard: dict[str, Any] = {"ConditionExpression": condition, "ExpressionAttributeNames": dict(names)}
+    if not absent:
+        guard["ExpressionAttributeValues"] = {placeholder: {"N": str(version)}}
+    return guard
 
 
 @cache
-def _absence(spec: Spec[Any]) -> dict[str, Any]:
-    return with_condition({}, missing(spec.table.hash), Placeholders())
+def _absence(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
+    out = Placeholders()
+    return missing(spec.table.hash).render(out), out.names, ""
 
 
 @cache
-def _sameness(spec: Spec[Any]) -> dict[str, Any]:
-    """That the item has a version: whichever one, the expression is the same."""
-    return with_condition({}, version_condition(spec, 1), Placeholders())
+def _sameness(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
+    """That the item has a version, and the placeholder of that version: whichever it is, the expression is the same."""
+    out, condition = Placeholders(), version_condition(spec, 1)
+    assert condition is not None
+    return condition.render(out), out.names, next(iter(out.values))
 
 
 def plan_delete(
