@@ -27,7 +27,7 @@ def test_topics_of_very_different_sizes_are_found() -> None:
 
 
 @given(plans)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_topic_lies_inside_its_parent(plan: tuple[int, int, float, int]) -> None:
     topics, comments, spread, seed = plan
     layers = find_layers(planted_vectors(topics, comments, spread, seed=seed)[0]).layers
@@ -38,7 +38,7 @@ def test_every_topic_lies_inside_its_parent(plan: tuple[int, int, float, int]) -
 
 
 @given(plans)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_comment_that_says_something_has_a_topic_in_every_layer(plan: tuple[int, int, float, int]) -> None:
     topics, comments, spread, seed = plan
     vectors, _ = planted_vectors(topics, comments, spread, seed=seed)
@@ -53,7 +53,7 @@ def test_every_comment_that_says_something_has_a_topic_in_every_layer(plan: tupl
 
 
 @given(plans)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_order_of_rows_makes_no_difference(plan: tuple[int, int, float, int]) -> None:
     topics, comments, spread, seed = plan
     vectors, _ = planted_vectors(topics, comments, spread, seed=seed)

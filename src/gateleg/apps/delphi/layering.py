@@ -1,14 +1,16 @@
 """Topics in layers: layer 0 is the finest, the last the coarsest, and every topic lies wholly inside one topic of the next layer.
 
-Comments are joined with their nearest neighbours to a graph, whose communities are the topics. Among many resolutions the one is chosen
-whose topics change least when the resolution does: such topics are in the comments, not in the settings. Coarser layers join these topics,
-finer layers divide them, so layers are nested by the way they are made. Every comment that says something belongs to a topic in every
-layer; how surely is told by its distance and confidence, and those that hardly belong are marked as outliers.
+Comments are joined with their nearest neighbours to a graph, whose communities are the topics. Communities are looked for at many
+resolutions, and the division is chosen that those of most resolutions agree with: such topics are in the comments, not in the settings.
+Coarser layers join these topics, finer layers divide them, so layers are nested by the way they are made. Every comment that says
+something belongs to a topic in every layer; how surely is told by its distance and confidence, and those that hardly belong are marked as
+outliers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 MOST_LAYERS = 5
 #: Below so many different comments all make one topic.
 _FEWEST_COMMENTS = 6
-_RESOLUTIONS = np.geomspace(0.1, 8.0, 23)
-#: Resolutions on either side that a division is compared with.
-_REACH = 2
+_RESOLUTIONS = np.geomspace(0.1, 8.0, 17)
+#: Chosen among several on planted topics: the higher, the more a division must agree with others to be supported by them.
+_POWER = 4
 #: The next layer has at least and at most so many times as many topics.
 _STEP = (1.7, 4.5)
 #: Layers end where topics would be fewer on the coarse side, and smaller on average on the fine side.
@@ -71,7 +73,7 @@ class Layers:
 
     layers: tuple[Layer, ...]
     outliers: Flags
-    #: which layer was found first: the one whose topics change least with the resolution, and a good one to begin reading with
+    #: which layer was found first: the one that most resolutions agree with, and a good one to begin reading with
     steadiest: int = 0
 
 
@@ -99,17 +101,17 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
     if len(graph) < _FEWEST_COMMENTS:
         return [whole], 0
     smallest = max(3, min(5, len(graph) // 30))
-    beginnings = 4 if len(graph) <= 500 else 2 if len(graph) <= 3_000 else 1
+    beginnings = 2 if len(graph) <= 3_000 else 1
 
     def divided(parents: Ints, resolution: float) -> Ints:
         return _dissolved(communities(graph.within(parents), resolution, beginnings), parents, vectors, smallest)
 
     tried = [divided(whole, resolution) for resolution in _RESOLUTIONS]
-    stability = _stability(tried)
+    support = _support(tried)
     usable = [place for place, labels in enumerate(tried) if _count(labels) > 1]
     if not usable:
         return [whole], 0
-    anchor = max(usable, key=lambda place: (round(stability[place], 6), -place))
+    anchor = max(usable, key=lambda place: (round(support[place], 6), -place))
     layers = [tried[anchor]]
     while len(layers) < most_layers and (coarser := _coarser(graph, layers[-1], beginnings)) is not None:
         layers.append(coarser)
@@ -135,23 +137,22 @@ def _finer(labels: Ints, comments: int, divided: Callable[[Ints, float], Ints]) 
     most = min(count * _STEP[1], comments / _FINE_ENOUGH)
     if count * _STEP[0] > most:
         return None
-    return _steadiest([divided(labels, resolution) for resolution in _RESOLUTIONS[8:]], count * _STEP[0], most)
+    return _steadiest([divided(labels, resolution) for resolution in _RESOLUTIONS[6:]], count * _STEP[0], most)
 
 
 def _steadiest(tried: Sequence[Ints], fewest: float, most: float) -> Ints | None:
-    """Of the divisions with a wanted number of topics the one that changes least with the resolution."""
-    stability = _stability(tried)
+    """Of the divisions with a wanted number of topics the one that most others agree with."""
+    support = _support(tried)
     usable = [place for place, labels in enumerate(tried) if fewest <= _count(labels) <= most]
-    return tried[max(usable, key=lambda place: (round(stability[place], 6), -place))] if usable else None
+    return tried[max(usable, key=lambda place: (round(support[place], 6), -place))] if usable else None
 
 
-def _stability(tried: Sequence[Ints]) -> list[float]:
-    """For each division how far those of similar resolutions agree with it."""
-    found = []
-    for place, labels in enumerate(tried):
-        near = [other for other in range(max(0, place - _REACH), min(len(tried), place + _REACH + 1)) if other != place]
-        found.append(float(np.mean([agreement(labels, tried[other]) for other in near])))
-    return found
+def _support(tried: Sequence[Ints]) -> list[float]:
+    """For each division how far those of all resolutions agree with it; few that nearly agree count more than many that hardly do."""
+    found = np.ones((len(tried), len(tried)))
+    for one, other in combinations(range(len(tried)), 2):
+        found[one, other] = found[other, one] = max(0.0, agreement(tried[one], tried[other]))
+    return [float(row) for row in (found**_POWER).sum(axis=1)]
 
 
 def _count(labels: Ints) -> int:

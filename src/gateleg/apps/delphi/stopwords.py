@@ -1,0 +1,151 @@
+"""Words that say nothing about a topic, by language, and which languages a conversation is in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: By language code. Forms that are written with an apostrophe stand without what follows it as well: a tokeniser may cut there.
+STOP_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in {
+        "en": """
+            a about above actually after again against all almost already also although always am among an and another any
+            anybody anyone anything are aren't around as at away back be because been before being believe below best better
+            between both but by came can can't cannot come could couldn't did didn't do does doesn't doing don't done down
+            during each either else enough especially etc even ever every everybody everyone everything far few find first for
+            from full further get gets getting give given go goes going good got great had hadn't has hasn't have haven't
+            having he her here hers herself him himself his how however i i'd i'll i'm i've if in instead into is isn't it
+            it's its itself just keep know lack last least less let let's like long look lot lots made make makes making many
+            may maybe me mean might mine more most much must my myself need needed needs neither never new no nobody none nor
+            not nothing now of off often on once one only onto or other others otherwise ought our ours ourselves out over own
+            part people per perhaps place put quite rather really right said same say says see seem seems seen several shall
+            she should shouldn't simply since so some somebody someone something sometimes soon still such sure take takes
+            than that that's the their theirs them themselves then there there's therefore these they they're thing things
+            think this those though through thus to together too toward towards under unless until up upon us use used using
+            usually various very via want wants was wasn't way ways we we'd we'll we're we've well were weren't what what's
+            whatever when where whether which while who whole whom whose why will with within without won't would wouldn't yes
+            yet you you'd you'll you're you've your yours yourself deserve deserves frankly honestly opinion
+        """,
+        "de": """
+            aber alle allem allen aller alles als also am an andere anderen anderer anderes anders auch auf aus bei beim bin
+            bis bist da dabei dadurch dafür damit danach dann daran darauf darum darüber das dass davon dazu dein deine dem
+            den denen denn der deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine
+            einem einen einer eines einfach einige er es etwas euch euer für gegen gibt ganz geht habe haben hat hatte hatten
+            hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in indem ins ist ja jede jedem jeden jeder
+            jedes jetzt kann kein keine keinem keinen keiner können könnte machen man manche mehr mein meine mich mir mit muss
+            müssen nach nicht nichts noch nun nur ob oder ohne schon sehr sein seine seinem seinen seiner seit sich sie sind
+            so soll sollen sollte sollten sondern sonst über um und uns unser unsere unserem unseren unserer unter viel viele
+            vielen vom von vor war waren warum was wegen weil weiter welche welcher wenn wer werde werden wie wieder will wir
+            wird wirklich wo wollen wurde würde würden zu zum zur zwischen
+        """,
+        "fr": """
+            à afin ai aient ainsi alors après au aucun aussi autre autres aux avaient avait avant avec avez avoir avons
+            beaucoup bien c ça car ce ceci cela celle celles celui ces cet cette ceux chaque ci comme comment contre d dans de
+            depuis des doit doivent donc dont du elle elles en encore entre est et étaient était étant être eu eux fait faire
+            faut ici il ils j je jusque l la là le les leur leurs lors lui m ma mais me même mes moi moins mon n ne ni non nos
+            notre nous on ont ou où par parce pas peu peut peuvent plus plutôt pour pourquoi près qu quand que quel quelle
+            quelles quelque quelques quels qui quoi s sa sans se sera serait ses si sien soi soit son sont sous souvent sur t
+            ta te tes toi ton toujours tous tout toute toutes très trop tu un une vers voir vos votre vous y
+        """,
+        "es": """
+            a al algo algunas alguno algunos ante antes aquí así aunque bien cada casi como con contra cual cuales cuando
+            cuanto de debe deben debería deberían del desde donde durante e el él ella ellas ellos en entre era eran es esa
+            esas ese eso esos esta está están estar estas este esto estos fue fueron gran ha había hace hacen hacer hacia han
+            hasta hay la las le les lo los más mas me mejor menos mi mis mismo mucha muchas mucho muchos muy nada ni no nos
+            nosotros nuestra nuestro nuestros o os otra otras otro otros para pero poco por porque puede pueden pues que qué
+            quien quienes se sea sean según ser será si sí sido siempre sin sino sobre solo son soy su sus también tan tanto
+            te tener tenemos tiene tienen toda todas todo todos tu tus un una unas uno unos usted vez y ya yo
+        """,
+        "it": """
+            a abbiamo ad agli ai al alla alle allo anche ancora avere aveva c che chi ci cioè come con contro così cosa cui da
+            dagli dai dal dalla dalle dallo degli dei del dell della delle dello deve devono di dopo dove dovrebbe dovrebbero
+            due e è ed era erano essere fa fare fatto fra già gli ha hai hanno ho i il in io l la le lei li lo loro lui ma me
+            meno mi mia mio molta molte molti molto ne negli nei nel nella nelle nello no noi non nostra nostro o ogni oltre
+            or per perché però più poi possono prima può qual quale quali quando quanto quella quelle quelli quello questa
+            queste questi questo qui se sempre senza si sia siamo solo sono sopra sotto sta stato su sua sue sul sulla sulle
+            suo suoi tra troppo tu tua tuo tutta tutte tutti tutto un una uno vi voi
+        """,
+        "pt": """
+            a à ao aos aquela aquele aqueles as às até cada com como contra da das de dela dele deles depois desde deve devem
+            deveria dizer do dos e é ela elas ele eles em enquanto entre era eram essa essas esse esses esta está estão estar
+            estas este estes eu foi foram há isso isto já lhe lhes lo mais mas me mesmo meu meus minha muita muitas muito
+            muitos na nada nas nem no nos nós nossa nosso num numa o onde os ou para pela pelas pelo pelos pode podem por
+            porque pouco qual quando que quem se sem sempre ser será seu seus só sobre sua suas são também te tem têm ter toda
+            todas todo todos tu tudo um uma você vocês
+        """,
+        "nl": """
+            aan al alle alleen als altijd andere ben bij daar dan dat de der deze die dit doch doen door dus een eens en er ge
+            geen haar had heb hebben heeft heel hem het hier hij hoe hun ik in is ja je kan kunnen maar me meer men met mij
+            mijn moet moeten na naar niet niets nog nu of om omdat onder ons onze ook op over reeds te tegen toch toen tot u
+            uit uw van veel voor waar waarom want waren was wat we weer wel werd wie wij wil willen worden wordt zal ze zelf
+            zich zij zijn zo zonder zou zouden
+        """,
+        "sv": """
+            alla allt att av bara bli blir blev de dem den denna deras dess det detta dig din dina ditt du där efter ej eller
+            en er ett fler för från få får gör göra ha hade han hans har hela henne hon hur här i icke in inte ja jag kan
+            kunna kommer man med mellan men mer mig min mina mitt mot mycket måste ni nu när och också om oss på sedan sig sin
+            sina sitt ska skall skulle som så till under upp ut utan vad var vara varför vi vid vilka vilken vill är även över
+        """,
+        "da": """
+            af alle alt at blev blive bliver da de dem den denne der deres det dette dig din du efter eller en end er et for
+            fordi fra få får gør ham han hans har havde hende her hun hvad hvis hvor hvordan i ikke ind ja jeg jo kan kun man
+            mange med meget men mere mig min mod måske når og også om op os over på sig sin skal skulle som så til ud uden
+            under var ved vi vil ville vor være været
+        """,
+        "pl": """
+            a aby ale albo bardzo bez bo być był była było były będzie co czy dla do gdy gdzie go i ich ile im inne ja jak
+            jako je jednak jego jej jest jeszcze jeśli już każdy kiedy kto która które którego której który którzy lub ma mają
+            mi mnie może można my na nad nam nas nasz nawet nic nie nim niż o od oraz po pod poza powinien powinna powinno
+            powinny przed przez przy są się sobie swoje ta tak także tam te tego tej ten też to tu tych tylko tym u w we
+            wszystko więc z za ze że żeby
+        """,
+        "ru": """
+            а без более больше будет будут бы был была были было быть в вам вас весь во вот все всё всегда всего всех вы где
+            да даже для до его ее её если есть еще ещё же за здесь и из или им их к как какой когда кто ли либо лучше мне
+            много может можно мой мы на над надо нам нас наш не него нее неё нет ни них но ну нужно о об однако он она они оно
+            от очень перед по под после потому почти при про с сам свой себя сейчас со так также такие такой там те тем то
+            того тоже той только том ты у уже хотя чего чем что чтобы эта эти этих это этого этой этом этот я
+        """,
+        "tr": """
+            acaba ama ancak artık aslında az bana bazı belki ben beni benim bile bir biraz birçok biri biz bize bizim bu buna
+            bunu bunun çok çünkü da daha de değil diye dolayı en gibi göre hem hep hepsi her hiç için ile ise işte kadar
+            karşın ki kim mi mı mu mü nasıl ne neden nerede niye o olan olarak oldu olduğu olmak olmalı olsa olur ona onlar
+            onu onun öyle sadece sanki siz sonra şey şu tüm ve veya ya yani yok zaten
+        """,
+        "ar": """
+            أن إن أو أي إلى إلا التي الذي الذين اللتان اللذان ان او اي الى الا انه أنه إنه بعد بعض بل بين ثم حتى حول حيث خلال
+            ذلك تلك عن عند على علي عليه عليها غير في فيه فيها قبل قد كان كانت كل كما كيف لا لأن لان لدى لكن له لها لم لن ليس
+            ما ماذا متى مثل مع من منذ منه منها نحن نحو هذا هذه هل هم هنا هناك هو هي وأن وإن وقد وكان ولا ولكن وما ومن وهو وهي
+            يا يجب يكون
+        """,
+        "he": """
+            אבל או אולי אותו אותה אותם אז איך אין אך אל אלא אם אנחנו אני את אתה אתם בין בלי גם הוא היא הם הן הזה הזאת היה היו
+            היתה הייתה זה זאת זו יותר יש כבר כדי כי כך כל כמה כמו לא לה להיות לו לי להם לפני מאוד מה מי מן מאד עד עוד על עם פי
+            צריך צריכים רק של שלא שלהם שלו שלי שלנו שם תמיד תחת
+        """,
+    }.items()
+}
+#: A language counts when its words make up so much of those of the language that has most.
+_SHARE = 0.4
+
+
+def languages_of(words: Iterable[str]) -> tuple[str, ...]:
+    """The languages that words are in, most used first, as far as stop words tell; words are in lower case."""
+    found: Counter[str] = Counter()
+    for word, count in Counter(words).items():
+        for language, stops in STOP_WORDS.items():
+            if word in stops:
+                found[language] += count
+    if not found:
+        return ()
+    most = max(found.values())
+    return tuple(language for language, count in sorted(found.items(), key=lambda pair: (-pair[1], pair[0])) if count >= _SHARE * most)
+
+
+def stop_words(languages: Iterable[str]) -> frozenset[str]:
+    """The stop words of some languages; those without a list have none."""
+    return frozenset().union(*(STOP_WORDS.get(language, frozenset()) for language in languages))
