@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.store.transports import Unreachable
 from gateleg.store.transports.answers import Answer, AnswerReader, Unreadable
-from gateleg.store.transports.line import STREAMS, Line, Options, encode, no_connection
+from gateleg.store.transports.line import STREAMS, Line, Options, no_connection
 from gateleg.store.transports.retries import Failure
+from gateleg.store.transports.texts import encode
 
 if TYPE_CHECKING:
     import ssl
@@ -183,7 +184,7 @@ class AsyncWireTransport:
             await asyncio.gather(*(connection.gone for connection in idle))
 
     async def _call(self, operation: str, request: dict[str, Any], deadline: float | None) -> dict[str, Any]:
-        body = encode(request)
+        body = encode(operation, request)
         try:
             return await self._attempt(operation, body)
         except Failure as failed:

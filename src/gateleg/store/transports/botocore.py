@@ -15,6 +15,7 @@ from botocore import exceptions, xform_name
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.answers import error_of
 from gateleg.store.transports.credentials import NoCredentials
+from gateleg.store.transports.texts import encode
 
 _BODY = "gateleg-body"
 #: Members that botocore requires and need not look into.
@@ -39,7 +40,7 @@ class BotocoreTransport:
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The answer to a request."""
         method = self._method(operation)
-        self._local.body = orjson.dumps(request)
+        self._local.body = encode(operation, request)
         try:
             answer = method(**self._required(operation, request))
         except exceptions.ClientError as error:

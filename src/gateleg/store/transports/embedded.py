@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
 from gateleg.store.transports import ServiceError
+from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
     from gateleg.engine import Engine
@@ -30,8 +31,8 @@ class EmbeddedTransport:
         """The engine's answer. There is nothing to wait for, so the timeout has no meaning here."""
         try:
             return self.engine.call(operation, request)
-        except EngineError as error:
-            raise _service_error(error) from None
+        except (EngineError, UnicodeEncodeError) as error:
+            raise _refusal(error, operation, request) from None
 
     def close(self) -> None:
         """Close the engine, if it is the transport's own."""
@@ -57,8 +58,8 @@ class AsyncEmbeddedTransport:
             if operation == "GetItem":
                 return self.engine.call(operation, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, self.engine.call, operation, request)
-        except EngineError as error:
-            raise _service_error(error) from None
+        except (EngineError, UnicodeEncodeError) as error:
+            raise _refusal(error, operation, request) from None
 
     async def close(self) -> None:
         """End the threads, and close the engine if it is the transport's own."""
@@ -67,8 +68,12 @@ class AsyncEmbeddedTransport:
             self.engine.close()
 
 
-def _service_error(error: EngineError) -> ServiceError:
-    return ServiceError(error.code, error.message, error.extra, error.status)
+def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+    """The error of the service; for a text that could not even be sent to one, that of the model."""
+    if isinstance(error, UnicodeEncodeError):
+        return unwritable(operation, request) or error
+    found = unwritable(operation, request) if error.code == "SerializationException" else None
+    return found or ServiceError(error.code, error.message, error.extra, error.status)
 
 
 def open_embedded(path: str = MEMORY) -> EmbeddedTransport:

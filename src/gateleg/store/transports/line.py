@@ -6,8 +6,6 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.addresses import Address, amazon, tls_context
 from gateleg.store.transports.answers import Answer, Unreadable, result
@@ -98,11 +96,6 @@ def no_connection(address: Address, error: OSError) -> Failure:
     """The failure to connect. A certificate that is not trusted will not be so a moment later."""
     reason = f"No connection to {address.url}: {error or 'it took too long'}."
     return Failure(reason, sent=False, hopeless=isinstance(error, ssl.SSLCertVerificationError))
-
-
-def encode(request: dict[str, Any]) -> bytes:
-    """The body of a request."""
-    return orjson.dumps(request)
 
 
 def _source(options: Options) -> Source:

@@ -10,8 +10,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gateleg.store.transports.answers import AnswerReader, Unreadable
-from gateleg.store.transports.line import STREAMS, Line, Options, encode, no_connection
+from gateleg.store.transports.line import STREAMS, Line, Options, no_connection
 from gateleg.store.transports.retries import Failure
+from gateleg.store.transports.texts import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +154,7 @@ class WireTransport:
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The answer to a request. `timeout` is in seconds, retries included."""
-        body = encode(request)
+        body = encode(operation, request)
         deadline = self._line.deadline(timeout)
         try:
             return self._attempt(operation, body, deadline)

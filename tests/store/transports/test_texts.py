@@ -1,0 +1,51 @@
+"""Texts that no JSON can carry."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gateleg.model.errors import EncodeError
+from gateleg.store import Store, patch
+from gateleg.store.transports.texts import encode, unwritable
+from tests.store.notes import Note, shelf, titles
+
+BROKEN = "half \ud800"
+REF = Note.key(book="b", number=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.put(Note(book="b", number=2, text=BROKEN)),
+        lambda store: store.patch(REF, Note.text.set(BROKEN)),
+        lambda store: store.patch(REF, Note.stars.add(1), condition=Note.text == BROKEN),
+        lambda store: store.transact([patch(REF, Note.text.set(BROKEN))]),
+        lambda store: store.batch_write([Note(book="b", number=2, text=BROKEN)]),
+        lambda store: store.get(Note, book=BROKEN, number=1),
+        lambda store: store.delete(Note, book=BROKEN, number=1),
+        lambda store: list(store.query(Note.on_topic, topic=BROKEN)),
+    ],
+)
+def test_a_broken_text_is_the_models_own_error(store: Store, call: Callable[[Store], Any]) -> None:
+    store.create_tables(shelf, titles)
+    store.put(Note(book="b", number=1))
+    with pytest.raises(EncodeError, match="Unicode"):
+        call(store)
+
+
+def test_the_error_says_where_the_text_is() -> None:
+    error = unwritable("UpdateItem", {"ExpressionAttributeValues": {":0": {"L": [{"S": "fine"}, {"S": BROKEN}]}}})
+    assert error is not None
+    assert "ExpressionAttributeValues.:0.L.1.S" in error.message
+
+
+def test_a_broken_name_is_found_and_not_repeated() -> None:
+    error = unwritable("PutItem", {"Item": {BROKEN: {"S": "x"}}})
+    assert error is not None
+    assert error.message.encode()
+
+
+def test_what_is_no_text_at_all_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(TypeError):
+        encode("PutItem", {"Item": object()})
