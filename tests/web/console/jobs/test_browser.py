@@ -95,7 +95,7 @@ def test_a_tree_is_drawn_and_walked(served: Served, open_page: OpenPage) -> None
     expect(page.get_by_role("heading", level=1)).to_have_text("REEL: Mix")
     expect(tree.locator("[aria-current]")).to_contain_text("Mix")
     page.get_by_role("link", name="Graph").click()
-    graph = page.get_by_role("img", name="What the job waits for")
+    graph = page.get_by_role("group", name="What the job waits for")
     expect(graph).to_contain_text("Intro")
     expect(graph).to_contain_text("Verse")
     expect(graph).not_to_contain_text("Chorus")

@@ -81,7 +81,7 @@ def graph_svg(jobs: Iterable[Job], current: UUID) -> str:
     )
     boxes = "".join(_box(node, current) for node in nodes.values())
     return (
-        f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="group" '
         f'aria-label="What the job waits for, and what waits for it">{edges}{boxes}</svg>'
     )
 

@@ -1,0 +1,179 @@
+"""Every page of the kit in a real browser: it can be read by everyone, fits a phone, and says nothing in the browser's log."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from gateleg.jobs import Submission
+from tests.web.console.conftest import Served, serving
+from tests.web.console.faults import serious_faults
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., Page]
+PAGES = (
+    "/",
+    "/jobs",
+    "/jobs/queues",
+    "/jobs/workers",
+    "/jobs/schedules",
+    "/jobs/schedules/edit",
+    "/jobs/dead",
+    "/jobs/archive",
+    "/jobs/submit",
+    "/settings",
+    "/settings?tab=keys",
+    "/settings?tab=audit",
+    "/settings?tab=about",
+    "/search?q=re",
+)
+
+
+@pytest.fixture(scope="module")
+def filled(served: Served) -> Served:
+    """The host with a tree, a failure, something delayed and a schedule."""
+    with served.queue() as queue:
+        queue.submit(Submission("ALBUM", {}, subject="Filled", tags=["night"]))
+        queue.submit(Submission("BROKEN", {}, subject="Filled"))
+        queue.submit(Submission("REEL", {"title": "Later"}, delay=3600))
+        queue.schedule("hourly", Submission("REEL", {"title": "Hourly"}), every=3600)
+    return served
+
+
+def settled(page: Page) -> Page:
+    """A page whose socket is there and whose content is."""
+    expect(page.locator("main h1").first).to_be_attached()
+    return page
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_no_serious_fault_in_light_and_dark_and_fits_a_phone(filled: Served, open_page: OpenPage, path: str) -> None:
+    page = settled(open_page(filled.url + path))
+    assert serious_faults(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert serious_faults(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.get_by_role("button", name="Open the navigation")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_no_tab_of_a_job_has_a_serious_fault(filled: Served, open_page: OpenPage) -> None:
+    with filled.queue() as queue:
+        (failed,) = queue.jobs_page(job_type="BROKEN", subject="Filled").items
+        mix = next(job for job in queue.jobs_page(job_type="REEL", subject="Filled") if job.job_stage == "Mix")
+    page = settled(open_page(f"{filled.url}/jobs/{failed.job_id}"))
+    assert serious_faults(page) == []
+    page.goto(f"{filled.url}/jobs/{mix.job_id}")
+    for tab in ("Config", "Result", "Artifacts", "Graph", "Raw"):
+        page.get_by_role("link", name=tab, exact=True).click()
+        expect(page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")
+        assert serious_faults(page) == []
+
+
+def test_on_a_phone_the_rail_is_a_drawer(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/jobs", width=390, height=844)
+    rail = page.get_by_role("navigation", name="Main")
+    expect(rail).not_to_be_in_viewport()
+    page.get_by_role("button", name="Open the navigation").click()
+    expect(rail).to_be_in_viewport()
+    rail.get_by_role("link", name="Settings").click()
+    expect(page).to_have_url(f"{filled.url}/settings")
+
+
+def test_the_theme_is_kept(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/settings")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("menuitem", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.goto(f"{filled.url}/jobs")
+    assert page.evaluate(ground) != light
+
+
+def test_the_rail_is_folded_and_stays_so(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/settings")
+    page.get_by_role("button", name="Collapse or widen the navigation").click()
+    expect(page.locator(".q-drawer--mini")).to_have_count(1)
+    page.goto(f"{filled.url}/jobs")
+    expect(page.locator(".q-drawer--mini")).to_have_count(1)
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs")).to_be_visible()
+
+
+def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, open_page: OpenPage) -> None:
+    with filled.queue() as queue:
+        (failed,) = queue.jobs_page(job_type="BROKEN", subject="Filled").items
+    page = open_page(f"{filled.url}/settings")
+    page.keyboard.press("/")
+    page.keyboard.type(str(failed.job_id))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("BROKEN")
+    page.goto(f"{filled.url}/search?q=dead")
+    page.get_by_role("link", name="Dead letters").click()
+    expect(page).to_have_url(f"{filled.url}/jobs/dead")
+    page.goto(f"{filled.url}/search?q=nothing+is+called+that")
+    expect(page.get_by_role("heading", name="Nothing is called that", exact=True)).to_be_visible()
+
+
+def test_the_figures_of_the_overview_are_live(filled: Served, open_page: OpenPage) -> None:
+    with filled.queue() as queue:
+        page = open_page(f"{filled.url}/")
+        waiting = page.locator(".figure", has_text="Waiting").locator(".value")
+        expect(waiting).to_have_text("0")
+        queue.pause("media")
+        try:
+            queue.submit(Submission("REEL", {"title": "Held"}))
+            expect(waiting).to_have_text("1", timeout=10_000)
+            expect(page.get_by_text("media is paused").first).to_be_visible()
+        finally:
+            queue.resume("media")
+        expect(waiting).to_have_text("0", timeout=10_000)
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A host with a key for each role, and no worker."""
+    with serving(tmp_path_factory.mktemp("keys"), "--keys", "--idle", "--application", "tests.web.console.sample:reels") as served:
+        yield served
+
+
+def sign_in(page: Page, served: Served, role: str) -> None:
+    page.get_by_label("Your key").fill(served.tokens[role])
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_who_has_a_key_signs_in_and_a_viewer_is_offered_nothing(keyed: Served, open_page: OpenPage) -> None:
+    with keyed.queue() as queue:
+        job_id = queue.submit(Submission("REEL", {"title": "Held"})).job.job_id
+    page = open_page(f"{keyed.url}/jobs/{job_id}")
+    expect(page).to_have_url(re.compile("/signin"))
+    sign_in(page, keyed, "viewer")
+    expect(page.get_by_role("heading", level=1)).to_have_text("REEL")
+    for name in ("Cancel", "Retry", "Priority", "Submit again"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    for path in ("/jobs/submit", "/jobs/schedules/edit", "/settings?tab=keys", "/settings?tab=audit"):
+        page.goto(keyed.url + path)
+        expect(page.get_by_role("alert")).to_contain_text("This needs the role")
+    page.goto(f"{keyed.url}/jobs")
+    expect(page.get_by_label("Select all rows")).to_have_count(0)
+    expect(page.get_by_role("link", name="Submit a job")).to_have_count(0)
+
+
+def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{keyed.url}/settings?tab=keys")
+    sign_in(page, keyed, "admin")
+    page.get_by_role("button", name="Make a key").click()
+    page.get_by_label("Name").fill("robot")
+    page.get_by_label("Role").select_option("operator")
+    page.get_by_role("button", name="Make", exact=True).click()
+    token = page.locator(".sheet pre").inner_text()
+    shown = {"Authorization": f"Bearer {token}"}
+    assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 200
+    page.get_by_role("button", name="I have it").click()
+    row = page.locator("tr", has_text="robot")
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("Revoked")
+    assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 401
+    expect(page.get_by_text(token)).to_have_count(0)
