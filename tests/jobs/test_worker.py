@@ -244,7 +244,7 @@ def _signal_unless_zombie(pid: int) -> None:
 
 async def test_a_lease_is_renewed_for_as_long_as_the_job_runs() -> None:
     jobs = make_jobs()
-    async with working(jobs, settings=Settings(lease_seconds=0.3)) as (queue, _):
+    async with working(jobs, settings=Settings(lease_seconds=2)) as (queue, _):
         job = (await queue.submit(Submission("waits"))).job
         first = await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
         later = await reaches(queue, job.job_id, lambda one: one.lease_until != first.lease_until and one.lease_until is not None)
