@@ -37,6 +37,7 @@ from gateleg.ai.errors import (
 from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
 from gateleg.ai.metering import Meter
 from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
+from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
 from gateleg.ai.settings import ModelSettings, Price
 from gateleg.ai.synchronous import Models
@@ -77,6 +78,7 @@ __all__ = [
     "Purpose",
     "RateLimited",
     "Reply",
+    "Script",
     "StreamBroken",
     "Structured",
     "System",
