@@ -15,6 +15,10 @@ from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
+from gateleg.web import delivery, health, streams
+from gateleg.web import errors as web_errors
+from gateleg.web.api import ROUTERS
+from gateleg.web.settings import PREFIX, Settings, shown
 
 PAGES = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py; change the code instead. -->\n"
@@ -75,7 +79,13 @@ def errors() -> str:
         "An error says what happened, why where that helps, and what to do; its code stands at the end in brackets. Catch a class below,",
         "or the first of each part for all of its kind. Errors of the store carry the request, all values taken out, as `request`.\n",
     ]
-    for title, module in (("Model", model_errors), ("Store", store_errors), ("Objects", object_errors), ("Jobs", job_errors)):
+    for title, module in (
+        ("Model", model_errors),
+        ("Store", store_errors),
+        ("Objects", object_errors),
+        ("Jobs", job_errors),
+        ("Host", web_errors),
+    ):
         kinds = [
             kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__ and "code" in vars(kind)
         ]
@@ -92,7 +102,40 @@ def _error(kind: Any) -> list[str]:
     return [f"### {kind.code}\n", f"`{kind.__name__}`{parent}. {inspect.cleandoc(kind.__doc__)}{why}\n", f"*{fix}*\n"]
 
 
-GENERATED = {"operations.md": operations, "command-line.md": command_line, "errors.md": errors}
+def settings() -> str:
+    """Every setting of a host."""
+    lines = [
+        NOTE,
+        "# Settings\n",
+        f"In `gateleg.toml`, or in capitals behind `{PREFIX}` as environment variables. `gateleg config` prints what is in force.\n",
+        "| setting | default | what it is |",
+        "| --- | --- | --- |",
+    ]
+    for name, field in Settings.model_fields.items():
+        default = shown(field.default)
+        lines.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def http() -> str:
+    """Every address of the kit, and what it is for."""
+    lines = [
+        NOTE,
+        "# HTTP\n",
+        "What every host serves; `/api/docs` of a host has it with all parameters, and with those of its applications.\n",
+    ]
+    groups: dict[str, list[str]] = {}
+    for router in (health.router, *ROUTERS, streams.router, delivery.router):
+        for route in router.routes:
+            if getattr(route, "include_in_schema", False):
+                told = f"| {', '.join(sorted(route.methods))} | `{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"  # type: ignore[attr-defined]
+                groups.setdefault(str(route.tags[0]), []).append(told)  # type: ignore[attr-defined]
+    for name, rows in groups.items():
+        lines += [f"## {name}\n", "| method | address | what it does |", "| --- | --- | --- |", *rows, ""]
+    return "\n".join(lines)
+
+
+GENERATED = {"operations.md": operations, "command-line.md": command_line, "errors.md": errors, "settings.md": settings, "http.md": http}
 
 if __name__ == "__main__":
     PAGES.mkdir(exist_ok=True)

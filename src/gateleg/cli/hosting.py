@@ -99,9 +99,9 @@ async def _run(
             await check_reach(host)
             listener = listen(settings)
             try:
-                if prepared is not None:
-                    await prepared(host)
                 async with beside() if beside is not None else contextlib.nullcontext():
+                    if prepared is not None:
+                        await prepared(host)
                     # The largest part of what is loaded, and of no use to a host that cannot start.
                     from gateleg.web.app import create_app
 

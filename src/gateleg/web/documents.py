@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,12 @@ def reference_page(document: dict[str, Any]) -> str:
         f'<section id="{_anchor(name)}"><h2>{html.escape(name)}</h2>{"".join(parts)}</section>' for name, parts in groups.items()
     )
     template = Template(resources.files("gateleg.web").joinpath("reference.html").read_text(encoding="utf-8"))
-    return template.substitute(title=html.escape(document["info"]["title"]), about=html.escape(_ABOUT), contents=contents, body=body)
+    return template.substitute(title=html.escape(document["info"]["title"]), about=_words(_ABOUT), contents=contents, body=body)
+
+
+def _words(text: str) -> str:
+    """Text with `code` in it as markup."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _anchor(name: str) -> str:
@@ -93,10 +99,10 @@ def _operation(path: str, verb: str, operation: dict[str, Any], document: dict[s
     table = f"<table><thead><tr><th>parameter<th>in<th>type<th></thead><tbody>{rows}</tbody></table>" if rows else ""
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     answers = "".join(_answers(operation, document))
-    about = html.escape(operation.get("description") or operation.get("summary") or "")
+    about = _words(operation.get("description") or operation.get("summary") or "")
     return (
         f'<details class="operation"><summary><b class="{verb}">{verb.upper()}</b> <code>{html.escape(path)}</code>'
-        f"<span>{about.split('.')[0]}</span></summary><p>{about}</p>{table}"
+        f"<span>{about.split('. ')[0].rstrip('.')}</span></summary><p>{about}</p>{table}"
         f"{_schema('Body', body, document) if body else ''}{answers}</details>"
     )
 
@@ -105,7 +111,7 @@ def _parameter(parameter: dict[str, Any]) -> str:
     kind = _type(parameter.get("schema", {}))
     need = " <em>required</em>" if parameter.get("required") else ""
     name, place = html.escape(parameter["name"]), html.escape(parameter["in"])
-    return f"<tr><td><code>{name}</code>{need}<td>{place}<td>{kind}<td>{html.escape(parameter.get('description', ''))}</tr>"
+    return f"<tr><td><code>{name}</code>{need}<td>{place}<td>{kind}<td>{_words(parameter.get('description', ''))}</tr>"
 
 
 def _answers(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:

@@ -76,7 +76,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
             return signin_page(place, f"{error.what} Try again in {error.headers['Retry-After']} seconds.", 429, error.headers)
         except NotSignedIn as error:
             limits.failed_attempt(address)
-            return signin_page(place, f"{error.what} {error.fix}", 401)
+            return signin_page(place, error.what, 401)
         limits.signed_in(address)
         await host.audit.note(begun.principal, "session.begin", request_id=request.state.request_id)
         answer = RedirectResponse(place, 303)

@@ -23,6 +23,7 @@ async def load_demo(resources: Resources) -> None:
         Submission(
             "demo.fingerprint", Fingerprints(), subject="Songs", idempotency_key="demo/fingerprint", tags=["demo"], created_by="demo"
         ),
+        Submission("demo.decades", Decades(), subject="Songs", idempotency_key="demo/decades", tags=["demo"], created_by="demo"),
         Submission("demo.ratings", Ratings(), subject="Ratings", idempotency_key="demo/ratings", tags=["demo"], created_by="demo"),
     ):
         await queue.submit(submission)
