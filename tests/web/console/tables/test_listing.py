@@ -14,7 +14,7 @@ from gateleg.web.console.tables.listing import row_of, search, totals
 from gateleg.web.console.tables.surveys import Seen, survey, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
-STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour")])
+STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour", project="keys")])
 job_table = TABLES[0]
 LOANS = [spec_of(Loan).encode(loan) for loan in loans()]
 BOOKS = [spec_of(Book).encode(book) for book in books()]
@@ -48,7 +48,8 @@ async def test_an_undeclared_table_has_the_keys_of_its_description(store: AsyncS
     assert seen.description is not None
     table = undeclared_table("Stray", seen.description)
     assert table.attributes == ("id", "at")
-    assert table.key_types() == {"id": "S", "at": "N"}
+    assert table.key_types() == {"id": "S", "at": "N", "colour": "S"}
+    assert [(index.name, index.hash, index.project) for index in table.indexes] == [("by-colour", ("colour",), "keys")]
     assert row_of(seen).indexes == ("by-colour",)
 
 
@@ -106,6 +107,12 @@ def test_cells_look_like_what_they_hold() -> None:
 def test_an_item_is_named_by_the_components_of_its_key() -> None:
     assert item_label(library, spec_of(Loan), LOANS[1]) == f"Loan {LOANS[1]['book_id']['S']}, 1"
     assert item_label(STRAY, None, {"id": {"S": "a"}, "at": {"N": "3"}}) == "a, 3"
+
+
+def test_times_are_told_as_times() -> None:
+    assert cell_of({"S": "2026-11-15T06:00:00.000000Z"}).look == "time"
+    assert cell_of({"S": "2026-11-15"}).look == "text"
+    assert cell_of({"S": "2026-99-15T06:00:00.000000Z"}).look == "text"
 
 
 def test_an_item_is_called_by_its_name_where_it_has_one() -> None:

@@ -5,8 +5,9 @@ from uuid import UUID
 
 import pytest
 
+from gateleg.jobs import Job
 from gateleg.model import spec_of, unknown_attributes
-from gateleg.web.console.tables.sheets import Line, Sheet, fill, new_sheet, object_keys, stored_sheet
+from gateleg.web.console.tables.sheets import Line, Sheet, fill, new_sheet, object_keys, split, stored_sheet
 from tests.web.console.tables.library import Book, BookStatus, Cover, Loan, Reader, books
 
 BOOK = spec_of(Book)
@@ -159,3 +160,14 @@ def test_objects_that_an_item_names_are_found() -> None:
     book = books()[0].model_copy(update={"cover": Cover(colour="red", picture="covers/left-hand.png")})
     assert object_keys(BOOK, book) == ["covers/left-hand.png"]
     assert object_keys(BOOK, books()[1]) == []
+
+
+def test_many_absent_attributes_are_set_apart() -> None:
+    _, sheet = stored(books()[1])
+    assert split(sheet.lines) == (list(sheet.lines), [])
+    job = Job(job_type="REEL")
+    spec = spec_of(Job)
+    present, absent = split(stored_sheet(spec, job, spec.encode(job)).lines)
+    assert "worker_id" in [line.input.name for line in absent]
+    assert "job_type" in [line.input.name for line in present]
+    assert all(line.text == "" for line in absent)

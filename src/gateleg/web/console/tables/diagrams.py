@@ -18,6 +18,8 @@ _LEFT, _MIDDLE, _RIGHT = (0, 330), (420, 270), (780, 340)
 #: a character of the fonts that keys and titles are written in
 _CHARACTER, _TITLE = 7.3, 7.6
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
+#: narrower than this, a drawing is scrolled rather than made smaller
+_LEAST = 720
 #: with more indexes than this, and one entity, they stand on both sides
 _ONE_SIDE = 3
 
@@ -111,7 +113,7 @@ def table_svg(table: Table) -> str:
     width = (_RIGHT[0] + _RIGHT[1] if right else _MIDDLE[0] + _MIDDLE[1]) - start
     view = f'viewBox="{start - 1} -1 {width + 2} {tall + 2:.0f}" width="{width + 2}" height="{tall + 2:.0f}"'
     return (
-        f'<svg class="gl-diagram" role="img" aria-label="{escape(described(table))}" {view} '
+        f'<svg class="gl-diagram" role="img" aria-label="{escape(described(table))}" {view} style="min-width:{min(_LEAST, width)}px" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join([*edges, *boxes])}</svg>'
     )
 

@@ -18,12 +18,10 @@ from gateleg.web.console.tables.documents import differences, document_of, read_
 from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
 from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.saving import Race
-from gateleg.web.console.tables.sheets import fill
+from gateleg.web.console.tables.sheets import fill, split
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-
-    from nicegui.element import Element
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
@@ -31,16 +29,24 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.sheets import Line, Sheet
 
 
+#: Bring what is wrong into view, once the page shows it: the first field, or what is said of the whole.
+_TO_THE_FIELD = """requestAnimationFrame(() => {
+  const field = document.querySelector('[aria-invalid=true]');
+  field?.closest('details')?.setAttribute('open', '');
+  field?.focus();
+})"""
+_TO_THE_WORDS = "requestAnimationFrame(() => document.querySelector('.said')?.scrollIntoView({block: 'center'}))"
+
+
 class _Form:
-    """Fields, a place for what went wrong as a whole, and the deeds below them."""
+    """Fields, a place below them for what went wrong as a whole, and the deeds."""
 
     def __init__(self, label: str) -> None:
         self.controls: dict[str, Field] = {}
-        self.wrong: Element
         with card("editor", label=label):
-            self.said = tag("div", classes="stack gap-2")
             self.body = tag("div", classes="fields")
-            self.deeds = tag("div", classes="line gap-1")
+            self.said = tag("div", classes="stack gap-2 said")
+            self.deeds = tag("div", classes="line gap-1 stays")
 
     def texts(self) -> dict[str, str]:
         """What is in the fields by now."""
@@ -54,22 +60,22 @@ class _Form:
         if problems.get(""):
             with self.said:
                 tag("p", problems[""], "note failed", role="alert")
+            ui.run_javascript(_TO_THE_WORDS)
+        elif problems:
+            ui.run_javascript(_TO_THE_FIELD)
 
     async def attempt(self, work: Callable[[], Awaitable[None]], lost: Callable[[Race], None] | None = None) -> None:
-        """Do something; what goes wrong is shown above the fields."""
+        """Do something; what goes wrong is shown beside the button that asked for it."""
         try:
             await work()
-        except Race as race:
-            self.said.clear()
-            with self.said:
-                if lost is None:
-                    trouble(race)
-                else:
-                    lost(race)
         except Exception as error:
             self.said.clear()
             with self.said:
-                trouble(error)
+                if isinstance(error, Race) and lost is not None:
+                    lost(error)
+                else:
+                    trouble(error)
+            ui.run_javascript(_TO_THE_WORDS)
 
 
 def _line_field(line: Line, *, off: bool, new: bool = False) -> Field:
@@ -95,9 +101,16 @@ class FieldsEditor:
     def __init__(self, view: View, spec: Spec[Any], sheet: Sheet, item: Item, instance: Any, *, changeable: bool) -> None:
         self._view, self._spec, self._sheet, self._item, self._before = view, spec, sheet, item, instance
         self._form = _Form("Fields")
+        present, absent = split(sheet.lines)
         with self._form.body:
-            for line in sheet.lines:
+            for line in present:
                 self._form.controls[line.input.name] = _line_field(line, off=not changeable)
+            if absent:
+                with tag("details", classes="whole absent"):
+                    tag("summary", f"{len(absent)} absent {'attribute' if len(absent) == 1 else 'attributes'}")
+                    with tag("div", classes="fields"):
+                        for line in absent:
+                            self._form.controls[line.input.name] = _line_field(line, off=not changeable)
         with self._form.deeds:
             if changeable:
                 deed("Save", self._save, icon="check", look="first")

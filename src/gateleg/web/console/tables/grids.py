@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -27,7 +28,7 @@ class Cell:
     """What stands in a cell."""
 
     text: str
-    #: how it looks: text, number, code for keys and ids, dim for what is absent
+    #: how it looks: text, number, time, code for keys and ids, dim for what is absent
     look: str = "text"
     #: the whole value, where the text is cut
     title: str = ""
@@ -137,9 +138,21 @@ def cell_of(value: Value | None, *, code: bool = False) -> Cell:
         return Cell("null", "dim")
     if tag == "B":
         return Cell(f"{_binary_size(content)} of binary", "dim")
+    if not code and moment_of(text) is not None:
+        return Cell(text, "time")
     look = "code" if code or tag in ("M", "L", "SS", "NS", "BS") or _is_id(text) else "number" if tag == "N" else "text"
     cut = _cut(text, _LONGEST)
     return Cell(cut, look, text[:1000] if cut != text else "")
+
+
+def moment_of(text: str) -> datetime | None:
+    """The time that a text stands for, when it is one as the model writes them."""
+    if not (text.endswith("Z") and text[10:11] == "T"):
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _binary_size(base64: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.cells import Column, Row, id_cell, meta_cell, mono_cell
+from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, meta_cell, mono_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
-from gateleg.web.console.tables.grids import grid_of, item_address
+from gateleg.web.console.tables.grids import grid_of, item_address, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +52,8 @@ def _drawn(cell: Cell, number: int, label: str) -> Drawn:
         return shortened(cell.text, 60) or label
     if not cell.text:
         return None
+    if cell.look == "time":
+        return ago_cell(moment_of(cell.text))
     if cell.look == "code" and len(cell.text) == 36 and cell.text.count("-") == 4:
         return id_cell(cell.text)
     if cell.look == "code":

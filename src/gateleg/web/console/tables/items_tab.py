@@ -14,7 +14,7 @@ from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tables.answers import UNITS_A_SECOND, glimpse
 from gateleg.web.console.tables.changes import delete_item
-from gateleg.web.console.tables.grids import key_text, table_address
+from gateleg.web.console.tables.grids import item_name, key_text, table_address
 from gateleg.web.console.tables.items_grid import items_grid
 from gateleg.web.console.tables.meters import cost_words
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
@@ -118,7 +118,10 @@ class _Chosen:
     async def _delete(self) -> None:
         count = len(self._keys)
         items = f"{count} {'item' if count == 1 else 'items'}"
-        loss = f"{items} of {self._table.name} will be gone, as they are shown here. There is no way back but a backup."
+        table = self._table
+        names = [item_name(table, table.spec_for(self._items[key]), self._items[key]) for key in self._keys[:3]]
+        rest = f" and {count - len(names)} more" if count > len(names) else ""
+        loss = f"{', '.join(names)}{rest} will be gone from {table.name}. There is no way back but a backup."
         if not await confirm(f"Delete {items}?", loss, verb=f"Delete {items}", name=self._table.name if count > 5 else None):
             return
 

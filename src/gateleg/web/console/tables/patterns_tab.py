@@ -48,6 +48,11 @@ async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> No
     access = find_access(table, query.get("pattern", ""))
     if access is None:
         _drawing(table)
+        if not table.specs:
+            with tag("div", classes="note"):
+                tag("p", "No application here declares this table.", "strong")
+                remedy = "Its items can be looked at and changed as DynamoDB JSON. Declare it in Python to ask patterns and to edit fields."
+                tag("p", remedy, "meta")
         if any(spec.patterns for spec in table.specs):
             with section("What can be asked"), tag("div", classes="tiles"):
                 _cards(table, None)

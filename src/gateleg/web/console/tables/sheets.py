@@ -17,7 +17,7 @@ from gateleg.ops.types import default_of, type_name
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Attribute, Item, Spec
 
@@ -76,6 +76,18 @@ def stored_sheet(spec: Spec[Any], instance: BaseModel, item: Item) -> Sheet:
     lines = tuple(_line(spec, attribute, instance.__dict__[attribute.name], "edit", comments) for attribute in _shown(spec))
     unknown = {name: value_text(value) for name, value in unknown_attributes(instance).items()}
     return Sheet(lines, tuple(_derived(spec, item)), unknown)
+
+
+#: So few absent attributes are shown with the others.
+_FEW = 3
+
+
+def split(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines that hold something, and those of attributes that the item lacks, when they are more than a few."""
+    absent = [line for line in lines if line.optional and not line.text]
+    if len(absent) <= _FEW:
+        return list(lines), []
+    return [line for line in lines if line not in absent], absent
 
 
 def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate import Settings, declared_shape, inspect_table, plan_table
-from gateleg.model import Table
+from gateleg.model import Index, Table
 from gateleg.store import StoreError
 from gateleg.store.lifecycle import describe
 from gateleg.store.requests import Request
@@ -91,7 +91,23 @@ def _names() -> Flow[list[str]]:
 
 
 def undeclared_table(name: str, description: dict[str, Any]) -> Table:
-    """A table that no one has declared, as far as its description goes: its name and its keys."""
-    keys = {entry["KeyType"]: entry["AttributeName"] for entry in description["KeySchema"]}
+    """A table that no one has declared, as far as its description goes: its name, its keys and its indexes."""
     types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}
-    return Table(name, hash=keys["HASH"], range=keys.get("RANGE"), types={key: types[key] for key in keys.values()})
+    own = _keys(description)
+    indexes = [
+        Index(index["IndexName"], _keys(index)["HASH"], _keys(index)["RANGE"], _projected(index["Projection"]), local)
+        for member, local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True))
+        for index in description.get(member) or ()
+    ]
+    return Table(name, hash=own["HASH"][0], range=next(iter(own["RANGE"]), None), indexes=indexes, types=types)
+
+
+def _keys(source: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The key attributes by their role."""
+    schema = source["KeySchema"]
+    return {role: tuple(entry["AttributeName"] for entry in schema if entry["KeyType"] == role) for role in ("HASH", "RANGE")}
+
+
+def _projected(projection: dict[str, Any]) -> Literal["all", "keys"] | tuple[str, ...]:
+    kind = projection["ProjectionType"]
+    return "all" if kind == "ALL" else "keys" if kind == "KEYS_ONLY" else tuple(projection.get("NonKeyAttributes", ()))
