@@ -6,7 +6,7 @@ Library implementations begin at random and number clusters anew each time. Here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 STILL = 0.01
 #: Squared distances that differ by less, relative to their size, are equal.
 _ROUNDING = 1e-12
-#: Distances that are held in memory at once.
-_BLOCK = 2_000_000
+#: Distances that are worked out at once: few enough to stay in the processor's cache.
+_BLOCK = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +92,12 @@ def means(points: Floats, places: Indices, count: int, weights: Floats) -> Float
 
 def _squared_distances(points: Floats, centers: Floats) -> Floats:
     """Summed axis by axis: exact differences keep ties ties, which the expanded square does not."""
-    squares: Any = 0.0
+    squares = np.zeros((len(points), len(centers)))
     for axis in range(points.shape[1]):
-        apart = points[:, axis, None] - centers[None, :, axis]
-        squares = squares + apart * apart
-    return np.asarray(squares)
+        apart = np.subtract.outer(points[:, axis], centers[:, axis])
+        apart *= apart
+        squares += apart
+    return squares
 
 
 def _first_distinct(points: Floats, k: int) -> tuple[Ints, Floats]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.matrix import VoteMatrix
     from gateleg.apps.delphi.votes import Flags, Floats
 
-#: `auto` is `full` up to a few million cells and `lanczos` above; both are exact. `randomized` is approximate and repeatable.
+#: `auto` is `full` up to a million cells and `lanczos` above; both are exact. `randomized` is approximate and repeatable.
 Method = Literal["auto", "full", "lanczos", "randomized"]
-_LARGEST_FULL = 4_000_000
+_LARGEST_FULL = 1_000_000
 #: A component that explains less than this share of the first one's deviation is rounding noise.
 _NOISE = 1e-10
 
