@@ -7,13 +7,22 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import BaseModel, Field
 
-from gateleg.ai import ContextExceeded, Models, NotOffered, System, Tool, User, WeightsMissing
+from gateleg.ai import ContextExceeded, Models, ModelSettings, System, Tool, User, WeightsMissing
 from gateleg.ai.providers import local_chat
 from gateleg.ai.providers.local_chat import CONTEXT, serve
 from tests.ai.driving import Asker
 
 Asking = Callable[..., Asker]
 ASK = [User("Name three colours.")]
+
+
+class Place(BaseModel):
+    """A city."""
+
+    city: str = Field(max_length=6)
+
+
+WEATHER = Tool.of(Place, "weather", "The weather of a city.")
 
 
 class Colour(BaseModel):
@@ -53,6 +62,11 @@ def test_structure_is_held_by_a_grammar(asker: Asking) -> None:
     assert found.value.name
 
 
+def test_answers_wait_for_each_other() -> None:
+    chat = Models(ModelSettings(silence_seconds=0.01)).chat()
+    assert chat.reply(ASK, max_tokens=2, seed=7).usage.output == 2
+
+
 def test_system_message_counts() -> None:
     chat = Models().chat()
     replies = [chat.reply([System(text), *ASK], max_tokens=1, seed=1) for text in ("Be brief.", "Be brief. Be brief. Be brief.")]
@@ -69,9 +83,20 @@ def test_conversation_that_does_not_fit_is_told() -> None:
         Models().chat().reply([User("word " * (CONTEXT + 10))], max_tokens=1)
 
 
-def test_tools_are_not_offered() -> None:
-    with pytest.raises(NotOffered):
-        Models().chat().reply(ASK, tools=[Tool("look", "Looks")])
+@pytest.mark.parametrize("choice", ["required", "weather"])
+def test_tool_that_must_be_called_is_called_as_its_schema_says(choice: str) -> None:
+    reply = Models().chat().reply([User("Weather in Oslo?")], tools=[WEATHER], tool_choice=choice, max_tokens=60, temperature=0)
+    assert (reply.text, reply.finish, reply.calls[0].name) == ("", "tools", "weather")
+    assert Place.model_validate(reply.calls[0].arguments)
+
+
+def test_stream_of_a_call_has_the_call(asker: Asking) -> None:
+    deltas = asker("local:smollm2").stream([User("Weather?")], tools=[WEATHER], tool_choice="required", max_tokens=60, temperature=0)
+    assert deltas[0].call is not None
+    assert deltas[0].call.name == "weather"
+    last = deltas[-1].reply
+    assert last is not None
+    assert last.calls[0].text == deltas[0].call.text
 
 
 def test_nobody_without_the_key_can_use_it() -> None:

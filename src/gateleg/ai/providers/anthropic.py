@@ -71,7 +71,7 @@ class AnthropicSdk:
         """What reads the events of a stream."""
         return AnthropicReader(shaped=asked.shape is not None)
 
-    def failure(self, error: Exception) -> ModelError | None:
+    def failure(self, error: Any) -> ModelError | None:
         """What an error of the SDK means."""
         if not isinstance(error, self._module.APIStatusError):
             return None

@@ -83,7 +83,7 @@ class BedrockClient:
                 weakref.finalize(self, self._client.close)
             return self._client
 
-    def failure(self, error: Exception) -> ModelError | None:
+    def failure(self, error: Any) -> ModelError | None:
         """What an error of botocore means."""
         if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
             return refused(403, type(error).__name__, str(error))

@@ -52,7 +52,7 @@ class GeminiClient:
                 weakref.finalize(self, self._client.close)
             return self._client.models, {"timeout": max(1, int(seconds * 1000))}
 
-    def failure(self, error: Exception) -> ModelError | None:
+    def failure(self, error: Any) -> ModelError | None:
         """What an error of the SDK means."""
         if not isinstance(error, self._errors.APIError):
             return None

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.errors import ModelFailed, NotOffered
+from gateleg.ai.errors import ModelFailed
 from gateleg.ai.providers.openai import OpenAIDialect
 from gateleg.ai.providers.remote import Endpoint, RemoteChat, exchange
-from gateleg.ai.replies import TokenCount
-from gateleg.ai.steps import Work
+from gateleg.ai.providers.spoken_tools import heard, spoken
+from gateleg.ai.replies import CallDelta, Delta, TokenCount
+from gateleg.ai.steps import Say, Work
 from gateleg.ai.weights import packaged, without
 
 if TYPE_CHECKING:
@@ -85,20 +86,28 @@ def _start() -> _Running:
 
 
 class LocalChat:
-    """SmolLM2-135M-Instruct. Small: it writes short texts and fills in structures, and calls no tools."""
+    """SmolLM2-135M-Instruct. Small: it writes short texts and fills in structures. A tool it calls by filling one in, one at a time."""
 
     def __init__(self) -> None:
         self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
 
     def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
-        chat = yield from self._chat(asked)
-        return (yield from chat.reply(asked, deadline))
+        chat = yield from self._chat()
+        return heard(asked, (yield from chat.reply(spoken(asked), _patient(deadline))))
 
     def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece."""
-        chat = yield from self._chat(asked)
-        return (yield from chat.stream(asked, deadline, gathering))
+        if not asked.tools or asked.tool_choice == "none":
+            chat = yield from self._chat()
+            return (yield from chat.stream(spoken(asked), _patient(deadline), gathering))
+        # Whether it is a call or a text is known when the JSON is whole.
+        reply = yield from self.reply(asked, deadline)
+        calls = [CallDelta(number, call.id, call.name, call.text) for number, call in enumerate(reply.calls)]
+        for delta in [Delta(text=reply.text)] if reply.text else [Delta(call=call) for call in calls]:
+            gathering.add(delta)
+            yield Say(delta)
+        return reply
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is."""
@@ -107,8 +116,11 @@ class LocalChat:
         body = yield from exchange(root, "/tokenize", {"content": text}, deadline)
         return TokenCount(len(body["tokens"]), exact=True)
 
-    def _chat(self, asked: Asked) -> Flow[RemoteChat]:
-        if asked.tools and asked.tool_choice != "none":
-            raise NotOffered("The local model calls no tools.", fix="Choose a model that does, such as one of Ollama's.")
+    def _chat(self) -> Flow[RemoteChat]:
         endpoint: Endpoint = yield Work(serve)
         return RemoteChat("smollm2", endpoint, self._dialect)
+
+
+def _patient(deadline: Deadline) -> Deadline:
+    """Answers wait for each other in silence, as there is one at a time: only the time of the whole call counts."""
+    return replace(deadline, timeouts=replace(deadline.timeouts, silence=deadline.timeouts.total))
