@@ -6,6 +6,7 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.jobs import ManualClock
+from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
 from gateleg.web.gate import is_loopback
 from gateleg.web.host import Host
@@ -41,6 +42,19 @@ async def test_without_keys_other_machines_are_refused(app: FastAPI) -> None:
     async with client_of(app, peer="10.1.2.3") as client:
         assert code(await client.get(SONGS)) == "foreign-host"
         assert (await client.get("/health")).status_code == 200
+
+
+async def test_a_host_whose_store_does_not_answer_says_that_it_runs_and_why_it_cannot_serve(
+    client: httpx.AsyncClient, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(*args: object, **options: object) -> None:
+        raise Unreachable("nobody is there")
+
+    monkeypatch.setattr(host.store.transport, "call", silent)
+    assert (await client.get("/health")).status_code == 200
+    for path in ("/ready", SONGS):
+        answer = await client.get(path)
+        assert (answer.status_code, code(answer)) == (503, "no-answer")
 
 
 async def test_a_name_that_was_bound_to_this_machine_by_another_site_is_refused(app: FastAPI) -> None:

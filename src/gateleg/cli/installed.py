@@ -7,7 +7,7 @@ import importlib.util
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
 
@@ -47,19 +47,24 @@ def _of_suite(name: str) -> Application | None:
 
 
 def named_application(place: str) -> Application:
-    """The application at `module:object`, also of a module in the working folder."""
+    """The application at `module:object`."""
     from gateleg.web import Application
 
+    found = loaded(place, "application")
+    if not isinstance(found, Application):
+        fail(f"{place} is no gateleg.web.Application", MISUSED)
+    return found
+
+
+def loaded(place: str, otherwise: str) -> Any:
+    """What is at `module:object`, also of a module in the working folder; without an object, what has the name `otherwise`."""
     module, _, name = place.partition(":")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = getattr(importlib.import_module(module), name or "application")
+        return getattr(importlib.import_module(module), name or otherwise)
     except ModuleNotFoundError as error:
         fail(f"cannot import {module}: there is no module {error.name}", MISUSED)
     except AttributeError:
-        fail(f"{module} has no {name or 'application'}", MISUSED)
-    if not isinstance(found, Application):
-        fail(f"{place} is no gateleg.web.Application", MISUSED)
-    return found
+        fail(f"{module} has no {name or otherwise}", MISUSED)

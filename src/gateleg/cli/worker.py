@@ -1,59 +1,104 @@
 """`gateleg worker`: run jobs until told to stop."""
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.tables.options import DEFAULT_STORE, PrefixOption, StoreOption
+from gateleg.cli.hosting import ConfigOption, ObjectsFlag, PrefixFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from gateleg.jobs import Jobs
+    from collections.abc import AsyncIterator
+
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs import Settings as JobSettings
+    from gateleg.objects import AsyncObjects
+    from gateleg.web.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def worker(
-    app: Annotated[str, typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers.")],
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
-    queues: Annotated[str, typer.Option(help="Queues to work on, with weights: urgent=3,default.")] = "default",
+    app: Annotated[
+        str | None,
+        typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers; all installed applications, when left out."),
+    ] = None,
+    store: StoreFlag = None,
+    prefix: PrefixFlag = None,
+    objects: ObjectsFlag = None,
+    queues: Annotated[
+        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, when left out.")
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
     lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
     version: Annotated[str, typer.Option(help="The application's version, for whoever looks at the workers.")] = "",
+    config: ConfigOption = None,
 ) -> None:
     """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long."""
     import asyncio
 
-    from gateleg.cli.jobs.opening import load_jobs
+    from gateleg.cli.hosting import settings_from
+    from gateleg.jobs import Settings as JobSettings
+    from gateleg.objects import ObjectsError
     from gateleg.store import StoreError
 
+    weights = None if queues is None else _weights(queues)
+    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects})
     try:
-        asyncio.run(_work(load_jobs(app), store, prefix, _weights(queues), concurrency, lease, drain, version))
-    except StoreError as error:
+        asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, concurrency, drain, version))
+    except (StoreError, ObjectsError) as error:
         fail(str(error))
 
 
 async def _work(
-    jobs: "Jobs", store: str, prefix: str, queues: dict[str, int], concurrency: int, lease: float, drain: float, version: str
+    app: str | None,
+    settings: "Settings",
+    rules: "JobSettings",
+    queues: dict[str, int] | None,
+    concurrency: int,
+    drain: float,
+    version: str,
 ) -> None:
     import asyncio
     import signal
 
-    from gateleg.jobs import AsyncQueue, Settings, Worker
-    from gateleg.store import AsyncStore
+    from gateleg.jobs import Worker
 
-    async with AsyncStore.connect(store, prefix=prefix) as target:
-        queue = AsyncQueue(target, jobs, Settings(lease_seconds=lease))
-        await queue.ensure_tables()
-        worker = Worker(queue, queues=queues, concurrency=concurrency, drain_seconds=drain, app_version=version)
+    async with _opened(app, settings, rules) as (queue, objects):
+        named = queues or {handler.queue: 1 for handler in queue.desk.jobs} or {"default": 1}
+        worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
-        typer.echo(f"{worker.worker_id} works on {', '.join(queues)} of {store}")
+        typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {settings.store}")
         await worker.run()
         typer.echo(f"{worker.worker_id} has stopped")
+
+
+@asynccontextmanager
+async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
+    """The queue to work on. Applications get all that a host has; mere handlers only need the store."""
+    from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.store import AsyncStore
+    from gateleg.web import Application
+    from gateleg.web.host import Host
+
+    found = None if app is None else loaded(app, "jobs")
+    if found is None or isinstance(found, Application):
+        applications = installed_applications(settings) if found is None else [found]
+        async with Host.open(settings, applications, rules=rules) as host:
+            yield host.queue, host.objects
+        return
+    handlers: Jobs | object = getattr(found, "jobs", found)
+    if not isinstance(handlers, Jobs):
+        fail(f"{app} is no gateleg.jobs.Jobs and no gateleg.web.Application", MISUSED)
+    async with AsyncStore.connect(settings.store, settings.prefix) as store:
+        queue = AsyncQueue(store, handlers, rules)
+        await queue.ensure_tables()
+        yield queue, None
 
 
 def _weights(text: str) -> dict[str, int]:

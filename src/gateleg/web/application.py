@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.web.errors import Refusal
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from datetime import datetime
 
     from fastapi import APIRouter
@@ -45,6 +48,21 @@ class Made:
     at: datetime | None = None
 
 
+#: What the kit itself has under `/api`, or in the console.
+RESERVED = frozenset(
+    {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "session", "settings"}
+    | {"signin", "signout", "tables", "graphql", "dynamodb"}
+)
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+class BadApplication(Refusal):
+    """An application that cannot be served beside the others."""
+
+    code = "bad-application"
+    fix = "Names are lower-case letters, digits and hyphens; each application has one of its own, and none of the kit's."
+
+
 @dataclass(frozen=True)
 class Application:
     """One application: its tables, job types, routes, pages and demonstration."""
@@ -68,3 +86,14 @@ class Application:
     made: Callable[[Resources], Awaitable[Sequence[Made]]] | None = None
     #: loads something worth seeing; called whenever the host starts for a demonstration, so it must not matter how often
     demo: Callable[[Resources], Awaitable[None]] | None = None
+
+
+def checked(applications: Iterable[Application]) -> tuple[Application, ...]:
+    """The applications, if they can be served together."""
+    found = tuple(applications)
+    seen: set[str] = set()
+    for application in found:
+        if not _NAME.fullmatch(application.name) or application.name in RESERVED or application.name in seen:
+            raise BadApplication(f"There cannot be an application {application.name!r} here.")
+        seen.add(application.name)
+    return found

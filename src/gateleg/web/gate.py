@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
 
 CSRF_HEADER = "x-csrf-token"
+_ALIVE = "/health"
 #: What anybody may ask for. Links to objects carry their own permission, which their route looks at.
-OPEN = frozenset({"/health", "/ready", "/signin", "/signout", "/favicon.ico"})
+OPEN = frozenset({_ALIVE, "/ready", "/signin", "/signout", "/favicon.ico"})
 _OPEN_BELOW = ("/objects/",)
 #: For programs: they are told in the envelope that they need a key, and are not sent to the sign-in page.
 _FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/graphql", "/dynamodb", "/_nicegui")
@@ -101,6 +102,10 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request or websocket."""
         if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        if scope["path"] == _ALIVE:
+            # Whether the host runs must be told whatever the state of its store.
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)

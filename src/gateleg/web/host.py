@@ -11,6 +11,7 @@ from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import Offloaded, open_objects, parse_objects_address
 from gateleg.store import AsyncStore, Metrics
+from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.keys import Keys
@@ -23,9 +24,9 @@ from gateleg.web.tables import access_table
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
+    from gateleg.jobs import Settings as JobSettings
     from gateleg.model import Table
     from gateleg.objects import AsyncObjects, Objects
-    from gateleg.web.application import Application
     from gateleg.web.principal import Principal
     from gateleg.web.secrets import Secret
     from gateleg.web.settings import Settings
@@ -77,9 +78,13 @@ class Host:
         *,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
+        rules: JobSettings | None = None,
     ) -> AsyncIterator[Host]:
-        """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block."""
-        installed = tuple(applications)
+        """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
+
+        `rules` are those of the queue, for a worker.
+        """
+        installed = checked(applications)
         secret = settings.load_secret()
         costs = Metrics()
         vault = _open_vault(settings, secret)
@@ -89,7 +94,7 @@ class Host:
         )
         try:
             keys = Keys(store)
-            queue = _open_queue(store, objects, installed)
+            queue = _open_queue(store, objects, installed, rules)
             host = cls(
                 settings=settings,
                 store=store,
@@ -135,9 +140,9 @@ class _Bench:
     queue: AsyncQueue = field(init=False)
 
 
-def _open_queue(store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application]) -> AsyncQueue:
+def _open_queue(store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application], rules: JobSettings | None) -> AsyncQueue:
     jobs, bench = Jobs(), _Bench(store, objects)
-    bench.queue = AsyncQueue(store, jobs)
+    bench.queue = AsyncQueue(store, jobs, rules)
     for application in applications:
         own = application.jobs
         if own is not None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -26,25 +24,20 @@ QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only thi
 
 
 def load_jobs(app: str | None) -> Jobs:
-    """The handlers of an application: a `Jobs`, or an object that has one as `jobs`. Without an application, none."""
+    """The handlers of an application: a `Jobs`, or an object that has one as `jobs`, or makes one. Without an application, none."""
+    from gateleg.cli.installed import loaded
     from gateleg.jobs import Jobs
 
     if app is None:
         return Jobs()
-    module, _, name = app.partition(":")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = getattr(importlib.import_module(module), name or "jobs")
-    except ModuleNotFoundError as error:
-        fail(f"cannot import {module}: there is no module {error.name}", MISUSED)
-    except AttributeError:
-        fail(f"{module} has no {name or 'jobs'}", MISUSED)
-    found = getattr(found, "jobs", found)
-    if not isinstance(found, Jobs):
+    found = loaded(app, "jobs")
+    made = getattr(found, "jobs", found)
+    if made is not found and callable(made):
+        # Handlers that are made with resources are only looked at here, and not run.
+        made = made(SimpleNamespace(store=None, objects=None, queue=None))
+    if not isinstance(made, Jobs):
         fail(f"{app} is no gateleg.jobs.Jobs", MISUSED)
-    return found
+    return made
 
 
 @contextmanager
