@@ -10,7 +10,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from gateleg.jobs.direct import direct
+from gateleg.jobs.direct import DirectTransport, direct
 from gateleg.jobs.duties import Duties
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.finishing import SETTLE
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
+#: The shortest and longest seconds between two looks at empty queues: of an engine in this process, and of one far away.
+_NEAR = (0.02, 0.2)
+_FAR = (0.05, 2.0)
 #: Seconds for which the state of a queue is taken for granted.
 _STATES_FOR = 2.0
 #: Seconds between two reports of a worker.
@@ -43,7 +46,8 @@ class Worker:
     """Runs the jobs of some queues.
 
     `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
-    shortest and longest seconds between two looks at queues that are empty; a submission in the same process ends the wait. After
+    shortest and longest seconds between two looks at queues that are empty: by default up to 0.2 with an engine in this process, where
+    a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait. After
     `stop`, running jobs have `drain_seconds` to end before they are given back. One worker of each queue also sees to what nobody else
     does: delayed jobs, lost workers, schedules and the archive, which puts long logs into `objects`.
     """
@@ -56,7 +60,7 @@ class Worker:
         concurrency: int = 4,
         worker_id: str | None = None,
         app_version: str = "",
-        idle: tuple[float, float] = (0.05, 2.0),
+        idle: tuple[float, float] | None = None,
         drain_seconds: float = 30.0,
         duties: bool = True,
         objects: AsyncObjects | None = None,
@@ -68,7 +72,7 @@ class Worker:
         self.app_version = app_version
         self.tallies = Tallies(self.worker_id)
         self.running: dict[UUID, Execution] = {}
-        self._idle = idle
+        self._idle = idle or (_NEAR if isinstance(self.queue.store.transport, DirectTransport) else _FAR)
         self._drain_seconds = drain_seconds
         self._picker = Picker(queue.desk.setup.ticks)
         self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
