@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from gateleg.jobs import Queue
 from gateleg.store import Store
 from tests.web.console.sample import jobs
 
+# A busy machine takes its time; what never comes is told after this.
+expect.set_options(timeout=20_000)
 _ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -111,7 +113,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(20_000)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(url)

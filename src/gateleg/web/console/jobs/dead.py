@@ -22,6 +22,7 @@ from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -101,11 +102,10 @@ def register() -> None:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
             topic = Topic(("dead", cursor), lambda: jobs_page(view.host.queue, filters, _LENGTH), every=3.0)
-            first = await view.live.now(topic)
-            _build(view, topic, first, pulse, cursor)
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor))
 
 
-def _build(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, cursor: str | None) -> None:
+def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, cursor: str | None) -> None:
     operator = view.may(Role.OPERATOR)
     choice = Choice()
     with tag("section", classes="card tight", aria_label="By error") as kinds:

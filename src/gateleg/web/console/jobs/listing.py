@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from nicegui import context, ui
 
 from gateleg.jobs import JobStatus
-from gateleg.store import CursorRejected
 from gateleg.web.console.badges import BY_STATUS
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.deeds import Choice, bulk_bar
@@ -22,6 +20,7 @@ from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -39,12 +38,7 @@ def register() -> None:
             pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
             topic = Topic(("jobs", filters), partial(jobs_page, view.host.queue, filters), every=2.0)
-            try:
-                first = await view.live.now(topic)
-            except CursorRejected as error:
-                trouble(error, retry=filters.address())
-                return
-            _list(view, filters, topic, first, pulse)
+            await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12)
 
 
 def _filter_bar(view: View, filters: Filters) -> None:

@@ -15,8 +15,9 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
@@ -107,21 +108,24 @@ def register() -> None:
         with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/queues")
             topic = queues_topic(view.host)
-            first = await view.live.now(topic)
-            operator = view.may(Role.OPERATOR)
-            with tag("section", classes="card tight", aria_label="Queues"):
-                grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
             with tag("p", classes="meta"):
                 tag(
                     "span",
                     "A paused queue starts nothing; what runs goes on. A draining one takes nothing new in; what waits is still run.",
                 )
 
-            def show(found: tuple[QueueView, ...]) -> None:
-                grid.show([queue_row(one, deeds=operator) for one in found])
 
-            show(first)
-            follow(view.live, topic, show, pulse, known=first)
+def _list(view: View, topic: Topic[tuple[QueueView, ...]], first: tuple[QueueView, ...], pulse: Pulse) -> None:
+    operator = view.may(Role.OPERATOR)
+    with tag("section", classes="card tight", aria_label="Queues"):
+        grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+
+    def show(found: tuple[QueueView, ...]) -> None:
+        grid.show([queue_row(one, deeds=operator) for one in found])
+
+    show(first)
+    follow(view.live, topic, show, pulse, known=first)
 
 
 async def _act(view: View, name: str, verb: str) -> None:

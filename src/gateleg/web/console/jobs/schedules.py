@@ -21,9 +21,10 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.submit import JobForm
-from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
@@ -99,22 +100,7 @@ def register() -> None:
         with frame(title="Schedules", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/schedules", deed=("Add a schedule", "/jobs/schedules/edit"))
             topic = schedules_topic(view.host.queue)
-            first = await view.live.now(topic)
-            operator = view.may(Role.OPERATOR)
-            with tag("section", classes="card tight", aria_label="Schedules"):
-                grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
-                with tag("div") as nothing:
-                    sentence = "A schedule submits a job again and again: every so many seconds, or at the times of cron."
-                    add = {"button": "Add a schedule", "href": "/jobs/schedules/edit"} if operator else {}
-                    empty("clock", "No schedules", sentence, **add)
-
-            def show(found: list[Schedule]) -> None:
-                grid.show([schedule_row(one, view.host.store.setup.now(), deeds=operator) for one in found])
-                grid.set_visibility(bool(found))
-                nothing.set_visibility(not found)
-
-            show(first)
-            follow(view.live, topic, show, pulse, known=first)
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
 
     @ui.page("/jobs/schedules/edit")
     async def edit(name: str | None = None, type: str | None = None) -> None:
@@ -125,6 +111,24 @@ def register() -> None:
                 return
             known = {one.name: one for one in await view.host.queue.schedules()}
             await _form(view, known.get(name or ""), type)
+
+
+def _list(view: View, topic: Topic[list[Schedule]], first: list[Schedule], pulse: Pulse) -> None:
+    operator = view.may(Role.OPERATOR)
+    with tag("section", classes="card tight", aria_label="Schedules"):
+        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+        with tag("div") as nothing:
+            sentence = "A schedule submits a job again and again: every so many seconds, or at the times of cron."
+            add = {"button": "Add a schedule", "href": "/jobs/schedules/edit"} if operator else {}
+            empty("clock", "No schedules", sentence, **add)
+
+    def show(found: list[Schedule]) -> None:
+        grid.show([schedule_row(one, view.host.store.setup.now(), deeds=operator) for one in found])
+        grid.set_visibility(bool(found))
+        nothing.set_visibility(not found)
+
+    show(first)
+    follow(view.live, topic, show, pulse, known=first)
 
 
 async def _act(view: View, name: str, verb: str) -> None:

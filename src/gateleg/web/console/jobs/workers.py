@@ -9,12 +9,13 @@ from nicegui import ui
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, mono_cell, since_cell
 from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import frame
+from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
@@ -70,20 +71,20 @@ def register() -> None:
         with frame(title="Workers", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/workers")
             topic = workers_topic(view.host.queue)
-            first = await view.live.now(topic)
-            with tag("section", classes="card tight", aria_label="Workers"):
-                grid = Grid("Workers", COLUMNS)
-                with tag("div") as nothing:
-                    empty(
-                        "people",
-                        "No worker is there",
-                        "Jobs wait until one is. Start one on any machine that reaches the store: gateleg worker",
-                    )
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
 
-            def show(found: list[WorkerRecord]) -> None:
-                grid.show([worker_row(worker) for worker in found])
-                grid.set_visibility(bool(found))
-                nothing.set_visibility(not found)
 
-            show(first)
-            follow(view.live, topic, show, pulse, known=first)
+def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: Pulse) -> None:
+    with tag("section", classes="card tight", aria_label="Workers"):
+        grid = Grid("Workers", COLUMNS)
+        with tag("div") as nothing:
+            sentence = "Jobs wait until one is. Start one on any machine that reaches the store: gateleg worker"
+            empty("people", "No worker is there", sentence)
+
+    def show(found: list[WorkerRecord]) -> None:
+        grid.show([worker_row(worker) for worker in found])
+        grid.set_visibility(bool(found))
+        nothing.set_visibility(not found)
+
+    show(first)
+    follow(view.live, topic, show, pulse, known=first)

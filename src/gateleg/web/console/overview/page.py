@@ -17,11 +17,14 @@ from gateleg.web.console.overview.deployed import deployed, queues_text, schedul
 from gateleg.web.console.overview.figures import Figure, four_figures, latency, throughput
 from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
 from gateleg.web.console.overview.made import made_section
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from gateleg.jobs import Job
 
 T = TypeVar("T")
 _SHOWN = ("type", "state", "about", "created", "time")
@@ -41,16 +44,27 @@ class _Page:
 
     def __init__(self, view: View, span: str) -> None:
         self.view, self.span = view, span
+        self._latest: Grid | None = None
+        self._recent: tuple[Job, ...] = ()
 
     async def build(self) -> None:
-        view = self.view
-        present, past = present_topic(view.host), past_topic(view.host)
-        self.present, self.past = await view.live.now(present), await view.live.now(past)
         with tag("header", classes="head"):
             with tag("div", classes="titles"):
                 tag("h1", "Overview")
             with tag("div", classes="deeds"):
-                pulse = Pulse()
+                self.pulse = Pulse()
+        await show_when_there(self._look(), self._build, rows=10)
+        await made_section(self.view)
+        with section("Latest jobs"), tag("div", classes="card tight"):
+            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
+        self._show_latest()
+
+    async def _look(self) -> tuple[Present, Past]:
+        live, host = self.view.live, self.view.host
+        return await live.now(present_topic(host)), await live.now(past_topic(host))
+
+    def _build(self, known: tuple[Present, Past]) -> None:
+        self.present, self.past = known
         self._alarms = tag("div", classes="stack gap-1", role="status")
         with tag("div", classes="quarters"):
             self._tiles = [_Tile(figure) for figure in self._row()]
@@ -59,13 +73,10 @@ class _Page:
         with tag("div", classes="halves"):
             self._health = card(label="Health")
             self._deployed = card(label="What runs where")
-        await made_section(view)
-        with section("Latest jobs"), tag("div", classes="card tight"):
-            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
         self._drawn: dict[str, object] = {}
         self._show()
-        follow(view.live, present, self._take_present, pulse, known=self.present)
-        follow(view.live, past, self._take_past, known=self.past)
+        follow(self.view.live, present_topic(self.view.host), self._take_present, self.pulse, known=self.present)
+        follow(self.view.live, past_topic(self.view.host), self._take_past, known=self.past)
 
     def _row(self) -> list[Figure]:
         return four_figures(self.present.queues, self.past.hours, self.view.host.store.setup.now())
@@ -98,7 +109,8 @@ class _Page:
             tile.show(figure)
         self._throughput.show(*throughput(self.past.hours, now, self.span))
         self._latency.show(*latency(self.past.tallies, now))
-        self._latest.show([job_row(job) for job in self.present.recent])
+        self._recent = self.present.recent
+        self._show_latest()
         self._found = alarms(self.present.queues, self.present.workers)
         self._redraw("alarms", self._found, self._alarms, _draw_alarms)
         oldest = self.present.oldest
@@ -106,6 +118,10 @@ class _Page:
         key = (None if oldest is None else oldest.job_id, len(self._found), modes, self.present.schedules)
         self._redraw("health", key, self._health, lambda _: self._draw_health())
         self._redraw("deployed", deployed(self.view.host, self.present.workers), self._deployed, _draw_deployed)
+
+    def _show_latest(self) -> None:
+        if self._latest is not None:
+            self._latest.show([job_row(job) for job in self._recent])
 
     def _redraw(self, name: str, value: T, box: Tag, draw: Callable[[T], None]) -> None:
         if name in self._drawn and self._drawn[name] == value:

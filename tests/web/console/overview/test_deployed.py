@@ -1,0 +1,30 @@
+from gateleg.jobs import QueueStats, Schedule, WorkerRecord
+from gateleg.web.console.overview.deployed import queues_text, schedules_text, workers_text
+from tests.web.console.jobs.samples import NOW, number
+
+
+def worker(name: str, host: str = "a", version: str = "", running: int = 0) -> WorkerRecord:
+    busy = [number(at) for at in range(running)]
+    return WorkerRecord(
+        worker_id=name, host=host, pid=1, app_version=version, concurrency=4, running=busy, started_at=NOW, seen_at=NOW, queues=["media"]
+    )
+
+
+def test_workers_are_told_by_machine_and_version() -> None:
+    assert workers_text([]) == "none: jobs wait until one is started"
+    assert workers_text([worker("1", running=2)]) == "1 on a, 2 of 4 places busy"
+    both = [worker("1", version="1.0"), worker("2", host="b", version="1.1")]
+    assert workers_text(both) == "2 on 2 machines, 0 of 8 places busy, version 1.0 and 1.1"
+
+
+def test_queues_that_do_not_run_are_named() -> None:
+    running, paused = QueueStats("media", "running", 0, 0, 0, None, 15), QueueStats("night", "paused", 0, 0, 0, None, 15)
+    assert queues_text([running]) == "1, all running"
+    assert queues_text([running, paused]) == "2, night is paused"
+
+
+def test_schedules_that_are_off_are_counted() -> None:
+    on, off = Schedule(name="a", job_type="REEL", every=5), Schedule(name="b", job_type="REEL", every=5, enabled=False)
+    assert schedules_text([]) == "none"
+    assert schedules_text([on]) == "1"
+    assert schedules_text([on, off]) == "2, 1 of them off"

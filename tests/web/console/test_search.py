@@ -1,0 +1,29 @@
+import pytest
+
+from gateleg.web.console.search import Place, matching, uuid_of
+
+PLACES = [Place("Page", title, f"/{title}", "star") for title in ("Jobs", "Dead letters", "Job archive", "Tables")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("job", ["Jobs", "Job archive"]),
+        ("letters", ["Dead letters"]),
+        ("archive job", ["Job archive"]),
+        ("TABLES", ["Tables"]),
+        ("xyz", []),
+    ],
+)
+def test_a_search_finds_names_with_all_its_words(text: str, found: list[str]) -> None:
+    assert [place.title for place in matching(PLACES, text)] == found
+
+
+def test_what_begins_with_the_text_comes_first() -> None:
+    places = [Place("Table", "old-jobs", "/a", ""), Place("Page", "Jobs of today", "/b", "")]
+    assert [place.title for place in matching(places, "jobs")] == ["Jobs of today", "old-jobs"]
+
+
+@pytest.mark.parametrize(("text", "known"), [(" 3f2a9c1e-0000-4000-8000-000000000000 ", True), ("3f2a9c1e", False), ("", False)])
+def test_an_id_is_recognised(text: str, known: bool) -> None:
+    assert (uuid_of(text) is not None) is known
