@@ -18,10 +18,10 @@ EXTRAS  := aws,web,ai,delphi
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-up: $(RUNS) ## Run Gateleg on http://127.0.0.1:8000 with some sample tables
-	$(BIN)/gateleg engine serve --path data --port 8000 --demo
+up: $(RUNS) ## Run everything on http://127.0.0.1:8000: console, API and a worker, with something to see
+	$(BIN)/gateleg up --demo --data data --port 8000
 
-test: lint types unit ## Everything CI runs: style, types, rooms and tests
+test: lint types unit browser ## Everything CI runs: style, types, rooms and tests
 
 unit: $(READY) ## The tests alone
 	$(BIN)/pytest
@@ -52,9 +52,12 @@ crash: $(READY) ## Kill processes at random moments and look for lost writes (mi
 peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI
 	$(BIN)/pytest -m peer tests
 
-bench: $(READY) ## Measure beside other emulators and data layers (minutes; needs npm for two of them)
+bench: $(READY) ## Measure beside emulators, data layers and queues of others (an hour; uses npm, PostgreSQL and Redis where they are there)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/model.py
+	$(BIN)/python bench/jobs.py
+	$(BIN)/python bench/ai.py
+	$(BIN)/python bench/delphi.py
 
 conformance: $(READY) ## Run a public suite against the endpoint: make conformance SUITE=<its checkout>
 	$(BIN)/python bench/conformance.py "$(SUITE)"
