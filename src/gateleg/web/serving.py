@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import socket
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
     from gateleg.web.settings import Settings
 
+_log = logging.getLogger("gateleg.web")
 #: Seconds that requests have to end once the host is told to stop.
 _GRACE = 10
 
@@ -41,9 +43,13 @@ class CannotListen(Refusal):
 
 async def check_reach(host: Host) -> None:
     """Refuse to be reachable from elsewhere while no key exists."""
-    address = host.settings.host
-    if not is_loopback(address) and not await host.keys.exist():
-        raise OpenToAll(f"There is no key yet, and {address} can be reached from other machines.")
+    settings = host.settings
+    if is_loopback(settings.host):
+        return
+    if not await host.keys.exist():
+        raise OpenToAll(f"There is no key yet, and {settings.host} can be reached from other machines.")
+    if settings.tls_cert is None and not (settings.url or "").startswith("https:"):
+        _log.warning("Keys and sessions go over the network as they are: give tls_cert, or the https address of a proxy as url.")
 
 
 def listen(settings: Settings) -> socket.socket:
