@@ -64,7 +64,7 @@ values = st.one_of(
     st.just({"S": 5}),
     st.just({"N": 2.5}),
     st.just({"BOOL": "yes"}),
-    st.lists(texts).map(lambda elements: {"L": [{"S": text} for text in elements]}),
+    st.lists(texts | st.integers()).map(lambda elements: {"L": [{"S": text} for text in elements]}),
     texts.map(lambda text: {"M": {"city": {"S": text}, "more": {"N": "1"}}}),
 )
 wire_names = sorted({*(attribute.wire for attribute in spec_of(Person).attributes.values()), "G1", "extra"})
@@ -109,6 +109,8 @@ def test_an_item_reads_the_same_past_pydantic_and_through_it(changes: dict[str, 
         ("home", {"M": {}}),
         ("version", {"N": "-1"}),
         ("nick", {"N": "5"}),
+        ("tags", {"L": [{"S": "a"}, {"S": 5}]}),
+        ("tags", {"L": [{"S": "a"}, {"N": "5"}]}),
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, value: dict[str, Any]) -> None:

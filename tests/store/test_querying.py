@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateleg.model import DecodeError, spec_of
 from gateleg.store import NotProjected, Store, count, query
 from gateleg.store.requests import Found
 from tests.store.doubles import Answer, Scripted, play, quiet_setup
@@ -124,3 +125,14 @@ def test_operation_is_a_dry_run_until_it_is_run() -> None:
         "ExpressionAttributeValues": {":0": {"S": "BOOK#b"}, ":1": {"S": "NOTE#"}},
         "Limit": 3,
     }
+
+
+def test_items_before_one_that_cannot_be_read_are_handed_out(memory: Store) -> None:
+    memory.create_tables(shelf)
+    memory.batch_write([Note(book="b", number=number) for number in range(3)])
+    broken = spec_of(Note).encode(Note(book="b", number=1)) | {"number": {"S": "one"}}
+    memory.transport.call("PutItem", {"TableName": "Notes", "Item": broken})
+    found = memory.query(Note.in_book, book="b")
+    assert next(found).number == 0
+    with pytest.raises(DecodeError):
+        next(found)

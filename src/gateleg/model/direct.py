@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator, core_schema
 
-from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, Scope
+from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, ListShape, Scope
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ def _reading(attribute: Attribute, schema: Schema, v: str, scope: Scope) -> list
         refused = _outside(v, rules)
         # With a base, int() takes nothing but text.
         return [f'{v} = int(w["N"], 10)', *([f"if{refused.removeprefix(' or')}: {_SLOW}"] if refused else [])]
+    if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
+        return [f'{v} = [x["S"] for x in w["L"]]', f"for x in {v}:", f"  if type(x) is not str: {_SLOW}"]
     if rules and kind not in ("enum", "literal", "function-after"):
         return None
     if kind == "float" and shape is FLOAT:

@@ -143,9 +143,10 @@ class KeyPlan:
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Whether an item with these values is in the index."""
-        return all(values.get(name) is not None for name in self.names) and all(
-            values.get(name) in allowed for name, allowed in self.when.items()
-        )
+        for name in self.names:
+            if values.get(name) is None:
+                return False
+        return not self.when or all(values.get(name) in allowed for name, allowed in self.when.items())
 
     def build(self, values: Mapping[str, Any], shard: int | None = None) -> Item:
         """All key attributes; nothing when the item is not in the index."""
@@ -159,12 +160,13 @@ class KeyPlan:
 
     def require(self, values: Mapping[str, Any], entity: str) -> Item:
         """All key attributes; an error when a component is missing."""
-        missing = [name for name in self.names if values.get(name) is None]
+        item = self.build(values)
+        missing = [name for name in self.names if values.get(name) is None] if not item else ()
         if missing:
             raise MissingComponent(
                 f"The key of {entity} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{n}=...' for n in missing)}."
             )
-        return self.build(values)
+        return item
 
     def fits(self, item: Item) -> bool:
         """Whether an item's key attributes have the form of the templates."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gateleg.model.annotations import Declared
-from gateleg.model.components import Component, build_component
+from gateleg.model.components import Component, build_component, quick_render
 from gateleg.model.errors import KeyMismatch, MissingComponent, TemplateError
 from gateleg.model.template import HIGH, Template, just_before
 
@@ -32,7 +32,7 @@ class TextKey:
     @cached_property
     def _steps(self) -> tuple[tuple[str, Callable[[Any], str], str], ...]:
         """Of each component its name, how it is rendered, and the literal after it."""
-        renderers = (component.render for component in self.components)
+        renderers = (quick_render(component) for component in self.components)
         return tuple(zip(self.template.names, renderers, self.template.literals[1:], strict=True))
 
     def lead(self, values: Mapping[str, Any]) -> tuple[str, int]:

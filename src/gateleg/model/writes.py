@@ -137,14 +137,7 @@ def plan_put(
             f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
             fix="Use create, patch an instance, or pass the instance that is replaced.",
         )
-    owned: dict[str, Any] = {attribute.name: now for attribute in spec.stamped("write")}
-    absent, version = create, None
-    if spec.version is not None:
-        read = getattr(instance, spec.version.name)
-        owned[spec.version.name] = read + 1
-        if check_version and not create:
-            absent, version = read == 0, read or None
-    written = instance.model_copy(update=owned) if owned else instance
+    written, owned, absent, version = _stamped(spec, instance, now, create, check_version)
     item = spec.encode(written)
     before = None if replaces is None else spec.values(replaces)
     if condition is None and before is None:
@@ -156,6 +149,31 @@ def plan_put(
         parameters = with_condition({"Item": item}, all_of(guard, condition), Placeholders())
     companions = companions_of(spec, before, spec.values(written)) if spec.uniques or spec.counters else ()
     return Write(spec.entity, spec.table, "Put", parameters, companions, owned, f"put {spec.name}", written)
+
+
+def put_alone(spec: Spec[E], instance: E, table: str, *, now: datetime, create: bool = False) -> tuple[E, dict[str, Any]]:
+    """What `plan_put` asks for when it is given no options and nothing else is written: the instance as stored, and the request."""
+    written, _, absent, version = _stamped(spec, instance, now, create, check_version=True)
+    request: dict[str, Any] = {"TableName": table, "Item": spec.encode(written)}
+    if absent or version is not None:
+        request |= _guarded(spec, absent, version)
+        request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return written, request
+
+
+def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_version: bool) -> tuple[E, dict[str, Any], bool, int | None]:
+    """The instance with what the model sets, those values, whether there may be none yet, and the version that must be there."""
+    stamps, version = spec.stamped("write"), spec.version
+    if not stamps and version is None:
+        return instance, {}, create, None
+    owned: dict[str, Any] = {attribute.name: now for attribute in stamps}
+    absent, expected = create, None
+    if version is not None:
+        read = getattr(instance, version.name)
+        owned[version.name] = read + 1
+        if check_version and not create:
+            absent, expected = read == 0, read or None
+    return instance.model_copy(update=owned), owned, absent, expected
 
 
 def _guarded(spec: Spec[Any], absent: bool, version: int | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, spec_of
-from gateleg.model.errors import ConsistentOnGlobal
+from gateleg.model.errors import ConsistentOnGlobal, ModelError
 from gateleg.store.batches import batch_get_flow
 from gateleg.store.errors import NotProjected
 from gateleg.store.merging import Merge
@@ -16,7 +16,7 @@ from gateleg.store.operation import Operation, Stream
 from gateleg.store.requests import Found, Request, Together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gateleg.model import Attr, Item, KeyPlan
     from gateleg.store.requests import Flow, Payload
@@ -104,11 +104,19 @@ class QueryStream(Stream[Any]):
             if self.reading.hydrate:
                 yield Found((yield from self.reading.finish(items, setup)))
             else:
-                yield Found(map(self.reading.decode if self.reading.project else spec_of(self.reading.query.entity).decode, items))
+                yield Found(_read(self.reading.decode if self.reading.project else spec_of(self.reading.query.entity).decode, items))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
         return question_places(self.reading.query)
+
+
+def _read(decode: Callable[[Item], Any], items: list[Item]) -> Iterable[Any]:
+    """The items of a page. They are read together, which is faster; but those before one that cannot be read are handed out first."""
+    try:
+        return [decode(item) for item in items]
+    except ModelError:
+        return map(decode, items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from gateleg.model import plan_put, spec_of
+from gateleg.model import spec_of
+from gateleg.model.writes import put_alone
 from gateleg.store.failures import translated
 from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
@@ -16,8 +17,7 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
-    from pydantic import BaseModel
-
+    from gateleg.model import Spec
     from gateleg.store.asynchronous import AsyncStore
     from gateleg.store.collecting import Collecting
     from gateleg.store.operation import Operation, Stream
@@ -102,26 +102,26 @@ def _writes_whole(build: Callable[..., Operation[Any]], *, create: bool) -> Call
     @functools.wraps(build)
     def verb(self: Store, /, *args: Any, **options: Any) -> Any:
         setup = self.setup
-        if options or len(args) != 1 or not setup.plain or not stands_alone(cast("type[BaseModel]", type(args[0]))):
+        spec = alone(cast("Any", type(args[0]))) if len(args) == 1 and not options and setup.plain else None
+        if spec is None:
             return long_way(self, *args, **options)
-        write = plan_put(args[0], now=setup.now(), create=create)
-        payload = write.request(setup.name_of)
+        written, payload = put_alone(spec, args[0], setup.prefix + spec.table.name, now=setup.now(), create=create)
         if not is_small(payload["Item"]):
             return long_way(self, *args)
         try:
             self.transport.call("PutItem", payload)
         except (ServiceError, Unreachable) as error:
             return self.drive(build(*args).flow(setup), error)
-        return write.instance
+        return written
 
     return verb
 
 
 @functools.cache
-def stands_alone(entity: type[BaseModel]) -> bool:
-    """Whether an item is written by one request: no markers, no counters, no older forms of its key."""
+def alone(entity: Any) -> Spec[Any] | None:
+    """The spec of an entity whose items are written by one request: no markers, no counters, no older forms of its key."""
     spec = spec_of(entity)
-    return not (spec.uniques or spec.counters or spec.key.legacy)
+    return None if spec.uniques or spec.counters or spec.key.legacy else spec
 
 
 def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[Store, P], Iterator[R]]:
