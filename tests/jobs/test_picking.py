@@ -39,16 +39,30 @@ def test_a_list_is_good_for_a_moment() -> None:
 
 
 @given(numbers=st.sets(st.integers(0, 2**64), min_size=1), peers=st.integers(1, 8), priorities=st.lists(st.integers(0, 100), min_size=1))
-def test_priority_comes_first_and_nothing_is_left_out(numbers: set[int], peers: int, priorities: list[int]) -> None:
+def test_everyone_gets_everything_in_the_end_and_priority_comes_first(numbers: set[int], peers: int, priorities: list[int]) -> None:
     jobs = [candidate(number, priority=priorities[place % len(priorities)]) for place, number in enumerate(sorted(numbers))]
     for rank in range(peers):
-        picker = Picker(ManualClock(), rank=rank, peers=peers)
+        clock = ManualClock()
+        picker = Picker(clock, rank=rank, peers=peers, patience=0.5)
+        picker.learn("q", jobs)
+        clock.advance(0.5)
         picker.learn("q", jobs)
         order = []
         while chosen := picker.choose("q", 3):
             order += chosen
         assert sorted(one.job_id for one in order) == sorted(one.job_id for one in jobs)
         assert [one.priority for one in order] == sorted((one.priority for one in jobs), reverse=True)
+
+
+@given(numbers=st.sets(st.integers(0, 2**64), min_size=1), peers=st.integers(1, 8))
+def test_at_first_every_job_is_one_workers_own(numbers: set[int], peers: int) -> None:
+    jobs = [candidate(number) for number in numbers]
+    chosen = []
+    for rank in range(peers):
+        picker = Picker(ManualClock(), rank=rank, peers=peers)
+        picker.learn("q", jobs)
+        chosen += taken(picker)
+    assert sorted(chosen) == sorted(numbers)
 
 
 def test_workers_begin_with_different_jobs() -> None:
@@ -63,17 +77,27 @@ def test_workers_begin_with_different_jobs() -> None:
     assert len(set(firsts)) == 4
 
 
-def test_a_job_that_its_worker_leaves_lying_is_everyones() -> None:
+def test_a_job_that_its_worker_leaves_lying_goes_down_the_line() -> None:
     clock = ManualClock()
-    theirs = next(number for number in range(100) if share_of(UUID(int=number), 2) == 1)
-    mine = next(number for number in range(theirs + 1, 100) if share_of(UUID(int=number), 2) == 0)
-    picker = Picker(clock, rank=0, peers=2, patience=0.5)
-    picker.learn("q", [candidate(theirs), candidate(mine)])
-    assert taken(picker) == [mine, theirs]
-    picker.learn("q", [candidate(theirs), candidate(mine)])
-    clock.advance(0.6)
-    picker.learn("q", [candidate(theirs), candidate(mine)])
-    assert taken(picker) == [theirs, mine]
+    number = next(number for number in range(100) if share_of(UUID(int=number), 4) == 1)
+    pickers = {rank: Picker(clock, rank=rank, peers=4, patience=0.4, fresh_for=10) for rank in range(4)}
+    for picker in pickers.values():
+        picker.learn("q", [candidate(number)])
+    assert {rank: round(picker.next_turn() or 0, 3) for rank, picker in pickers.items()} == {1: 0.0, 2: 0.1, 3: 0.2, 0: 0.3}
+    begun = []
+    for _ in range(4):
+        begun += [rank for rank, picker in pickers.items() if taken(picker)]
+        clock.advance(0.101)
+    assert begun == [1, 2, 3, 0]
+
+
+def test_a_job_that_is_claimed_is_not_tried_again_but_its_next_version_is() -> None:
+    picker = Picker(ManualClock())
+    picker.had(candidate(1))
+    picker.learn("q", [candidate(1), candidate(2)])
+    assert taken(picker) == [2]
+    picker.learn("q", [candidate(1, version=3)])
+    assert taken(picker) == [1]
 
 
 def test_losses_and_full_keys_are_left_alone_for_a_while() -> None:

@@ -36,6 +36,9 @@ _CHOICE = (
 #: How many lists of candidates one claim reads before it gives up, and how many items a page of one that leaves out full keys examines.
 _LOOKS = 8
 _EXAMINED = 500
+#: How many more jobs are looked at for each other worker, and how many at most.
+_SHARE = 10
+_WINDOW = 250
 #: How many values a condition compares with.
 _CHOICES = 100
 
@@ -97,13 +100,10 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
     for _ in range(_LOOKS):
         if not picker.known(queue):
             found = yield from _look(desk, picker, queue)
-            if not found:
-                break
             picker.learn(queue, [Candidate.read(values) for values in found])
-            if picker.exhausted(queue):
-                # All of them were just lost to others: the index is behind.
-                break
+        tried = 0
         while chosen := picker.choose(queue, number - len(claimed)):
+            tried += len(chosen)
             late = [one for one in chosen if one.start_by is not None and one.start_by < desk.now()]
             for one in late:
                 yield from expire(desk, one.job_id)
@@ -114,13 +114,16 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
                 raise failures[0]
             if failures or len(claimed) == number:
                 return claimed
+        if not tried:
+            # There is nothing, or what there is belongs to others for now.
+            break
         picker.forget(queue)
     return claimed
 
 
 def _look(desk: Desk, picker: Picker, queue: str) -> Flow[list[dict[str, Any]]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
-    window, full = desk.settings.window, picker.full_keys[:_CHOICES]
+    window, full = min(_WINDOW, desk.settings.window + _SHARE * (picker.peers - 1)), picker.full_keys[:_CHOICES]
     if not full:
         return (yield from gathered(query(Job.ready(queue=queue), limit=window, project=_CHOICE), desk))
     others = Job.ready(queue=queue).filter(~Job.concurrency_key.is_in(full))
@@ -134,6 +137,7 @@ def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Fl
     try:
         if candidate.concurrency_key is None:
             job: Job = yield from operation.flow(desk.setup)
+            picker.had(candidate)
             return job
         yield from transact([operation, _slot(candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)]).flow(desk.setup)
         return (yield from get(Job, job_id=candidate.job_id, consistent=True).flow(desk.setup))

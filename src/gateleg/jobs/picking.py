@@ -1,7 +1,8 @@
 """Which job to claim: highest priority first, then the oldest; and so that many workers seldom reach for the same one.
 
 Global indexes lag behind their table, and every worker sees the same list. Workers therefore share the jobs of a list among them by a
-hash of the id, and remember what they have lost. Priorities come before shares, and a job that its worker leaves lying is everyone's.
+hash of the id, and remember what they have had and lost. A job that its worker leaves lying is the next one's in line a little later, then
+that of the one after: each has its own moment to begin, so they do not all reach for it at once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -49,17 +50,17 @@ class Picker:
     #: this worker's number among those that claim from the same queues, and how many they are
     rank: int = 0
     peers: int = 1
-    #: seconds for which a list is good, a loss is remembered, a full key is left alone, and a job is left to its worker
+    #: seconds for which a list is good, a job that is taken is remembered, a full key is left alone, and until a job is everyone's
     fresh_for: float = 0.2
     lost_for: float = 5.0
     full_for: float = 1.0
-    patience: float = 0.5
+    patience: float = 0.2
     #: how often a claim was lost to another worker
     losses: int = 0
     #: claims whose answer did not come: the job and the token
     unclear: list[tuple[UUID, str]] = field(default_factory=list)
     _lists: dict[str, tuple[float, list[Candidate]]] = field(default_factory=dict)
-    _lost: dict[UUID, float] = field(default_factory=dict)
+    _gone: dict[tuple[UUID, int], float] = field(default_factory=dict)
     _full: dict[str, float] = field(default_factory=dict)
     _seen: dict[UUID, float] = field(default_factory=dict)
 
@@ -68,48 +69,48 @@ class Picker:
         found = self._lists.get(queue)
         return found is not None and bool(found[1]) and self.ticks() - found[0] <= self.fresh_for
 
-    def exhausted(self, queue: str) -> bool:
-        """Whether nothing is left on the list of a queue."""
-        return not self._lists.get(queue, (0.0, []))[1]
-
     def learn(self, queue: str, candidates: Sequence[Candidate]) -> None:
         """Take a new list of a queue's claimable jobs."""
         now = self.ticks()
-        self._lost = {job: until for job, until in self._lost.items() if until > now}
+        self._gone = {job: until for job, until in self._gone.items() if until > now}
         self._full = {key: until for key, until in self._full.items() if until > now}
         others = {one.job_id for name, (_, known) in self._lists.items() if name != queue for one in known}
         self._seen = {one.job_id: self._seen.get(one.job_id, now) for one in candidates} | {
             job: since for job, since in self._seen.items() if job in others
         }
-        self._lists[queue] = (now, self._ordered(candidates, now))
+        free = [one for one in candidates if (one.job_id, one.version) not in self._gone and one.concurrency_key not in self._full]
+        self._lists[queue] = (now, sorted(free, key=lambda one: (-one.priority, self._distance(one))))
 
-    def _ordered(self, candidates: Iterable[Candidate], now: float) -> list[Candidate]:
-        free = [one for one in candidates if one.job_id not in self._lost and one.concurrency_key not in self._full]
-        return sorted(free, key=lambda one: (-one.priority, not self._mine(one, now)))
+    def _distance(self, candidate: Candidate) -> int:
+        """How many workers are before this one in the line for a job."""
+        return (self.rank - share_of(candidate.job_id, self.peers)) % self.peers if self.peers > 1 else 0
 
-    def _mine(self, candidate: Candidate, now: float) -> bool:
-        if self.peers <= 1 or share_of(candidate.job_id, self.peers) == self.rank % self.peers:
-            return True
-        return now - self._seen.get(candidate.job_id, now) >= self.patience
+    def _turn(self, candidate: Candidate) -> float:
+        """When those before this one in the line have had their time."""
+        return self._seen.get(candidate.job_id, 0.0) + self.patience * self._distance(candidate) / self.peers
+
+    def next_turn(self) -> float | None:
+        """The seconds until a job that is known, and that others are before this one in the line for, may be tried; None without one."""
+        now = self.ticks()
+        turns = [self._turn(one) - now for queue, (_, known) in self._lists.items() if self.known(queue) for one in known]
+        return max(0.0, min(turns)) if turns else None
 
     def choose(self, queue: str, number: int) -> list[Candidate]:
         """The next jobs to try, which are then off the list: at most so many, and one of each concurrency key at a time."""
         _, candidates = self._lists.get(queue, (0.0, []))
+        now = self.ticks()
         chosen: list[Candidate] = []
-        keys: set[str] = set()
         left: list[Candidate] = []
-        for place, candidate in enumerate(candidates):
-            if len(chosen) == number:
-                left += candidates[place:]
-                break
+        keys: set[str] = set()
+        for candidate in candidates:
             key = candidate.concurrency_key
-            if key is None:
+            if key is not None and key in self._full:
+                continue
+            if len(chosen) < number and key not in keys and self._turn(candidate) <= now:
                 chosen.append(candidate)
-            elif key in keys:
+                keys |= {key} if key is not None else set()
+            else:
                 left.append(candidate)
-            elif key not in self._full:
-                keys.add(key)
-                chosen.append(candidate)
         candidates[:] = left
         return chosen
 
@@ -126,7 +127,11 @@ class Picker:
     def lost(self, candidate: Candidate) -> None:
         """Another worker has the job."""
         self.losses += 1
-        self._lost[candidate.job_id] = self.ticks() + self.lost_for
+        self.had(candidate)
+
+    def had(self, candidate: Candidate) -> None:
+        """The job is no longer as the index shows it for a while."""
+        self._gone[candidate.job_id, candidate.version] = self.ticks() + self.lost_for
 
     def full(self, key: str) -> None:
         """No more jobs with this concurrency key may run now."""

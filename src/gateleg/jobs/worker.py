@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import random
 import socket
@@ -38,6 +39,11 @@ _FAR = (0.05, 2.0)
 _STATES_FOR = 2.0
 #: Seconds between two reports of a worker.
 _REPORT_EVERY = 10.0
+#: Seconds that are waited at least, so that a turn has surely come.
+_MOMENT = 0.002
+#: Lost claims after which a worker looks who else is there, and seconds between two such looks.
+_SUSPICIOUS = 3
+_LOOK_AROUND = 0.5
 #: Seconds in which a worker that stops tries to give its jobs back.
 _LAST_WRITES = 30.0
 
@@ -104,7 +110,9 @@ class Worker:
             started_at=started,
             seen_at=started,
         )
-        aside = [asyncio.ensure_future(self._report(record))]
+        # Who else works on the queues is known before the first claim.
+        await self._report(record)
+        aside = [asyncio.ensure_future(self._report_on(record))]
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
@@ -142,7 +150,8 @@ class Worker:
                 # Jobs that do not wait for anything end here, and make room for as many at once.
                 await asyncio.sleep(0)
             else:
-                await self._wait(pause * (0.5 + self._chance.random()))
+                turn_in = self._picker.next_turn()
+                await self._wait(min(pause * (0.5 + self._chance.random()), math.inf if turn_in is None else turn_in + _MOMENT))
                 pause = min(self._idle[1], pause * 2)
 
     async def _wait(self, seconds: float) -> None:
@@ -228,25 +237,32 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
+    async def _report_on(self, record: WorkerRecord) -> None:
+        """Report again and again. Losing claims means that there are workers who are not known yet."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due, losses = loop.time() + _REPORT_EVERY * (0.5 + self._chance.random()), self._picker.losses
+            while loop.time() < due and self._picker.losses - losses < _SUSPICIOUS:
+                await asyncio.sleep(_LOOK_AROUND * (0.5 + self._chance.random()))
+            await self._report(record)
+
     async def _report(self, record: WorkerRecord) -> None:
         """Say that this worker is alive, learn who else is, and write down what was counted."""
-        while True:
-            try:
-                current = record.model_copy(
-                    update={
-                        "running": sorted(self.running),
-                        "memory_bytes": _memory(),
-                        "state": "draining" if self._stop.is_set() else "running",
-                    }
-                )
-                await self.queue.report_worker(current)
-                peers = sorted(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
-                self._picker.peers = max(1, len(peers))
-                self._picker.rank = peers.index(self.worker_id) if self.worker_id in peers else 0
-                await self.queue.write_tallies(self.tallies)
-            except StoreError as error:
-                _log.warning("report failed: %s", error)
-            await asyncio.sleep(_REPORT_EVERY * (0.5 + self._chance.random()))
+        try:
+            current = record.model_copy(
+                update={
+                    "running": sorted(self.running),
+                    "memory_bytes": _memory(),
+                    "state": "draining" if self._stop.is_set() else "running",
+                }
+            )
+            await self.queue.report_worker(current)
+            peers = sorted(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
+            self._picker.peers = max(1, len(peers))
+            self._picker.rank = peers.index(self.worker_id) if self.worker_id in peers else 0
+            await self.queue.write_tallies(self.tallies)
+        except StoreError as error:
+            _log.warning("report failed: %s", error)
 
     async def _leave(self) -> None:
         try:
