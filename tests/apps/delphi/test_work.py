@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gateleg.apps.delphi.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
 from gateleg.apps.delphi.synthetic import Plan, synthesise
 from gateleg.apps.delphi.work import delphi_jobs
@@ -66,3 +67,29 @@ async def test_a_job_about_nothing_fails_clearly(queue: AsyncQueue) -> None:
 async def test_a_config_that_means_nothing_is_not_submitted(queue: AsyncQueue) -> None:
     with pytest.raises(BadConfig, match="n_components"):
         await queue.submit(Submission("PCA", {"n_components": 99}, subject="synthetic-1"))
+
+
+async def test_a_pipeline_runs_its_stages_as_children_and_ends_with_them(queue: AsyncQueue, store: AsyncStore) -> None:
+    config = {"stages": [{"stage": "PCA", "config": {"mode": "improved"}}, {"stage": "UMAP", "config": {"n_neighbors": 5}}]}
+    job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1"))
+    assert job.status is JobStatus.COMPLETED
+    tree = await queue.tree(job.job_id)
+    assert {(child.stage, child.status) for child in tree.children} == {("PCA", JobStatus.COMPLETED), ("UMAP", JobStatus.COMPLETED)}
+    for stage in ("PCA", "UMAP"):
+        run = await latest_run(store, "synthetic-1", stage)
+        assert (run.parent_job_id, run.root_job_id) == (job.job_id, job.job_id)
+    stages = [run.stage async for run in store.query(Run.of_root, root_job_id=job.job_id)]
+    assert sorted(stages) == ["PCA", "UMAP"]
+    assert job.job_results is not None
+    assert set(job.job_results.value["stages"]) == {"PCA", "UMAP"}
+
+
+async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("FULL_PIPELINE", {"stages": [{"stage": "PCA"}]}, subject="nobody"))
+    assert job.status is JobStatus.FAILED
+    assert "PCA (job" in str(job.attempts[-1].error)
+
+
+async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQueue) -> None:
+    with pytest.raises(BadConfig, match="min_dist"):
+        await queue.submit(Submission("FULL_PIPELINE", {"stages": [{"stage": "UMAP", "config": {"min_dist": 7}}]}, subject="synthetic-1"))

@@ -7,7 +7,7 @@ declared in `vote_tables`, conversations and runs in `run_tables`.
 from datetime import datetime
 from uuid import UUID
 
-from gateleg.model import GSI, Attr, Entity, Key, Pattern, Record, Table, field, stamp
+from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Record, Table, field, stamp
 
 
 def results_table(name: str, sort: str) -> Table:
@@ -98,6 +98,12 @@ class ClusterKeywords(JobResult, table=keywords):
     top_tfidf_scores: Attr[list[float]] = field(factory=list, max_length=50)
     parent_cluster: Attr[ClusterPlace | None] = field(None)
     child_clusters: Attr[list[ClusterPlace]] = field(factory=list, max_length=2_000)
+    #: the comments whose texts `sample_comments` has
+    sample_comment_ids: Attr[list[int]] = field(factory=list, max_length=20)
+    #: the middle of its comments' embeddings, of length 1
+    centroid: Attr[Compressed[list[float]]] = field(factory=list)
+    #: what the topic is known as through all runs
+    identity: Attr[str] = field("")
 
     key = Key("{job_id}", "{cluster_key}")
 
@@ -118,6 +124,15 @@ class GraphEdge(JobResult, table=edges):
     key = Key("{job_id}", "{edge_id}")
 
 
+class EarlierName(Record):
+    """A name that a topic had."""
+
+    topic_name: Attr[str]
+    model_name: Attr[str]
+    #: until when it was called so
+    until: Attr[datetime]
+
+
 class TopicName(JobResult, table=topic_names):
     """What a topic is called, and by whom."""
 
@@ -126,7 +141,11 @@ class TopicName(JobResult, table=topic_names):
     layer_id: Attr[int]
     cluster_id: Attr[int]
     topic_name: Attr[str]
+    #: `keywords`, the address of a model, or the name of who renamed it
     model_name: Attr[str] = field("keywords")
+    #: oldest first
+    earlier: Attr[list[EarlierName]] = field(factory=list, max_length=100)
+    identity: Attr[str] = field("")
 
     key = Key("{job_id}", "{topic_key}")
 

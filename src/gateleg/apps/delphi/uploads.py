@@ -75,6 +75,11 @@ async def find_upload(store: AsyncStore, conversation_id: str, upload_id: UUID |
     return upload
 
 
+async def load_comments(store: AsyncStore, upload: Upload) -> list[Comment]:
+    """The comments of an upload, by id."""
+    return [_comment(row) async for row in store.query(StoredComment.of_upload, upload_id=upload.upload_id, consistent=True)]
+
+
 async def load_conversation(
     store: AsyncStore,
     upload: Upload,
@@ -84,8 +89,7 @@ async def load_conversation(
     report: Callable[[int], object] = lambda votes: None,
 ) -> Conversation:
     """The conversation of an upload. `report` is told how many votes were read, about every `batch_size` of them."""
-    stored = store.query(StoredComment.of_upload, upload_id=upload.upload_id, consistent=True)
-    comments = [_comment(row) async for row in stored]
+    comments = await load_comments(store, upload)
     parts: list[Votes] = []
     read = told = 0
     async for row in store.query(VotesChunk.of_upload, upload_id=upload.upload_id, consistent=True):
