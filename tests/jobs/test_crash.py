@@ -26,6 +26,8 @@ pytestmark = pytest.mark.crash
 #: How much to do: more jobs make a longer, harder run, and more rounds draw other fates.
 JOBS = int(os.environ.get("GATELEG_CRASH_JOBS", "600"))
 ROUNDS = int(os.environ.get("GATELEG_CRASH_ROUNDS", "2"))
+#: Seconds without a completion after which jobs are stuck, also on a machine that has much else to do.
+PATIENCE = 300
 WORKERS = 4
 FAULT_RATE = 0.03
 
@@ -107,10 +109,13 @@ def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path,
 
 
 def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:
-    """Let things happen until every job is completed; time bounds the loop, and what is left then is stuck."""
-    deadline = time.monotonic() + 120 + JOBS
-    while store.count(Job.in_status(status=JobStatus.COMPLETED)) < JOBS:
-        assert time.monotonic() < deadline, "jobs are stuck"
+    """Let things happen until every job is completed. What is left when nothing was completed for minutes is stuck."""
+    completed, since = 0, time.monotonic()
+    while completed < JOBS:
+        current = store.count(Job.in_status(status=JobStatus.COMPLETED))
+        if current > completed:
+            completed, since = current, time.monotonic()
+        assert time.monotonic() < since + PATIENCE, "jobs are stuck"
         if mischief:
             crew.mischief()
         time.sleep(0.2 + crew.chance.random() * 0.6)
