@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
 #: Seconds for which statistics are fresh enough.
 FRESH = 2.0
+#: The minutes that they are about.
+MINUTES = 15
+#: Counting takes longer the more jobs wait; this is how many times as long as it took its result is used, so that it never takes up a host.
+_REST = 10.0
 
 
 class Pulse:
@@ -18,7 +22,7 @@ class Pulse:
     def __init__(self, queue: AsyncQueue) -> None:
         self._queue = queue
         self._lock = asyncio.Lock()
-        self._read: tuple[float, tuple[QueueStats, ...]] | None = None
+        self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
 
     async def queue_names(self) -> list[str]:
         """The queues that are known: of job types, of workers, and those that somebody has changed."""
@@ -27,10 +31,11 @@ class Pulse:
         return sorted(own | set(states) | {name for worker in workers for name in worker.queues}) or ["default"]
 
     async def read(self, fresh: float = FRESH) -> tuple[QueueStats, ...]:
-        """The statistics of every known queue, over the last 15 minutes."""
+        """The statistics of every known queue, over the last minutes."""
         ticks = self._queue.store.setup.ticks
         async with self._lock:
-            if self._read is None or ticks() - self._read[0] >= fresh:
-                found = tuple([await self._queue.stats(name) for name in await self.queue_names()])
-                self._read = (ticks(), found)
-            return self._read[1]
+            if self._read is None or ticks() - self._read[0] >= max(fresh, self._read[1] * _REST):
+                began = ticks()
+                found = tuple([await self._queue.stats(name, minutes=MINUTES) for name in await self.queue_names()])
+                self._read = (ticks(), ticks() - began, found)
+            return self._read[2]

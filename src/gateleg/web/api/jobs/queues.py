@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateleg.jobs import QueueState, moments, series
 from gateleg.jobs.history import Count
 from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.pulse import MINUTES
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
@@ -76,9 +77,11 @@ def _work(found: Any) -> WorkView:
 async def get_stats(
     call: Viewing,
     queue: Annotated[str | None, Query(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")] = None,
-    minutes: Annotated[int, Query(ge=1, le=1440)] = 15,
+    minutes: Annotated[int, Query(ge=1, le=1440)] = MINUTES,
 ) -> list[QueueStatsView]:
     """How one queue does, or every queue that is known."""
+    if queue is None and minutes == MINUTES:
+        return [QueueStatsView.of(found) for found in await call.host.pulse.read()]
     names = [queue] if queue is not None else await call.host.pulse.queue_names()
     return [QueueStatsView.of(await call.host.queue.stats(name, minutes=minutes)) for name in names]
 
