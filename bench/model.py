@@ -6,6 +6,7 @@ Codec: an object to its wire item and back. Stubbed: one whole `put` and one who
 call, answered before anything is sent, so that all of the library's own work is counted and nothing else; processor time. pydynox has its
 sockets in Rust: it is answered by a server in another process, so its figures hold the kernel's share too. Live: the same calls to our
 endpoint in another process; elapsed time. All figures are microseconds, the best of several rounds; `x` is how many times gateleg's own.
+The libraries take turns in every round, so that a machine that is slow for a while is slow for all of them.
 """
 
 import argparse
@@ -14,8 +15,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,27 +46,47 @@ def enter_environment() -> None:
     os.execv(PYTHON, [str(PYTHON), *sys.argv])
 
 
-def best(repeat: Repeat, clock: Callable[[], float], rounds: int, span: float) -> float:
-    """Microseconds for one repetition: the fastest of several rounds that take about `span` seconds each."""
-    repeat(1)
-    times, taken = 1, 0.0
-    while taken < span / 4:
-        times *= 2
-        taken = -clock()
-        repeat(times)
-        taken += clock()
-    times = max(1, int(times * span / taken))
-    figures = []
-    gc.collect()
+@dataclass
+class Runner:
+    """One thing that is measured: how to do it so many times, and the microseconds that it has taken at best."""
+
+    repeat: Repeat
+    clock: Callable[[], float]
+    span: float
+    times: int = 1
+    best: float = float("inf")
+
+    def warm_up(self) -> None:
+        """Find out how often it can be done in the time of a turn."""
+        self.repeat(1)
+        taken = 0.0
+        while taken < self.span / 4:
+            self.times *= 2
+            taken = -self.clock()
+            self.repeat(self.times)
+            taken += self.clock()
+        self.times = max(1, int(self.times * self.span / taken))
+
+    def take_turn(self) -> None:
+        """Do it for the time of a turn."""
+        start = self.clock()
+        self.repeat(self.times)
+        self.best = min(self.best, (self.clock() - start) / self.times * 1e6)
+
+
+def race(runners: Iterable[Runner], rounds: int) -> None:
+    """Have all of them take turns, without the garbage collector in between."""
+    field = list(runners)
+    for runner in field:
+        runner.warm_up()
     gc.disable()
     try:
         for _ in range(rounds):
-            start = clock()
-            repeat(times)
-            figures.append((clock() - start) / times)
+            gc.collect()
+            for runner in field:
+                runner.take_turn()
     finally:
         gc.enable()
-    return min(figures) * 1e6
 
 
 def looped(call: Callable[[], object]) -> Repeat:
@@ -86,32 +108,39 @@ def measure(rounds: int) -> dict[str, Row]:
     from peers import ours, running
     from scene import TABLE, scenes
 
-    rows: dict[str, Row] = {}
+    rows: dict[str, dict[str, Runner]] = {layer.name: {} for layer in LAYERS}
 
-    def whole(calls: Calls, row: Row, kind: str, clock: Callable[[], float]) -> None:
+    def whole(calls: Calls, row: dict[str, Runner], kind: str, clock: Callable[[], float]) -> None:
         assert len(calls.repeat(calls.query, 1)) == 100
-        row[f"put, {kind}"] = best(lambda times: calls.repeat(calls.put, times), clock, rounds, 0.05)
-        row[f"query of 100, {kind}"] = best(lambda times: calls.repeat(calls.query, times), clock, rounds, 0.1)
+        row[f"put, {kind}"] = Runner(lambda times: calls.repeat(calls.put, times), clock, 0.05)
+        row[f"query of 100, {kind}"] = Runner(lambda times: calls.repeat(calls.query, times), clock, 0.1)
 
     with ExitStack() as stack:
         live = stack.enter_context(running(ours("relaxed")))
         transport = WireTransport(Options(endpoint=live, region="us-east-1"))
         stack.callback(transport.close)
         transport.call("CreateTable", scenes.definition(""))
+        pages = {}
         for layer in LAYERS:
-            CONSOLE.print(f"measuring {layer.name}", style="dim")
-            row = rows[layer.name] = {}
-            codec = layer.codec()
+            row, codec = rows[layer.name], layer.codec()
             items = scenes_of(codec.encode())
-            page = orjson.dumps({"Items": items, "Count": 100, "ScannedCount": 100})
-            for found in items:
+            pages[layer.name] = orjson.dumps({"Items": items, "Count": 100, "ScannedCount": 100})
+            row["encode"] = Runner(looped(codec.encode), time.process_time, 0.02)
+            row["decode"] = Runner(looped(codec.decode), time.process_time, 0.02)
+            canned = None if layer.open else stack.enter_context(canned_server(pages[layer.name]))
+            whole(layer.calls(canned, pages[layer.name]), row, "stubbed", time.process_time)
+        for column in COLUMNS[:4]:
+            CONSOLE.print(f"measuring {column}", style="dim")
+            race([row[column] for row in rows.values()], rounds)
+        for layer in LAYERS:
+            CONSOLE.print(f"measuring {layer.name}, live", style="dim")
+            # Not every library reads what the others write.
+            for found in orjson.loads(pages[layer.name])["Items"]:
                 transport.call("PutItem", {"TableName": TABLE, "Item": found})
-            row["encode"] = best(looped(codec.encode), time.process_time, rounds, 0.02)
-            row["decode"] = best(looped(codec.decode), time.process_time, rounds, 0.02)
-            with canned_server(page) as canned:
-                whole(layer.calls(None if layer.open else canned, page), row, "stubbed", time.process_time)
-            whole(layer.calls(live, page), row, "live", time.perf_counter)
-    return rows
+            row = rows[layer.name]
+            whole(layer.calls(live, pages[layer.name]), row, "live", time.perf_counter)
+            race([row[column] for column in COLUMNS[4:]], rounds)
+    return {name: {column: runner.best for column, runner in row.items()} for name, row in rows.items()}
 
 
 def scenes_of(scene: dict[str, Any]) -> list[dict[str, Any]]:
@@ -133,11 +162,10 @@ def embedded(rounds: int) -> tuple[float, float]:
         scene = store.put(Scene(**VALUES))
         key = spec_of(Scene).ref(scene).key
         request = {"TableName": TABLE, "Key": key}
-        own = best(looped(lambda: engine.call("GetItem", request)), time.process_time, rounds, 0.05)
-        typed = best(
-            looped(lambda: store.get(Scene, project_id=scene.project_id, sequence=scene.sequence)), time.process_time, rounds, 0.05
-        )
-    return own, typed
+        own = Runner(looped(lambda: engine.call("GetItem", request)), time.process_time, 0.05)
+        typed = Runner(looped(lambda: store.get(Scene, project_id=scene.project_id, sequence=scene.sequence)), time.process_time, 0.05)
+        race([own, typed], rounds)
+    return own.best, typed.best
 
 
 def show(rows: dict[str, Row]) -> None:
