@@ -25,11 +25,10 @@ def fill(served: Served) -> None:
 
 
 @pytest.fixture(scope="session")
-def objects_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A host without keys."""
-    with serving(tmp_path_factory.mktemp("objects"), "--idle") as served:
-        fill(served)
-        yield served
+def objects_host(served: Served) -> Served:
+    """The host without keys, with objects."""
+    fill(served)
+    return served
 
 
 @pytest.fixture(scope="session")

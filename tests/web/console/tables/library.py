@@ -1,7 +1,7 @@
 """A small library: books with a version and states, loans without one, readers with unique addresses, and some of each."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from gateleg.model import (
     GSI,
@@ -121,7 +121,7 @@ def books() -> list[Book]:
     """Twelve books."""
     return [
         Book(
-            book_id=UUID(int=0x5EED0000000040008000000000000000 + number),
+            book_id=uuid5(NAMESPACE_URL, title),
             title=title,
             author=author,
             shelf=shelf,

@@ -1,21 +1,28 @@
 """Who may see and change items, and what is noted."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from fastapi import Request
 
 from gateleg.model import Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web import Principal, Role
 from gateleg.web.audit import Audit
 from gateleg.web.console.frame import View
+from gateleg.web.console.live import Live
+from gateleg.web.console.site import Console
 from gateleg.web.console.tables.answers import read_item
-from gateleg.web.console.tables.changes import NotAllowed, create_document, create_item, delete_item, save_document, save_item
+from gateleg.web.console.tables.changes import create_document, create_item, delete_item, save_document, save_item
 from gateleg.web.console.tables.documents import document_of, read_document
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
+from gateleg.web.errors import NotAllowed
 from gateleg.web.tables import TABLES, AuditEntry
 from tests.web.console.tables.library import Book, books, library
+
+if TYPE_CHECKING:
+    from gateleg.web.host import Host
 
 BOOK = spec_of(Book)
 LOOSE = Table("Loose", hash="id")
@@ -29,17 +36,9 @@ class Desk:
     audit: Audit
 
 
-@dataclass(frozen=True)
-class Looking:
-    """Somebody who looks at a page."""
-
-    host: Desk
-    principal: Principal
-
-
 def view(desk: Desk, role: Role) -> View:
     """The view of somebody with a role."""
-    return cast("View", Looking(desk, Principal("somebody", role)))
+    return View(Console(cast("Host", desk), Live()), Principal("somebody", role), Request({"type": "http"}))
 
 
 @pytest.fixture

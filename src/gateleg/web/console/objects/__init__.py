@@ -15,6 +15,9 @@ from gateleg.web.console.objects.object_page import object_page
 
 __all__ = ["register"]
 
+#: Seconds for which a page may be built: the bucket may be far away.
+_PATIENCE = 20.0
+
 
 async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
     """A folder, or the object that the address names."""
@@ -27,4 +30,4 @@ async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
 def register() -> None:
     """Make the pages known to the console."""
     ui.add_css(Path(__file__).parent / "objects.css", shared=True)
-    ui.page("/objects")(objects)
+    ui.page("/objects", response_timeout=_PATIENCE)(objects)

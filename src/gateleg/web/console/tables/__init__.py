@@ -17,10 +17,17 @@ from gateleg.web.console.tables import item_page, list_page, table_page
 __all__ = ["register"]
 
 
+#: Seconds for which a page may be built: the tables may be far away.
+_PATIENCE = 20.0
+
+
 def register() -> None:
     """Make the pages known to the console."""
     ui.add_css(Path(__file__).parent / "tables.css", shared=True)
-    ui.page("/tables")(list_page.tables)
-    ui.page("/tables/{name}")(table_page.table)
-    ui.page("/tables/{name}/item")(item_page.item)
-    ui.page("/tables/{name}/new")(item_page.new_item)
+    for path, page in (
+        ("/tables", list_page.tables),
+        ("/tables/{name}", table_page.table),
+        ("/tables/{name}/item", item_page.item),
+        ("/tables/{name}/new", item_page.new_item),
+    ):
+        ui.page(path, response_timeout=_PATIENCE)(page)

@@ -9,6 +9,7 @@ from gateleg.web.console.tables import saving
 from gateleg.web.console.tables.grids import key_text
 from gateleg.web.console.tables.likeness import same
 from gateleg.web.console.tables.rules import why_not_change
+from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
     from gateleg.web.console.tables.documents import Written
-
-
-class NotAllowed(Exception):
-    """Who looks may not change this."""
-
-    code = "refused"
-    fix = "Ask someone who may, or for a key with another role."
-
-    def __init__(self, why: str) -> None:
-        self.what = why
-        super().__init__(why)
 
 
 def _allow(view: View, table: Table) -> None:

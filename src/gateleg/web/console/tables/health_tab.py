@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def health_tab(view: View, seen: Seen, table: Table) -> None:
     """The tab."""
-    with section("Drift"), card(label="Drift"):
+    with section("Drift"), card("roomy", label="Drift"):
         with tag("div", classes="line gap-1"):
             chip(Look(*look_of(seen.state)))
             tag("span", row_of(seen).means)
@@ -67,7 +67,7 @@ def _plan(view: View, plan: Plan, table: Table) -> None:
 
 def _rule(code: str, findings: list[Finding]) -> None:
     """One rule: why it matters once, then each place."""
-    with card(label=code):
+    with card("roomy", label=code):
         with tag("div", classes="line gap-1"):
             ui.icon("lightbulb").style("color:var(--warning)")
             tag("h3", code.replace("-", " ").capitalize())

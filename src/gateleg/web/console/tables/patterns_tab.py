@@ -196,7 +196,7 @@ def _snippets(texts: Mapping[str, str]) -> None:
 def _explained(access: Access[Any]) -> None:
     """What the question does, before it is asked."""
     told = explain(access)
-    with card(label="How it is answered"):
+    with card("roomy", label="How it is answered"):
         tag("h3", "How it is answered")
         with tag("dl", classes="facts"):
             for name, text in (
