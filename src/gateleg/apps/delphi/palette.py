@@ -1,0 +1,38 @@
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito's), and shapes for when colours run out."""
+
+from __future__ import annotations
+
+#: For topics and groups, best told apart first.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#B8A800")
+#: For what belongs nowhere.
+GREY = "#8A8A8A"
+#: The two ends of consensus and division, and the middle.
+SHARED = "#0072B2"
+BETWEEN = "#C9C9C9"
+DIVIDED = "#D55E00"
+AGREE = "#0072B2"
+DISAGREE = "#D55E00"
+PASS = "#B5B5B5"
+SHAPES = ("circle", "square", "triangle", "diamond", "cross")
+
+
+def colour(number: int) -> str:
+    """The colour of a topic or group; -1 has none."""
+    return GREY if number < 0 else COLOURS[number % len(COLOURS)]
+
+
+def shape(number: int) -> str:
+    """The shape of a topic, which changes when colours begin again."""
+    return SHAPES[0] if number < 0 else SHAPES[(number // len(COLOURS)) % len(SHAPES)]
+
+
+def between(low: str, high: str, share: float) -> str:
+    """A colour on the way from one to another."""
+    part = min(1.0, max(0.0, share))
+    ends = [[int(text[place : place + 2], 16) for place in (1, 3, 5)] for text in (low, high)]
+    return "#" + "".join(f"{round(a + (b - a) * part):02X}" for a, b in zip(*ends, strict=True))
+
+
+def division_colour(share: float) -> str:
+    """From shared (0) to divided (1)."""
+    return between(SHARED, BETWEEN, share * 2) if share < 0.5 else between(BETWEEN, DIVIDED, share * 2 - 1)

@@ -1,0 +1,65 @@
+"""A report in words: sections of paragraphs of sentences of clauses, each clause with the comments that it cites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Clause(BaseModel):
+    """The smallest piece that can be true or false, and the comments that it rests on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, max_length=2_000)
+    citations: tuple[int, ...] = Field(default=(), max_length=50)
+
+
+class Sentence(BaseModel):
+    """Clauses that read as one sentence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    clauses: tuple[Clause, ...] = Field(min_length=1, max_length=20)
+
+
+class Paragraph(BaseModel):
+    """Sentences about one thing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    title: str = ""
+    sentences: tuple[Sentence, ...] = Field(max_length=50)
+
+
+class Section(BaseModel):
+    """A part of the report: the overview, the groups, what is shared, what is uncertain, or one topic."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: `overview`, `groups`, `group_informed_consensus`, `uncertainty`, or a topic's key
+    id: str
+    title: str
+    paragraphs: tuple[Paragraph, ...] = Field(max_length=50)
+
+    def clauses(self) -> Iterator[Clause]:
+        """All clauses, in order."""
+        for paragraph in self.paragraphs:
+            for sentence in paragraph.sentences:
+                yield from sentence.clauses
+
+    @property
+    def text(self) -> str:
+        """The whole section as plain text."""
+        blocks = [" ".join(" ".join(clause.text for clause in sentence.clauses) for sentence in part.sentences) for part in self.paragraphs]
+        return "\n\n".join(blocks)
+
+
+def sentence(*clauses: tuple[str, tuple[int, ...]] | str) -> Sentence:
+    """A sentence of texts, with the comments they cite where they do."""
+    return Sentence(clauses=tuple(Clause(text=one) if isinstance(one, str) else Clause(text=one[0], citations=one[1]) for one in clauses))
