@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from gateleg.model.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.annotations import read_annotation
 from gateleg.model.comparisons import Comparable, Size, Term
+from gateleg.model.direct import field_validator
 from gateleg.model.errors import ExpressionError, ExpressionValue
 from gateleg.model.expressions import (
     Call,
@@ -29,7 +30,7 @@ from gateleg.model.times import times_in_utc
 from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from pydantic import GetCoreSchemaHandler
     from pydantic.fields import FieldInfo
@@ -88,12 +89,21 @@ class Attr(Comparable[T], Generic[T]):
         return TypeAdapter(self.annotation)
 
     @cached_property
+    def _checker(self) -> Callable[[Any], Any] | None:
+        """Validates as the field does, where that depends on the value alone; a frozen field is the planner's to refuse."""
+        if self.info is None or self.info.frozen or self.owner.__pydantic_decorators__.model_validators:
+            return None
+        return field_validator(self.owner, self.name)
+
+    @cached_property
     def _packer(self) -> Any:
         return _compiled_packer(self.shape)
 
     def validate(self, value: Any) -> T:
         """The value as the attribute's field accepts it, with its constraints and validators."""
         try:
+            if self._checker is not None:
+                return cast("T", self._checker(value))
             if self.info is None or self.owner.__pydantic_decorators__.model_validators:
                 return cast("T", self._comparer.validate_python(value))
             probe = _empty_instance(self.owner)

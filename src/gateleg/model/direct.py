@@ -24,7 +24,7 @@ from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEX
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gateleg.model.spec import Attribute, Spec
 
@@ -82,11 +82,7 @@ def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
 
 def _plain_model(entity: type[BaseModel]) -> tuple[Schema | None, Mapping[str, Schema]]:
     """The schema of a model that is nothing but its fields, and the definitions that it refers to."""
-    schema: Schema = entity.__pydantic_core_schema__  # type: ignore[assignment]
-    definitions = {}
-    if schema["type"] == "definitions":
-        definitions = {definition["ref"]: definition for definition in schema["definitions"]}
-        schema = _resolved(schema["schema"], definitions)
+    schema, definitions = _unwrapped(entity)
     config = schema.get("config", {})
     plain = (
         schema["type"] == "model"
@@ -100,6 +96,26 @@ def _plain_model(entity: type[BaseModel]) -> tuple[Schema | None, Mapping[str, S
         and not _sees_others(schema)
     )
     return schema if plain else None, definitions
+
+
+def field_validator(model: type[BaseModel], name: str) -> Callable[[Any], Any] | None:
+    """Validates a value as the model does for one of its fields; None for a field whose validators look at others."""
+    schema, definitions = _unwrapped(model)
+    if schema["type"] != "model" or schema["schema"]["type"] != "model-fields":
+        return None
+    entry = schema["schema"]["fields"][name]["schema"]
+    if _sees_others(entry):
+        return None
+    return SchemaValidator(_with_definitions(entry, definitions), schema.get("config")).validate_python
+
+
+def _unwrapped(model: type[BaseModel]) -> tuple[Schema, Mapping[str, Schema]]:
+    """The schema of a model and the definitions that it refers to."""
+    schema: Schema = model.__pydantic_core_schema__  # type: ignore[assignment]
+    if schema["type"] != "definitions":
+        return schema, {}
+    definitions = {definition["ref"]: definition for definition in schema["definitions"]}
+    return _resolved(schema["schema"], definitions), definitions
 
 
 def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
