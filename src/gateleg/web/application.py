@@ -26,14 +26,17 @@ class Resources(Protocol):
     @property
     def store(self) -> AsyncStore:
         """The store of all tables."""
+        ...
 
     @property
     def objects(self) -> AsyncObjects:
         """The store of all objects."""
+        ...
 
     @property
     def queue(self) -> AsyncQueue:
         """The job queue with the handlers of all installed applications."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
@@ -88,7 +88,7 @@ class Host:
         secret = settings.load_secret()
         costs = Metrics()
         vault = _open_vault(settings, secret)
-        objects = Offloaded(vault)
+        objects = cast("AsyncObjects", Offloaded(vault))
         store = AsyncStore.connect(
             settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
         )
