@@ -46,7 +46,7 @@ class HumanLines(logging.Formatter):
         """A record as a line, with its trace below."""
         moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         if hasattr(record, "status"):
-            told = f"{getattr(record, 'status', '')} {getattr(record, 'method', '')} {getattr(record, 'path', '')} {getattr(record, 'ms', '')} ms"
+            told = " ".join(str(getattr(record, name, "")) for name in ("status", "method", "path", "ms")) + " ms"
             told += f" {caller}" if (caller := getattr(record, "caller", None)) else ""
         else:
             told = record.getMessage()
