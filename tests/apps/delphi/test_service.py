@@ -132,6 +132,9 @@ async def test_correlations_come_back(store: AsyncStore, run: Run, opinions: Opi
 
 async def test_improved_runs_keep_intervals_and_common_ground(store: AsyncStore, run: Run) -> None:
     improved = await run_votes(store, origin(store), VotesConfig(mode="improved"))
+    assert 0 < improved.summary["stability"] <= 1
+    groups = await listed(results(store, OpinionGroup, improved.job_id))
+    assert all((group.stability is not None) == (group.level == "group") for group in groups)
     comment = (await listed(results(store, CommentStatistics, improved.job_id)))[0]
     for votes in comment.groups.values():
         assert votes.agree_low is not None

@@ -80,6 +80,19 @@ class VoteMatrix:
         full[self.rows, self.columns] = self.choices
         return full
 
+    def part(self, rows: Ints, columns: Ints) -> VoteMatrix:
+        """Some participants and comments, given by their places in ascending order; votes may be missing entirely for some of them."""
+        row_of, column_of = (np.full(size, -1, dtype=np.intp) for size in self.shape)
+        row_of[rows], column_of[columns] = np.arange(len(rows)), np.arange(len(columns))
+        kept = (row_of[self.rows] >= 0) & (column_of[self.columns] >= 0)
+        return VoteMatrix(
+            self.participants[rows],
+            self.comments[columns],
+            row_of[self.rows[kept]],
+            column_of[self.columns[kept]],
+            self.choices[kept],
+        )
+
     def places_of(self, comments: Ints) -> Indices:
         """The columns of some comments; those that nobody has voted on have none and are left out."""
         return np.flatnonzero(np.isin(self.comments, comments))

@@ -35,6 +35,7 @@ from gateleg.apps.delphi.projection import comment_positions, map_extremity, par
 from gateleg.apps.delphi.replay import Update, replay
 from gateleg.apps.delphi.representative import Representative, contrasts, select_representatives
 from gateleg.apps.delphi.restarts import restarted_clusters
+from gateleg.apps.delphi.stability import Stability, group_stability
 from gateleg.apps.delphi.tallies import Tallies, tally_votes
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class VotesConfig(BaseModel):
     batch_size: int = Field(default=50_000, ge=1)
     n_components: int = Field(default=2, ge=1, le=10)
     pca_method: Method = "auto"
-    #: `exact` is what Polis computes; `improved` has groups from many beginnings, shrunk divisiveness, intervals and common ground
+    #: `exact` is what Polis computes; `improved` has groups from many beginnings, shrunk divisiveness, intervals, common ground, stability
     mode: Literal["exact", "improved"] = "exact"
     #: whether groups come about over time, as in a conversation that was analysed while it ran
     replay: bool = False
@@ -95,6 +96,7 @@ class Opinions:
     #: only in improved mode
     intervals: Intervals | None
     common_ground: tuple[CommonGround, ...]
+    stability: Stability | None
     #: only with replay
     history: tuple[Update, ...]
 
@@ -169,6 +171,7 @@ def _with_statistics(
         correlations=correlate(matrix, out, config.correlated_comments) if config.correlated_comments else None,
         intervals=group_intervals(tallies.groups) if improved else None,
         common_ground=common_ground(tallies.groups, group_ids, ids, out) if improved else (),
+        stability=group_stability(matrix, out, groups, config.n_components) if improved else None,
         history=history,
     )
 

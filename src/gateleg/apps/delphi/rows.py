@@ -163,6 +163,7 @@ def _grouping(opinions: Opinions, grouping: Grouping, part: Ints, parent: int | 
             member_count=int(base.sizes[mine].sum()),
             base_cluster_ids=base.ids[mine].tolist(),
             silhouettes={str(k): score for k, score in grouping.scores.items()},
+            stability=None if parent is not None or opinions.stability is None else opinions.stability.groups[group],
         )
 
 
@@ -279,5 +280,6 @@ def summary_of(opinions: Opinions) -> dict[str, Any]:
         "groups": len(opinions.groups.groups.clusters),
         "group_sizes": opinions.tallies.group_sizes.tolist(),
         "explained": [round(share, 6) for share in opinions.pca.explained.tolist()],
+        "stability": None if opinions.stability is None else round(opinions.stability.overall, 4),
         "consensus": len(opinions.consensus.agree) + len(opinions.consensus.disagree),
     }

@@ -85,6 +85,8 @@ class OpinionGroup(JobResult, table=groups_table):
     base_cluster_ids: Attr[Compressed[list[int]]]
     #: the mean silhouette of each number of groups that was tried
     silhouettes: Attr[dict[str, float]] = field(factory=dict)
+    #: how well it comes back when some comments are left out, from 0 to 1
+    stability: Attr[float | None] = field(None)
 
     key = Key("{job_id}", "{group_key}")
 
