@@ -25,6 +25,7 @@ from gateleg.objects.errors import (
     StorageFailed,
     StorageFull,
 )
+from gateleg.objects.large import Large, keep, keep_async, load, load_async
 from gateleg.objects.links import Grant, content_disposition
 from gateleg.objects.offloaded import Offloaded
 from gateleg.objects.orphans import Collected, References, collect_orphans, collect_orphans_async
@@ -50,6 +51,7 @@ __all__ = [
     "Download",
     "Entry",
     "Grant",
+    "Large",
     "LinkExpired",
     "LinkRefused",
     "NotModified",
@@ -72,6 +74,10 @@ __all__ = [
     "collect_orphans",
     "collect_orphans_async",
     "content_disposition",
+    "keep",
+    "keep_async",
+    "load",
+    "load_async",
     "open_objects",
     "parse_objects_address",
 ]
