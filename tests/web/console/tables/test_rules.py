@@ -115,6 +115,7 @@ async def test_items_of_no_entity_are_created_changed_and_deleted(desk: Desk) ->
     item = await create_document(operator, LOOSE, read_document(LOOSE, '{"id": {"S": "a"}}'))
     await save_document(operator, LOOSE, item, read_document(LOOSE, '{"id": {"S": "a"}, "n": {"N": "1"}}', item))
     changed = await read_item(desk.store, LOOSE, item)
+    assert changed is not None
     assert changed == {"id": {"S": "a"}, "n": {"N": "1"}}
     await delete_item(operator, LOOSE, changed)
     assert await read_item(desk.store, LOOSE, item) is None

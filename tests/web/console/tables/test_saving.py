@@ -126,6 +126,7 @@ async def test_items_of_no_entity_are_written_and_deleted_conditionally(store: A
     with pytest.raises(Race):
         await change_raw(store, LOOSE, item, {"id": {"S": "a"}})
     stored = await read_item(store, LOOSE, {"id": {"S": "a"}})
+    assert stored is not None
     assert stored == {"id": {"S": "a"}, "tags": {"SS": ["y", "z"]}, "more": {"BOOL": True}}
     await remove_raw(store, LOOSE, stored)
     assert await read_item(store, LOOSE, {"id": {"S": "a"}}) is None

@@ -85,8 +85,10 @@ def _kind(declared: Declared) -> Kind:
         return "key"
     if issubclass(kind, Enum):
         return "choice"
-    found = next((name for known, name in _KINDS if issubclass(kind, known)), None)
-    return found or "json"
+    for known, name in _KINDS:
+        if issubclass(kind, known):
+            return name
+    return "json"
 
 
 #: In this order: a bool is an int, and a datetime is a date.

@@ -68,14 +68,14 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
     _head(view, table, spec, stored, changeable)
     if unreadable:
         trouble(Told(unreadable, "It is shown and changed as DynamoDB JSON."))
-    as_fields = instance is not None and form != "json"
+    as_fields = spec is not None and instance is not None and form != "json"
     key = key_text(table, stored)
     with tag("nav", classes="tabs", aria_label="Forms of the item"):
         if instance is not None:
             tag("a", "Fields", href=item_address(table.name, key), aria_current="page" if as_fields else None)
         tag("a", "DynamoDB JSON", href=item_address(table.name, key, form="json"), aria_current=None if as_fields else "page")
     with tag("div", classes="aside"):
-        if as_fields and spec is not None:
+        if spec is not None and instance is not None and as_fields:
             sheet = stored_sheet(spec, instance, stored)
             FieldsEditor(view, spec, sheet, stored, instance, changeable=changeable)
             with tag("div", classes="stack gap-2"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
-from gateleg.model import unknown_attributes
+from gateleg.model import States, unknown_attributes
 from gateleg.model.nested import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.explaining import key_forms
@@ -116,7 +116,7 @@ def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose, c
     needed = attribute.info.is_required() and not attribute.optional
     entry = input_for(attribute.name, attribute.annotation, attribute.declared, required=needed, note=note)
     key = attribute.name in _key_attributes(spec)
-    if attribute.state and purpose == "edit" and value is not None:
+    if purpose == "edit" and isinstance(value, States):
         after = [str(state.value) for state in type(value) if state in value.successors]
         entry = Input(entry.name, entry.kind, entry.type, entry.required, (str(value.value), *after), entry.hint, entry.note)
     text = text_of(entry, value)
