@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import os
 import sys
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
@@ -33,14 +33,13 @@ def installed_applications(settings: Settings, *, demo: bool = False) -> list[Ap
 
 def _of_suite(name: str) -> Application | None:
     """An application of the suite; None when it, or what it needs, is not installed."""
-    place = f"gateleg.apps.{name}.application"
+    if not resources.files("gateleg.apps").joinpath(name, "application.py").is_file():
+        return None
     try:
-        if importlib.util.find_spec(place) is None:
-            return None
-        application: Application = importlib.import_module(place).application
+        application: Application = importlib.import_module(f"gateleg.apps.{name}.application").application
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("gateleg"):
-            return None
+            raise
         _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
         return None
     return application
