@@ -208,6 +208,12 @@ def test_prefixes_tell_queries_from_documents(asker: Asking) -> None:
     assert asked(server)["input"] == ["query: who?"]
 
 
+def test_empty_text_is_sent_as_a_space(asker: Asking) -> None:
+    with service(said({"data": [{"index": 0, "embedding": [1]}]})) as server:
+        asker(f"openai:e@{server.url}").embed([""])
+    assert asked(server)["input"] == [" "]
+
+
 @pytest.mark.parametrize(
     "data",
     [[], [{"index": 0, "embedding": [1]}] * 2, [{"index": 0, "embedding": []}], [{"index": 0, "embedding": ["x"]}], [{"embedding": [1]}]],

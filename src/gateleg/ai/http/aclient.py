@@ -120,7 +120,8 @@ class AsyncClient:
         idle = self._idle.setdefault(address, [])
         idle.append((time.monotonic(), line))
         if len(idle) > KEEP:
-            idle.pop(0)[1][1].transport.abort()
+            _, oldest = idle.pop(0)
+            oldest[1].transport.abort()
 
     async def close(self) -> None:
         """Close the connections that have no work, and wait until they are gone."""

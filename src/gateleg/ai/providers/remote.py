@@ -144,7 +144,8 @@ class RemoteEmbeddings:
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
         """The vectors of some texts."""
         before = self.prefixes.get(purpose, "")
-        path, body = self.dialect.embed(self.model, [before + text for text in texts], self.dimensions)
+        # Services refuse a text of nothing.
+        path, body = self.dialect.embed(self.model, [before + text or " " for text in texts], self.dimensions)
         answer = yield from exchange(self.endpoint, path, body, deadline)
         return _read(lambda: self.dialect.embedded(answer, len(texts)))
 
