@@ -3,11 +3,9 @@ import io
 from dataclasses import replace
 
 from gateleg.apps.delphi.exporting import comment_clusters, comment_groups, participant_votes
-from gateleg.apps.delphi.opinions import analyse
-from gateleg.apps.delphi.topics import analyse_comments
+from gateleg.apps.delphi.matrix import VoteMatrix
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
-from tests.apps.delphi.texts import local_embeddings
-from tests.apps.delphi.told import findings, opinions, synthetic
+from tests.apps.delphi.told import NAMES, findings, opinions, synthetic
 
 
 def _rows(text: str) -> list[dict[str, str]]:
@@ -16,9 +14,10 @@ def _rows(text: str) -> list[dict[str, str]]:
 
 def test_votes_of_participants_are_those_that_were_cast_last() -> None:
     latest = synthetic().conversation.votes.latest()
-    rows = {int(row["participant"]): row for row in _rows(participant_votes(opinions(), synthetic().conversation.comments))}
+    rows = {int(row["participant"]): row for row in _rows(participant_votes(opinions().matrix, {}, synthetic().conversation.comments))}
     for person, comment, choice in zip(latest.participants.tolist(), latest.comments.tolist(), latest.choices.tolist(), strict=True):
         assert rows[person][str(comment)] == str(choice)
+    assert {row["group-id"] for row in rows.values()} == {""}
     assert sum(int(row["n-votes"]) for row in rows.values()) == len(latest)
     assert sum(int(row["n-agree"]) for row in rows.values()) == int((latest.choices == 1).sum())
 
@@ -26,7 +25,7 @@ def test_votes_of_participants_are_those_that_were_cast_last() -> None:
 @needs_real_conversations
 def test_the_format_is_that_of_a_real_export() -> None:
     conversation = real_conversation("brexit-consensus")
-    mine = participant_votes(analyse(conversation.votes, conversation.comments), conversation.comments)
+    mine = participant_votes(VoteMatrix.of(conversation.votes), {0: 1}, conversation.comments)
     with (FOLDER / "brexit-consensus" / "participants-votes.csv").open(encoding="utf-8") as file:
         assert mine.splitlines()[0] == file.readline().strip()
 
@@ -42,12 +41,12 @@ def test_votes_of_groups_are_counted_by_comment() -> None:
 
 
 def test_topics_stand_by_comment_and_layer() -> None:
-    comments = synthetic().conversation.comments[:5]
-    topics = analyse_comments(comments, local_embeddings())
-    rows = _rows(comment_clusters(topics, comments))
-    assert [row["layer0_cluster_id"] for row in rows] == ["0"] * 5
-    assert {row["layer0_topic"] for row in rows} == {topics.topics[0][0].name}
-    assert [row["comment-body"] for row in rows] == [comment.body for comment in comments]
+    rows = _rows(comment_clusters(findings()))
+    assert [int(row["comment-id"]) for row in rows] == list(findings().statements)
+    for row in rows:
+        assert int(row["layer0_cluster_id"]) == synthetic().topic_of[int(row["comment-id"])]
+        assert int(row["layer1_cluster_id"]) == int(row["layer0_cluster_id"]) // 2
+        assert row["layer0_topic"] == NAMES[int(row["layer0_cluster_id"])]
 
 
 def test_a_text_that_a_spreadsheet_would_run_is_kept_from_running() -> None:

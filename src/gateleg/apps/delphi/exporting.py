@@ -1,6 +1,7 @@
 """Results as CSV, in the formats that Polis exports: participant-votes, comment-groups and comment-clusters.
 
-Texts that a spreadsheet would take for a formula get an apostrophe before them; everything else is as it was.
+Comments that moderation took out stand only in the first, whose columns are all comments that were voted on. Texts that a spreadsheet would
+take for a formula get an apostrophe before them; everything else is as it was.
 """
 
 from __future__ import annotations
@@ -9,44 +10,42 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.votes import Choice
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gateleg.apps.delphi.conversation import Comment
     from gateleg.apps.delphi.findings import Findings
-    from gateleg.apps.delphi.opinions import Opinions
-    from gateleg.apps.delphi.topics import Topics
+    from gateleg.apps.delphi.matrix import VoteMatrix
 
 Cell = str | int | float | None
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def participant_votes(opinions: Opinions, comments: Iterable[Comment]) -> str:
+def participant_votes(matrix: VoteMatrix, group_of: Mapping[int, int], comments: Iterable[Comment]) -> str:
     """A row for each participant: their group, how many comments they wrote, how they voted in all and on each comment.
 
-    1 is agreement, -1 disagreement, 0 a pass, and an empty cell a vote that was not cast.
+    1 is agreement, -1 disagreement, 0 a pass, and an empty cell a vote that was not cast; `group_of` lacks those who are in no group.
     """
-    matrix = opinions.matrix
     written: dict[int, int] = {}
     for comment in comments:
         if comment.author_id is not None:
             written[comment.author_id] = written.get(comment.author_id, 0) + 1
-    groups = opinions.groups.group_of(len(matrix.participants)).tolist()
-    cells: list[dict[int, int]] = [{} for _ in groups]
+    cells: list[dict[int, int]] = [{} for _ in matrix.participants]
     for row, column, choice in zip(matrix.rows.tolist(), matrix.columns.tolist(), matrix.choices.tolist(), strict=True):
         cells[row][column] = choice
     titles = ["participant", "group-id", "n-comments", "n-votes", "n-agree", "n-disagree", *map(str, matrix.comments.tolist())]
-    stats = opinions.participants
     return _csv(
         titles,
         (
             [
                 person,
-                None if groups[row] < 0 else groups[row],
+                group_of.get(person),
                 written.get(person, 0),
                 len(cells[row]),
-                int(stats.agrees[row]),
-                int(stats.disagrees[row]),
+                sum(choice == Choice.AGREE for choice in cells[row].values()),
+                sum(choice == Choice.DISAGREE for choice in cells[row].values()),
                 *(cells[row].get(column) for column in range(len(matrix.comments))),
             ]
             for row, person in enumerate(matrix.participants.tolist())
@@ -68,19 +67,18 @@ def comment_groups(findings: Findings) -> str:
     return _csv(titles, rows)
 
 
-def comment_clusters(topics: Topics, comments: Iterable[Comment]) -> str:
+def comment_clusters(findings: Findings) -> str:
     """A row for each comment: its text and the number of its topic in each layer, finest first, then the topics' names.
 
     A comment without text has empty cells.
     """
-    bodies = {comment.comment_id: comment.body for comment in comments}
-    depth = range(len(topics.layers.layers))
+    depth = range(len(findings.topics))
     titles = ["comment-id", "comment-body", *(f"layer{layer}_cluster_id" for layer in depth), *(f"layer{layer}_topic" for layer in depth)]
-    rows = []
-    for row, number in enumerate(topics.comment_ids.tolist()):
-        labels = [int(layer.labels[row]) for layer in topics.layers.layers]
-        names = [_text(topics.topics[layer][label].name) if label >= 0 else None for layer, label in enumerate(labels)]
-        rows.append([number, _text(bodies.get(number, "")), *(None if label < 0 else label for label in labels), *names])
+    rows: list[list[Cell]] = []
+    for number, statement in findings.statements.items():
+        topics = [findings.topic(key) for key in statement.topics] or [None for _ in depth]
+        numbers = [None if topic is None else topic.number for topic in topics]
+        rows.append([number, _text(statement.body), *numbers, *(None if topic is None else _text(topic.name) for topic in topics)])
     return _csv(titles, rows)
 
 

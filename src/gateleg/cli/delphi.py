@@ -1,0 +1,152 @@
+"""`gateleg delphi`: from the files of a conversation to its report, without a server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateleg.cli.failures import fail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateleg.apps.delphi.conversation import Conversation
+    from gateleg.apps.delphi.findings import Findings
+
+    Report = Callable[[str, float], None]
+
+app = typer.Typer(help="Opinion maps from votes and comments.", no_args_is_help=True, add_completion=False)
+
+_STEPS = {
+    "reading": "Reading the files",
+    "votes": "Groups and consensus from the votes",
+    "embeddings": "Meaning of the comments",
+    "layers": "Topics in layers",
+    "map": "Map of the comments",
+    "graph": "Neighbours of the comments",
+    "names": "Names of the topics",
+    "report": "Maps and report",
+}
+
+
+@app.callback()
+def delphi() -> None:
+    """Make it a group while it has one command."""
+
+
+@app.command()
+def run(
+    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
+    comments: Annotated[Path, typer.Argument(help="comments.csv of the same export.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
+    summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
+    flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
+    participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    mode: Annotated[Literal["exact", "improved"], typer.Option(help="exact computes groups as Polis does.")] = "exact",
+    topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
+    chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
+) -> None:
+    """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
+    from gateleg.ai import ModelError
+    from gateleg.apps.delphi.errors import DelphiError
+
+    beside = votes.with_name("summary.csv")
+    found = summary or (beside if beside.is_file() else None)
+    try:
+        with _Steps() as report:
+            report("reading", 0.0)
+            from gateleg.apps.delphi.exports import read_export
+
+            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
+            findings, files = _analysed(conversation, mode, topics, chat, report)
+        _write(out, files)
+    except (DelphiError, ModelError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
+    _say(findings, out)
+
+
+class _Steps:
+    """Shows the steps as they go; plain lines where there is no terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bars = Progress(*columns, console=Console(stderr=True))
+        self._task: int | None = None
+        self._step = ""
+
+    def __enter__(self) -> "Report":
+        self._bars.start()
+        return self._report
+
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is None:
+            self._finish()
+        self._bars.stop()
+
+    def _report(self, step: str, done: float) -> None:
+        from rich.progress import TaskID
+
+        if step != self._step:
+            self._finish()
+            self._step = step
+            self._task = self._bars.add_task(_STEPS[step], total=1.0)
+        if self._task is not None:
+            self._bars.update(TaskID(self._task), completed=done)
+
+    def _finish(self) -> None:
+        from rich.progress import TaskID
+
+        if self._task is not None:
+            self._bars.update(TaskID(self._task), completed=1.0)
+
+
+def _analysed(
+    conversation: "Conversation", mode: Literal["exact", "improved"], with_topics: bool, chat: str | None, report: "Report"
+) -> "tuple[Findings, Mapping[str, bytes]]":
+    from gateleg.ai import Models
+    from gateleg.apps.delphi.artifacts import data_files, make_artifacts
+    from gateleg.apps.delphi.findings import find
+    from gateleg.apps.delphi.narrative import write_sections
+    from gateleg.apps.delphi.opinions import VotesConfig, analyse
+    from gateleg.apps.delphi.topics import TopicsConfig, analyse_comments
+
+    report("votes", 0.0)
+    removed = conversation.removed_participants
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode=mode), removed_participants=removed)
+    topics = None
+    if with_topics:
+        models = Models()
+        config = TopicsConfig(naming_model=chat)
+        namer = None if chat is None else models.chat(chat)
+        embeddings = models.embeddings(config.embedding_address)
+        topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
+    report("report", 0.0)
+    findings = find(conversation, opinions, topics)
+    labels = opinions.groups.group_of(len(opinions.matrix.participants)).tolist()
+    group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
+    data = data_files(findings, opinions.matrix, group_of, conversation.comments)
+    return findings, make_artifacts(findings, write_sections(findings), data)
+
+
+def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _say(findings: "Findings", out: Path) -> None:
+    from gateleg.apps.delphi.artifacts import MAP, REPORT
+
+    totals = findings.totals
+    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments:,} comments")
+    typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
+    if findings.topics:
+        typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
+    typer.echo(f"report: {out / REPORT}")
+    typer.echo(f"map:    {out / MAP}")

@@ -1,0 +1,85 @@
+import csv
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gateleg.apps.delphi.synthetic import Plan, synthesise
+from gateleg.cli.delphi import app
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """The two files of a small synthetic conversation."""
+    conversation = synthesise(Plan(participants=60, comments=30, votes_per_participant=20)).conversation
+    with (tmp_path / "comments.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["timestamp", "comment-id", "author-id", "moderated", "comment-body"])
+        for comment in conversation.comments:
+            writer.writerow([1_600_000_000, comment.comment_id, comment.author_id, comment.moderated, comment.body])
+    votes = conversation.votes
+    with (tmp_path / "votes.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+        writer.writerows(
+            zip(votes.times.tolist(), votes.comments.tolist(), votes.participants.tolist(), votes.choices.tolist(), strict=True)
+        )
+    return tmp_path
+
+
+def _run(folder: Path, *options: str) -> Result:
+    return CliRunner().invoke(
+        app, ["run", str(folder / "votes.csv"), str(folder / "comments.csv"), "--out", str(folder / "report"), *options]
+    )
+
+
+def test_a_report_is_written_from_two_files(export: Path) -> None:
+    result = _run(export, "--no-topics")
+    assert result.exit_code == 0, result.output
+    assert "votes of 60 participants" in result.output
+    written = {str(path.relative_to(export / "report")) for path in (export / "report").rglob("*") if path.is_file()}
+    assert {"report.html", "map.html", "maps/groups.svg", "data/participant-votes.csv", "data/narrative.json"} <= written
+    assert "Opinion groups" in (export / "report" / "report.html").read_text(encoding="utf-8")
+
+
+def test_two_runs_write_the_same_files(export: Path) -> None:
+    _run(export, "--no-topics")
+    first = {path: path.read_bytes() for path in (export / "report").rglob("*") if path.is_file()}
+    _run(export, "--no-topics")
+    assert all(path.read_bytes() == content for path, content in first.items())
+
+
+def test_the_summary_beside_the_votes_gives_the_title(export: Path) -> None:
+    (export / "summary.csv").write_text("topic,What next?\n", encoding="utf-8")
+    _run(export, "--no-topics")
+    assert '<h1 dir="auto">What next?</h1>' in (export / "report" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_small_conversation_has_topics_too(export: Path) -> None:
+    (export / "comments.csv").write_text("comment-id,comment-body\n0,The night bus is late\n1,Rents are too high\n", encoding="utf-8")
+    (export / "votes.csv").write_text("timestamp,comment-id,voter-id,vote\n1,0,1,1\n1,1,1,-1\n", encoding="utf-8")
+    result = _run(export)
+    assert result.exit_code == 0, result.output
+    assert "topics: 1 from coarse to fine" in result.output
+
+
+def test_files_that_cannot_be_read_are_told_by_line_and_nothing_is_written(export: Path) -> None:
+    with (export / "votes.csv").open("a", encoding="utf-8") as file:
+        file.write("1,0,7,maybe\n")
+    result = _run(export, "--no-topics")
+    assert result.exit_code == 1
+    assert "votes.csv, line" in result.output
+    assert not (export / "report").exists()
+
+
+def test_a_model_that_does_not_exist_is_told(export: Path) -> None:
+    result = _run(export, "--chat", "nonsense")
+    assert result.exit_code == 1
+    assert "bad-model-address" in result.output
+
+
+def test_a_folder_that_cannot_be_written_is_told(export: Path) -> None:
+    (export / "report").write_text("a file", encoding="utf-8")
+    result = _run(export, "--no-topics")
+    assert result.exit_code == 1
+    assert "cannot be written" in result.output
