@@ -135,3 +135,12 @@ def test_settings_that_cannot_be_are_told(tmp_path: Path, failed: Callable[..., 
 def test_an_application_that_is_not_there_is_told(tmp_path: Path, failed: Callable[..., str]) -> None:
     (tmp_path / "gateleg.toml").write_text('applications = ["nothing.here:app"]\n')
     assert "there is no module nothing" in failed("serve", "--port", "0")
+
+
+def test_help_of_every_command_of_a_host_loads_none_of_it() -> None:
+    program = (
+        "import sys; from gateleg.cli.commands import app\n"
+        "for name in ('up', 'serve', 'keys', 'config', 'worker'): app([name, '--help'], standalone_mode=False)\n"
+        "sys.exit(', '.join(name for name in ('fastapi', 'nicegui', 'uvicorn', 'pydantic', 'apsw', 'gateleg.web') if name in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

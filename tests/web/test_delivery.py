@@ -1,13 +1,18 @@
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.objects import Offloaded, S3Objects
+from gateleg.store.transports.credentials import Credentials
+from gateleg.web.app import create_app
 from gateleg.web.delivery import policy_of
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
+from tests.objects.s3.bucket import MemoryClient
 from tests.web.conftest import client_of
 
 TEXT = b"0123456789"
@@ -193,3 +198,16 @@ async def test_a_link_carries_its_own_permission_also_in_a_browser_that_is_signe
         client.cookies.set("gateleg_session", session.cookie)
         assert (await client.put(link, content=TEXT)).status_code == 201
         assert (await client.put(urlsplit(link).path, content=TEXT)).status_code == 403
+
+
+async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_bucket_itself(host: Host) -> None:
+    vault = S3Objects("bucket", client=MemoryClient(), credentials=Credentials("key", "secret"))
+    with_bucket = replace(host, vault=vault, objects=Offloaded(vault))
+    await with_bucket.objects.put("a.txt", TEXT)
+    async with client_of(create_app(with_bucket, console=False)) as client:
+        part = await client.get("/objects/a.txt", headers={"range": "bytes=2-4"})
+        assert (part.status_code, part.content) == (206, b"234")
+        assert (await client.get("/objects/a.txt?signature=x&expires=9999999999")).content == TEXT
+        assert (await client.put("/objects/b.txt?signature=x&expires=9999999999", content=TEXT)).status_code == 404
+    async with client_of(create_app(with_bucket, console=False), peer="10.0.0.1") as stranger:
+        assert (await stranger.get("/objects/a.txt?signature=x&expires=9999999999")).status_code == 401
