@@ -11,7 +11,7 @@ from gateleg.store import AsyncStore
 from gateleg.web.console.tables.diagrams import drawing_of, table_svg
 from gateleg.web.console.tables.grids import cell_of, grid_of, item_address, item_label, item_name, key_text, read_key
 from gateleg.web.console.tables.listing import row_of, search, totals
-from gateleg.web.console.tables.surveys import Seen, survey, undeclared_table
+from gateleg.web.console.tables.surveys import Seen, readable_table, survey, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
 STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour", project="keys")])
@@ -51,6 +51,15 @@ async def test_an_undeclared_table_has_the_keys_of_its_description(store: AsyncS
     assert table.key_types() == {"id": "S", "at": "N", "colour": "S"}
     assert [(index.name, index.hash, index.project) for index in table.indexes] == [("by-colour", ("colour",), "keys")]
     assert row_of(seen).indexes == ("by-colour",)
+
+
+async def test_items_under_another_key_than_the_declared_one_are_read_by_the_deployed_one(store: AsyncStore) -> None:
+    await store.create_tables(STRAY)
+    (seen,) = [entry for entry in await survey(store, []) if entry.name == "Stray"]
+    other = Table("Stray", hash="colour")
+    assert readable_table(other, seen.description).attributes == ("id", "at")
+    assert readable_table(STRAY, seen.description) is STRAY
+    assert readable_table(other, None) is other
 
 
 def test_a_search_finds_rows_with_all_words() -> None:

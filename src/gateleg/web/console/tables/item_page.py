@@ -51,14 +51,14 @@ async def item(name: str, key: str = "", form: str = "") -> None:
             tag("h1", name)
             empty("table", "Not for your eyes", forbidden)
             return
-        wanted = read_key(found.table, key)
-        stored = None if wanted is None else await read_item(view.host.store, found.table, wanted)
+        wanted = read_key(found.stored, key)
+        stored = None if wanted is None else await read_item(view.host.store, found.stored, wanted)
         if stored is None:
             tag("h1", "There is no such item")
             sentence = "It may have been deleted, or the address may be incomplete."
             empty("search", "Nothing is stored under this key", sentence, button="Items", href=table_address(name, {"tab": "items"}))
             return
-        _show(view, found.table, stored, form)
+        _show(view, found.stored, stored, form)
 
 
 def _show(view: View, table: Table, stored: Item, form: str) -> None:
@@ -172,7 +172,7 @@ async def new_item(name: str, entity: str = "", like: str = "") -> None:
             tag("h1", name)
             nothing_called(name)
             return
-        table = found.table
+        table = found.stored
         forbidden = why_not_read(view.principal, name) or why_not_change(view.principal, name)
         if forbidden:
             tag("h1", "New item")

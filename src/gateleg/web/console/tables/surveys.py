@@ -90,6 +90,14 @@ def _names() -> Flow[list[str]]:
         request = {"ExclusiveStartTableName": reply["LastEvaluatedTableName"]}
 
 
+def readable_table(declared: Table, description: dict[str, Any] | None) -> Table:
+    """What the items of a table are read by: its declaration, unless the deployed table has another key."""
+    if description is None:
+        return declared
+    keys = _keys(description)
+    return declared if (*keys["HASH"], *keys["RANGE"]) == declared.attributes else undeclared_table(declared.name, description)
+
+
 def undeclared_table(name: str, description: dict[str, Any]) -> Table:
     """A table that no one has declared, as far as its description goes: its name, its keys and its indexes."""
     types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}

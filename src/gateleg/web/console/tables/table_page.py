@@ -20,7 +20,7 @@ from gateleg.web.console.tables.items_tab import items_tab
 from gateleg.web.console.tables.listing import look_of, row_of
 from gateleg.web.console.tables.patterns_tab import patterns_tab
 from gateleg.web.console.tables.schema_tab import schema_tab
-from gateleg.web.console.tables.surveys import look, undeclared_table
+from gateleg.web.console.tables.surveys import look, readable_table, undeclared_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,11 @@ class Found:
 
     seen: Seen
     table: Table
+
+    @property
+    def stored(self) -> Table:
+        """The table as its items have it."""
+        return readable_table(self.table, self.seen.description)
 
 
 async def find(host: Host, name: str) -> Found | None:
@@ -76,6 +81,10 @@ async def table(name: str, tab: str = "") -> None:
                     tag("span", word)
                     if count:
                         tag("span", str(count), "count")
+        if chosen in ("patterns", "items") and found.seen.plan is not None and not found.seen.plan.done:
+            with tag("div", classes="note warning"):
+                tag("span", f"{row_of(found.seen).means} What is asked or written here may be refused. ")
+                tag("a", "See how they differ", "link", href=table_address(name, {"tab": "health"}))
         await _show(view, found, chosen, dict(view.request.query_params))
 
 
@@ -106,7 +115,7 @@ def _tabs(found: Found) -> list[tuple[str, tuple[str, int]]]:
 
 async def _show(view: View, found: Found, chosen: str, query: Mapping[str, str]) -> None:
     if chosen == "items":
-        await items_tab(view, found.table, query)
+        await items_tab(view, found.stored, query)
     elif chosen == "schema":
         schema_tab(found.table)
     elif chosen == "health":
