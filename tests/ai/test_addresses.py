@@ -87,6 +87,15 @@ def test_price_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
         Price.model_validate(wrong)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"chat": "nobody:x"}, {"embeddings": ""}, {"keys": {"opnai": "k"}}, {"keys": {"https://": "k"}}, {"prices": {"gpt": {"input": 1}}}],
+)
+def test_settings_that_name_nothing_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ModelSettings.model_validate(wrong)
+
+
 def test_settings_do_not_show_keys() -> None:
     assert "sk-1" not in repr(ModelSettings(keys={"openai": SecretStr("sk-1")}))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-from gateleg.ai.addresses import ModelAddress, origin
+from gateleg.ai.addresses import PROVIDERS, ModelAddress, origin, parse_model_address
 
 if TYPE_CHECKING:
     from gateleg.ai.replies import Usage
@@ -47,6 +47,25 @@ class ModelSettings(BaseModel):
     total_seconds: float = Field(default=600.0, gt=0)
     #: how often a call is tried at most
     attempts: int = Field(default=4, ge=1, le=20)
+
+    @field_validator("chat", "embeddings")
+    @classmethod
+    def _is_address(cls, text: str) -> str:
+        return str(parse_model_address(text))
+
+    @field_validator("prices")
+    @classmethod
+    def _are_models(cls, prices: dict[str, Price]) -> dict[str, Price]:
+        return {str(parse_model_address(text)): price for text, price in prices.items()}
+
+    @field_validator("keys")
+    @classmethod
+    def _are_places(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        """A misspelt provider would leave its key unused, and nobody would know why."""
+        for place in keys:
+            if place not in PROVIDERS:
+                origin(place)
+        return keys
 
     def price_of(self, address: ModelAddress) -> Price | None:
         """The price that was given for a model; local models cost nothing."""
