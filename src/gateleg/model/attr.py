@@ -96,6 +96,11 @@ class Attr(Comparable[T], Generic[T]):
         return field_validator(self.owner, self.name)
 
     @cached_property
+    def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
+        """The states that may move to a state, for those that were asked for."""
+        return {}
+
+    @cached_property
     def _packer(self) -> Any:
         return _compiled_packer(self.shape)
 
@@ -239,7 +244,9 @@ class Attr(Comparable[T], Generic[T]):
         state = operand.value
         if not isinstance(state, States):
             raise ExpressionError(f"{self!r} is no state.", fix="Use .set(...).")
-        sources = tuple(self.constant(source) for source in sorted(state.predecessors))
+        sources = self._predecessors.get(state)
+        if sources is None:
+            sources = self._predecessors[state] = tuple(self.constant(source) for source in sorted(state.predecessors))
         if not sources:
             raise ExpressionError(f"No state may move to {state!r}: it is where {type(state).__name__} begins.", fix="Create a new item.")
         return Transition(self.path, self.owner, self.name, operand=operand, target=state, sources=sources)

@@ -42,9 +42,6 @@ class Inputs:
     now: datetime
 
 
-Recipe = "Callable[[Inputs], Value]"
-
-
 @dataclass(frozen=True, eq=False)
 class Derived(Constant[Any]):
     """A value that the model works out, and how."""

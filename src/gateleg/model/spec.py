@@ -48,22 +48,22 @@ class Attribute:
     traits: Traits
     attr: Attr[Any]
 
-    @property
+    @cached_property
     def optional(self) -> bool:
         """Whether it may be None, which is absent on the wire."""
         return self.declared.optional
 
-    @property
+    @cached_property
     def needed(self) -> bool:
         """Whether an item without it cannot be read."""
         return self.info.is_required() or self.traits.create_only
 
-    @property
+    @cached_property
     def state(self) -> bool:
         """Whether it changes by transition only."""
         return isinstance(self.declared.type, type) and issubclass(self.declared.type, States)
 
-    @property
+    @cached_property
     def part(self) -> type[KeyPart] | None:
         """The key part that it holds, if any."""
         kind = self.declared.type
