@@ -141,6 +141,6 @@ def test_help_of_every_command_of_a_host_loads_none_of_it() -> None:
     program = (
         "import sys; from gateleg.cli.commands import app\n"
         "for name in ('up', 'serve', 'keys', 'config', 'worker'): app([name, '--help'], standalone_mode=False)\n"
-        "sys.exit(', '.join(name for name in ('fastapi', 'nicegui', 'uvicorn', 'pydantic', 'apsw', 'gateleg.web') if name in sys.modules))"
+        "sys.exit(', '.join(name for name in ('fastapi', 'nicegui', 'uvicorn', 'apsw', 'gateleg.web') if name in sys.modules) or 0)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

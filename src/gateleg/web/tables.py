@@ -21,7 +21,7 @@ class ApiKey(Entity, table=access_table, tag="key"):
     key_id: Attr[str]
     name: Attr[str] = required(min_length=1, max_length=100)
     #: the SHA-256 digest of the secret, which has 256 bits of chance: nobody can try them all
-    digest: Attr[str]
+    digest: Attr[str] = required(hidden=True)
     role: Attr[Literal["viewer", "operator", "admin"]]
     groups: Attr[set[str] | None] = field(None, max_length=100)
     tenant: Attr[str | None] = field(None)
@@ -43,7 +43,7 @@ class ApiKey(Entity, table=access_table, tag="key"):
 class Session(Entity, table=access_table, tag="session"):
     """Somebody who has signed in with a key. Only a digest of what the browser holds is kept."""
 
-    digest: Attr[str]
+    digest: Attr[str] = required(hidden=True)
     key_id: Attr[str]
     created_at: Attr[datetime]
     #: to within a minute
