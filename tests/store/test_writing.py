@@ -6,6 +6,7 @@ import pytest
 
 from gateleg.store import (
     AlreadyExists,
+    AsyncStore,
     ConditionFailed,
     LostRace,
     NotFound,
@@ -190,3 +191,33 @@ def test_a_refusal_after_a_conflict_is_explained() -> None:
     transport = Scripted(refusal("TransactionConflictException"), refusal("ConditionalCheckFailedException"))
     with pytest.raises(LostRace, match="deleted"):
         Store(transport, sleep=lambda seconds: None).put(Draft(book="b", title="t", version=3))
+
+
+class Awaited(Scripted):
+    """The same, awaited."""
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:  # type: ignore[override]
+        return super().call(operation, request, timeout=timeout)
+
+    async def close(self) -> None:  # type: ignore[override]
+        pass
+
+
+async def test_an_awaited_store_sends_what_the_dry_run_shows() -> None:
+    transport = Awaited({}, {})
+    store, draft = AsyncStore(transport, prefix="dev-"), Draft(book="b", title="t", version=3)
+    assert (await store.create(draft)).version == 4
+    assert (await store.put(draft)).version == 4
+    assert [request for _, request, _ in transport.calls] == [create(draft).params(prefix="dev-"), put(draft).params(prefix="dev-")]
+
+
+async def test_an_awaited_store_tries_again_and_explains() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    transport = Awaited(refusal("TransactionConflictException"), refusal("ConditionalCheckFailedException"))
+    with pytest.raises(LostRace, match="deleted"):
+        await AsyncStore(transport, sleep=sleep).put(Draft(book="b", title="t", version=3))
+    assert len(slept) == 1

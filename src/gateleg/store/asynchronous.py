@@ -14,7 +14,7 @@ from gateleg.store.loading import AsyncLoader
 from gateleg.store.requests import Found, Pause, Request, Together, request_of
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import async_streams, awaits
+from gateleg.store.verbs import async_streams, awaits, awaits_create, awaits_put
 from gateleg.store.views import Views
 from gateleg.store.watching import Watch
 
@@ -60,8 +60,8 @@ class AsyncStore(Views):
 
     get = awaits(reading.get)
     find = awaits(reading.find)
-    create = awaits(writing.create)
-    put = awaits(writing.put)
+    create = awaits_create(writing.create)
+    put = awaits_put(writing.put)
     patch = awaits(writing.patch)
     upsert = awaits(writing.upsert)
     delete = awaits(writing.delete)
@@ -112,12 +112,14 @@ class AsyncStore(Views):
         other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
         return other
 
-    async def drive(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+    async def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
+        """Take the steps of a flow to its result. `refusal` is what its first request has met with already."""
         deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
+            if refusal is not None:
+                step = flow.throw(refusal)
             while True:
                 reply = await self._perform(step, deadline)
                 step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)

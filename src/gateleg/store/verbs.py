@@ -102,19 +102,53 @@ def _writes_whole(build: Callable[..., Operation[Any]], *, create: bool) -> Call
     @functools.wraps(build)
     def verb(self: Store, /, *args: Any, **options: Any) -> Any:
         setup = self.setup
-        spec = alone(cast("Any", type(args[0]))) if len(args) == 1 and not options and setup.plain else None
-        if spec is None:
+        short = _short_put(setup, args, create) if len(args) == 1 and not options and setup.plain else None
+        if short is None:
             return long_way(self, *args, **options)
-        written, payload = put_alone(spec, args[0], setup.prefix + spec.table.name, now=setup.now(), create=create)
-        if not is_small(payload["Item"]):
-            return long_way(self, *args)
         try:
-            self.transport.call("PutItem", payload)
+            self.transport.call("PutItem", short[1])
         except (ServiceError, Unreachable) as error:
             return self.drive(build(*args).flow(setup), error)
-        return written
+        return short[0]
 
     return verb
+
+
+def awaits_put(build: Callable[P, Operation[R]]) -> Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]:
+    """`puts`, awaited."""
+    return cast("Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]", _awaits_whole(build, create=False))
+
+
+def awaits_create(build: Callable[P, Operation[R]]) -> Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]:
+    """`creates`, awaited."""
+    return cast("Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]", _awaits_whole(build, create=True))
+
+
+def _awaits_whole(build: Callable[..., Operation[Any]], *, create: bool) -> Callable[..., Any]:
+    long_way = awaits(build)
+
+    @functools.wraps(build)
+    async def verb(self: AsyncStore, /, *args: Any, **options: Any) -> Any:
+        setup = self.setup
+        short = _short_put(setup, args, create) if len(args) == 1 and not options and setup.plain else None
+        if short is None:
+            return await long_way(self, *args, **options)
+        try:
+            await self.transport.call("PutItem", short[1])
+        except (ServiceError, Unreachable) as error:
+            return await self.drive(build(*args).flow(setup), error)
+        return short[0]
+
+    return verb
+
+
+def _short_put(setup: Setup, args: tuple[Any, ...], create: bool) -> tuple[Any, dict[str, Any]] | None:
+    """The instance as it will be stored and the request for it; None if it is not to be written just so, or may be too large."""
+    spec = alone(cast("Any", type(args[0])))
+    if spec is None:
+        return None
+    written, payload = put_alone(spec, args[0], setup.prefix + spec.table.name, now=setup.now(), create=create)
+    return (written, payload) if is_small(payload["Item"]) else None
 
 
 @functools.cache
