@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Upper bounds of the histogram of answers, in seconds.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+#: A method that somebody has made up gets no label of its own.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 Sample = tuple[dict[str, str], float]
 
 
@@ -41,7 +43,7 @@ class Traffic:
         """A request was answered."""
         with self._lock:
             self.under_way -= 1
-            self.requests[method, route, status] += 1
+            self.requests[method if method in _METHODS else "OTHER", route, status] += 1
             self.seconds[route] += seconds
             self.buckets[route, next((bound for bound in BOUNDS if seconds <= bound), float("inf"))] += 1
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WIDTH, _ROW, _LABEL = 720, 28, 260
+_WIDTH, _ROW, _LABEL = 760, 28, 290
 #: The Okabe-Ito colours, which colour-blind eyes tell apart.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
