@@ -189,9 +189,9 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
     """The findings of a conversation. Without topics there is no map of comments and no section on topics."""
     kept = [comment for comment in conversation.comments if comment.comment_id not in opinions.moderation.out]
     places = {int(number): place for place, number in enumerate(opinions.matrix.comments.tolist())}
-    whereabouts = _whereabouts(topics)
+    where = whereabouts(topics)
     statements = {
-        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, whereabouts.get(comment.comment_id, {}))
+        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, where.get(comment.comment_id, {}))
         for comment in sorted(kept, key=lambda comment: comment.comment_id)
     }
     ids = opinions.groups.groups.clusters.ids
@@ -228,7 +228,7 @@ def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions
     )
 
 
-def _whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
+def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
     """For each comment its topics, its place on the map and whether it is an outlier."""
     found: dict[int, dict[str, Any]] = {}
     if topics is None:
