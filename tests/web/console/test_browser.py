@@ -101,6 +101,14 @@ def test_the_rail_is_folded_and_stays_so(filled: Served, open_page: OpenPage) ->
     expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs")).to_be_visible()
 
 
+def test_an_address_that_leads_nowhere_has_a_way_on(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/settings")
+    answer = page.request.get(f"{filled.url}/nowhere", headers={"Accept": "text/html"})
+    assert answer.status == 404
+    assert "Nothing is here" in answer.text()
+    assert page.request.get(f"{filled.url}/nowhere.png", headers={"Accept": "image/png"}).headers["content-type"] == "application/json"
+
+
 def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, open_page: OpenPage) -> None:
     with filled.queue() as queue:
         (failed,) = queue.jobs_page(job_type="BROKEN", subject="Filled").items

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from nicegui import context, ui
 
 from gateleg.web.console.deeds import refusal
+from gateleg.web.console.failures import told
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 
@@ -80,6 +81,7 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
     """
     view = current_view()
     ui.page_title(f"{title} · Gateleg")
+    context.client.on_exception(_tell)
     rail = _rail(view, section, collapsed=view.request.cookies.get("gateleg_rail") == "icons")
     _top_bar(view, title, crumbs, rail)
     with tag("div", classes="content wide" if wide else "content") as content:
@@ -87,6 +89,12 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
             tag("h1", title)
         yield view
     ui.skip_link("Skip to the page", target=content)
+
+
+def _tell(error: Exception) -> None:
+    """Say that something went wrong after the page was built, where nothing else does."""
+    words = told(error)
+    ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")
 
 
 def _rail(view: View, section: str, *, collapsed: bool) -> ui.left_drawer:

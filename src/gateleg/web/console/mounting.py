@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import nicegui
 from nicegui import ui
 
-from gateleg.web.console import jobs, objects, overview, search, settings, tables
+from gateleg.web.console import astray, jobs, objects, overview, search, settings, tables
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -42,6 +42,7 @@ def mount(app: FastAPI, host: Host) -> None:
     objects.register()
     settings.register()
     search.register()
+    astray.register()
     for application in host.applications:
         if application.pages is not None:
             application.pages(host)

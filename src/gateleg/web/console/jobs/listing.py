@@ -90,7 +90,8 @@ def _list(view: View, filters: Filters, topic: Topic[Page[Job]], first: Page[Job
         grid.set_visibility(bool(page.items))
         nothing.set_visibility(not page.items)
         foot.clear()
-        if page.items:
+        if page.items or page.next:
+            # A filter that drops nearly everything may leave a page empty though others follow.
             with foot:
                 pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nicegui import ui
 
 from gateleg.web.console.charts import Chart, spark_svg
+from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
@@ -20,6 +21,7 @@ from gateleg.web.console.overview.made import made_section
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
+from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +59,10 @@ class _Page:
         await made_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
             self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
+            with tag("div") as self._no_jobs:
+                sentence = "A job is work that goes on after you have left: submit one, watch it run, and find its result here."
+                operator = self.view.may(Role.OPERATOR)
+                empty("tray", "No jobs yet", sentence, button="Submit a job" if operator else None, href="/jobs/submit")
         self._show_latest()
 
     async def _look(self) -> tuple[Present, Past]:
@@ -122,6 +128,8 @@ class _Page:
     def _show_latest(self) -> None:
         if self._latest is not None:
             self._latest.show([job_row(job) for job in self._recent])
+            self._latest.set_visibility(bool(self._recent))
+            self._no_jobs.set_visibility(not self._recent)
 
     def _redraw(self, name: str, value: T, box: Tag, draw: Callable[[T], None]) -> None:
         if name in self._drawn and self._drawn[name] == value:
