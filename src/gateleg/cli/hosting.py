@@ -56,11 +56,21 @@ def run_host(
 
     set_up_logs(settings)
     try:
-        asyncio.run(_run(settings, applications, ready, prepared, beside))
+        with asyncio.Runner(loop_factory=_quick_loop()) as runner:
+            runner.run(_run(settings, applications, ready, prepared, beside))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
         _explain(error, settings)
+
+
+def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop that serves most requests, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def _explain(error: Exception, settings: Settings) -> NoReturn:
