@@ -16,7 +16,7 @@ from gateleg.apps.delphi.service import complete_run, latest_run, results, start
 from gateleg.apps.delphi.synthetic import Plan, synthesise
 from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
 from gateleg.apps.delphi.topic_rows import topics_summary
-from gateleg.apps.delphi.topic_runs import TOPICS_STAGE, rename_topic, run_topics, write_topics
+from gateleg.apps.delphi.topic_runs import TOPICS_STAGE, load_topics, rename_topic, run_topics, write_topics
 from gateleg.apps.delphi.topics import Topics, TopicsConfig, analyse_comments
 from gateleg.apps.delphi.votes import Votes
 from gateleg.jobs import ManualClock
@@ -63,6 +63,37 @@ async def test_topics_come_back_as_they_were_found(store: AsyncStore, run: Run) 
     for number, layer in enumerate(expected.layers.layers):
         assert [row.clusters[f"layer{number}"] for row in assignments] == layer.labels.tolist()
     assert (await latest_run(store, run.conversation_id, TOPICS_STAGE)).job_id == run.job_id
+
+
+async def test_topics_are_rebuilt_from_their_rows_with_the_names_they_have_now(store: AsyncStore, run: Run) -> None:
+    expected = found_topics()
+    await rename_topic(store, run.job_id, "layer0_0", "Bicycles and trams", "ann")
+    loaded = await load_topics(store, run)
+    assert loaded.config == expected.config
+    assert np.array_equal(loaded.vectors, expected.vectors)
+    assert np.array_equal(loaded.positions, expected.positions)
+    assert np.array_equal(loaded.layers.outliers, expected.layers.outliers)
+    for ours, theirs in zip(loaded.layers.layers, expected.layers.layers, strict=True):
+        assert np.array_equal(ours.labels, theirs.labels)
+        assert np.array_equal(ours.parents, theirs.parents)
+        assert np.allclose(ours.centroids, theirs.centroids, atol=1e-6)
+        assert np.allclose(ours.distances, theirs.distances, atol=1e-6)
+    assert [(edge.source, edge.target) for edge in loaded.edges] == [(edge.source, edge.target) for edge in expected.edges]
+    renamed = loaded.find("layer0_0")
+    assert renamed is not None
+    assert (renamed.name, renamed.naming.by) == ("Bicycles and trams", "ann")
+    for layer in expected.topics:
+        for topic in layer:
+            found = loaded.find(topic.key)
+            assert found is not None
+            assert (found.comments, found.examples, found.parent, found.children, found.identity, found.position) == (
+                topic.comments,
+                topic.examples,
+                topic.parent,
+                topic.children,
+                topic.identity,
+                topic.position,
+            )
 
 
 async def test_clusters_know_their_parents_and_children(store: AsyncStore, run: Run) -> None:
@@ -133,4 +164,4 @@ async def test_next_to_nothing_has_no_topics_and_no_trouble(store: AsyncStore, c
     await upload_conversation(store, Conversation(COMMENTS.conversation_id, Votes.of([]), comments))
     run = await run_topics(store, Models(), origin(store))
     assert run.summary["comments"] == len(comments)
-    assert len(await listed(results(store, ClusterAssignment, run.job_id))) == len(comments)
+    assert len((await load_topics(store, run)).comment_ids) == len(comments)

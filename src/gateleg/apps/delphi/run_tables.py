@@ -156,9 +156,12 @@ class LatestRun(Entity, table=latest_table):
 class NarrativeSection(JobResult, table=narratives_table):
     """One section of a report in words."""
 
-    #: `groups`, `consensus`, `uncertainty`, or the topic's `layer0_3`
+    #: `overview`, `groups`, `group_informed_consensus`, `uncertainty`, or a topic's `layer0_3`
     section: Attr[str]
     title: Attr[str]
+    #: where it stands in the report
+    place: Attr[int] = field(0)
+    #: who wrote it: `templates`, or the address of a model
     model: Attr[str]
     #: paragraphs of sentences of clauses, each with the comments that it cites
     body: Attr[Compressed[dict[str, Any]]]

@@ -55,6 +55,7 @@ __all__ = [
     "load_conversation",
     "results",
     "results_of_conversation",
+    "run_beside",
     "run_votes",
     "runs",
     "start_run",
@@ -119,10 +120,13 @@ async def run_votes(
     return await complete_run(store, run, opinions)
 
 
-async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object]) -> tuple[Run, Upload]:
-    """Note that a stage has begun, and what it reads; a stage that is begun again goes on reading what it read before."""
+async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object], upload_id: UUID | None = None) -> tuple[Run, Upload]:
+    """Note that a stage has begun, and what it reads: the upload that counts unless another is given.
+
+    A stage that is begun again goes on reading what it read before.
+    """
     known = await store.find(Run, job_id=origin.job_id, stage=origin.job_stage, consistent=True)
-    upload = await find_upload(store, origin.conversation_id, None if known is None else known.upload_id)
+    upload = await find_upload(store, origin.conversation_id, upload_id if known is None else known.upload_id)
     run = Run(
         job_id=origin.job_id,
         stage=origin.job_stage,
@@ -172,6 +176,15 @@ async def _make_latest(store: AsyncStore, run: Run) -> None:
     except ConditionFailed:
         # A run that was submitted later is completed already.
         return
+
+
+async def run_beside(store: AsyncStore, origin: Origin, stage: str) -> Run:
+    """The completed run of another stage of the same pipeline, or else the latest of the conversation."""
+    if origin.root_job_id is not None:
+        async for run in store.query(Run.of_root, root_job_id=origin.root_job_id):
+            if run.stage == stage and run.status is RunStatus.COMPLETED and run.conversation_id == origin.conversation_id:
+                return run
+    return await latest_run(store, origin.conversation_id, stage)
 
 
 async def latest_run(store: AsyncStore, conversation_id: str, stage: str = VOTES_STAGE) -> Run:

@@ -13,7 +13,8 @@ from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.naming import NameHistory, Naming
 from gateleg.apps.delphi.run_tables import StoredComment
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run
-from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, TopicName
+from gateleg.apps.delphi.stored_topics import TopicRows, topics_from
+from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, GraphEdge, TopicName
 from gateleg.apps.delphi.topic_rows import sketches_of, topic_rows_of, topics_summary
 from gateleg.apps.delphi.topics import TopicsConfig, analyse_comments
 from gateleg.apps.delphi.uploads import load_comments
@@ -88,6 +89,20 @@ async def write_topics(
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
         await store.batch_write(batch)
         report(0.95, "writing results")
+
+
+async def load_topics(store: AsyncStore, run: Run) -> Topics:
+    """The topics of a completed run, with the names that they have now."""
+    return topics_from(
+        run,
+        TopicRows(
+            [row async for row in results(store, CommentEmbedding, run.job_id)],
+            [row async for row in results(store, ClusterAssignment, run.job_id)],
+            [row async for row in results(store, ClusterKeywords, run.job_id)],
+            [row async for row in results(store, TopicName, run.job_id)],
+            [row async for row in results(store, GraphEdge, run.job_id)],
+        ),
+    )
 
 
 async def _run_before(store: AsyncStore, run: Run) -> Run | None:
