@@ -18,6 +18,7 @@ GROUPS = {
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
     "config": "gateleg.cli.config",
+    "delphi": "gateleg.cli.delphi",
 }
 
 
