@@ -33,6 +33,11 @@ def test_no_keyword_repeats_another() -> None:
     assert len(second) == 1
 
 
+def test_three_words_in_a_row_are_not_two_keywords() -> None:
+    found = _terms(["our current electoral system", "the current electoral system", "current electoral system"], [0] * 3, 1)[0]
+    assert sum("electoral" in term for term in found) == 1
+
+
 def test_a_term_counts_once_for_each_comment_and_copies_count_once() -> None:
     texts = ["spam spam spam spam", "rent is high", "my rent doubled", *["buy pills"] * 50]
     assert _terms(texts, [0] * len(texts), 1)[0][0] == "rent"

@@ -129,7 +129,7 @@ def _chosen(scores: dict[str, float], most: int) -> list[Keyword]:
     chosen: list[Keyword] = []
     for term, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])):
         words = term.split(" ")
-        if any(_holds(found.term.split(" "), words) for found in chosen):
+        if any(_holds(found.term.split(" "), words) or _overlaps(found.term.split(" "), words) for found in chosen):
             continue
         inner = [place for place, found in enumerate(chosen) if _holds(words, found.term.split(" "))]
         if inner:
@@ -145,6 +145,11 @@ def _chosen(scores: dict[str, float], most: int) -> list[Keyword]:
 
 def _holds(words: Sequence[str], others: Iterable[str]) -> bool:
     return all(any(_same(word, other) for word in words) for other in others)
+
+
+def _overlaps(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two pairs have a word in common, as those of three words in a row have."""
+    return len(words) == len(others) == 2 and any(_same(word, other) for word in words for other in others)
 
 
 def _same(word: str, other: str) -> bool:

@@ -13,22 +13,28 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
         "en": """
-            a about above actually after again against all almost already also although always am among an and another any
-            anybody anyone anything are aren't around as at away back be because been before being believe below best better
-            between both but by came can can't cannot come could couldn't did didn't do does doesn't doing don't done down
-            during each either else enough especially etc even ever every everybody everyone everything far few find first for
-            from full further get gets getting give given go goes going good got great had hadn't has hasn't have haven't
-            having he her here hers herself him himself his how however i i'd i'll i'm i've if in instead into is isn't it
-            it's its itself just keep know lack last least less let let's like long look lot lots made make makes making many
-            may maybe me mean might mine more most much must my myself need needed needs neither never new no nobody none nor
-            not nothing now of off often on once one only onto or other others otherwise ought our ours ourselves out over own
-            part people per perhaps place put quite rather really right said same say says see seem seems seen several shall
-            she should shouldn't simply since so some somebody someone something sometimes soon still such sure take takes
-            than that that's the their theirs them themselves then there there's therefore these they they're thing things
-            think this those though through thus to together too toward towards under unless until up upon us use used using
-            usually various very via want wants was wasn't way ways we we'd we'll we're we've well were weren't what what's
-            whatever when where whether which while who whole whom whose why will with within without won't would wouldn't yes
-            yet you you'd you'll you're you've your yours yourself deserve deserves frankly honestly opinion
+            a able about above absolutely actually after again against all allow allowed allows almost already also although
+            always am among an and another any anybody anyone anything anyway are aren't around as at away back basically be
+            became because become becomes been before began begin being believe below best better between both bring but by
+            came can can't cannot certain certainly clear clearly come completely consider considered considering could
+            couldn't currently definitely depends deserve deserves did didn't different difficult do does doesn't doing don't
+            done down during each easily either else enough ensure entirely especially etc even ever every everybody everyone
+            everything exactly extremely fact far feel feels felt few find first for frankly from full further get gets
+            getting give given go goes going good got great had hadn't happen happens has hasn't have haven't having he help
+            helps her here hers herself him himself his honestly how however i i'd i'll i'm i've idea if important in include
+            includes including instead into is isn't issue issues it it's its itself just keep kind know lack last least less
+            let let's like likely live lives long look lot lots made make makes making many matter may maybe me mean means
+            might mine more most much must my myself necessary need needed needs neither never new no nobody none nor not
+            nothing now number obviously of off often on once one only onto opinion or other others otherwise ought our ours
+            ourselves out over own part particular particularly people per perhaps place point possible probably problem
+            problems put quickly quite rather real really reason reasons right said same say says see seem seems seen sense
+            set several shall she should shouldn't simply since so some somebody someone something sometimes soon sort start
+            still stop such sure take takes talk tell than that that's the their theirs them themselves then there there's
+            therefore these they they're thing things think this those though thought through thus to together told too
+            totally toward towards tried true try trying under understand unless until up upon us use used using usually
+            various very via want wants was wasn wasn't way ways we we'd we'll we're we've well were weren't what what's
+            whatever when where whether which while who whole whom whose why will with within without won't worse would
+            wouldn't wrong years yes yet you you'd you'll you're you've your yours yourself
         """,
         "de": """
             aber alle allem allen aller alles als also am an andere anderen anderer anderes anders auch auf aus bei beim bin
