@@ -64,7 +64,11 @@ def document_routes() -> APIRouter:
 
     @router.get("/api/docs")
     async def page(request: Request) -> Response:
-        return HTMLResponse(reference_page(openapi(request.app)), headers={"Content-Security-Policy": PLAIN_POLICY})
+        state = request.app.state
+        if not hasattr(state, "reference"):
+            # Routes do not change while a host runs.
+            state.reference = reference_page(openapi(request.app))
+        return HTMLResponse(state.reference, headers={"Content-Security-Policy": PLAIN_POLICY})
 
     return router
 
