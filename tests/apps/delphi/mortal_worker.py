@@ -12,6 +12,7 @@ from typing import Any
 from gateleg.apps.delphi import service, work
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, Settings, Worker
+from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore
 
 
@@ -47,7 +48,9 @@ def arm(moment: str) -> None:
 async def main(folder: str, moment: str) -> None:
     async with AsyncStore.connect(f"embedded:{folder}") as store:
         arm(moment)
-        await Worker(AsyncQueue(store, delphi_jobs(store), Settings(lease_seconds=1.0))).run()
+        await Worker(
+            AsyncQueue(store, delphi_jobs(store, Offloaded(DirectoryObjects(f"{folder}/objects"))), Settings(lease_seconds=1.0))
+        ).run()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from gateleg.apps.delphi.service import RESULTS, ensure_tables, latest_run, resu
 from gateleg.apps.delphi.synthetic import Plan, synthesise
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore
 
 pytestmark = pytest.mark.crash
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.crash
 async def test_a_run_goes_on_after_its_worker_was_killed(tmp_path: Path, moment: str) -> None:
     conversation = synthesise(Plan(participants=120, comments=30)).conversation
     async with AsyncStore.connect(f"embedded:{tmp_path}") as store:
-        queue = AsyncQueue(store, delphi_jobs(store), Settings(lease_seconds=1.0))
+        queue = AsyncQueue(store, delphi_jobs(store, Offloaded(DirectoryObjects(tmp_path / "objects"))), Settings(lease_seconds=1.0))
         await queue.ensure_tables()
         await ensure_tables(store)
         await upload_conversation(store, conversation)

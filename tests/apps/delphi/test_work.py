@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conver
 from gateleg.apps.delphi.synthetic import Plan, synthesise
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore
 
 
@@ -20,8 +22,9 @@ async def store() -> AsyncIterator[AsyncStore]:
 
 
 @pytest.fixture
-async def queue(store: AsyncStore) -> AsyncQueue:
-    queue = AsyncQueue(store, delphi_jobs(store), Settings())
+async def queue(store: AsyncStore, tmp_path: Path) -> AsyncQueue:
+    objects = Offloaded(DirectoryObjects(tmp_path, durability="relaxed"))
+    queue = AsyncQueue(store, delphi_jobs(store, objects), Settings())
     await queue.ensure_tables()
     return queue
 
@@ -70,18 +73,23 @@ async def test_a_config_that_means_nothing_is_not_submitted(queue: AsyncQueue) -
 
 
 async def test_a_pipeline_runs_its_stages_as_children_and_ends_with_them(queue: AsyncQueue, store: AsyncStore) -> None:
-    config = {"stages": [{"stage": "PCA", "config": {"mode": "improved"}}, {"stage": "UMAP", "config": {"n_neighbors": 5}}]}
+    config = {
+        "stages": [{"stage": "PCA", "config": {"mode": "improved"}}, {"stage": "UMAP", "config": {"n_neighbors": 5}}, {"stage": "REPORT"}]
+    }
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1"))
     assert job.status is JobStatus.COMPLETED
     tree = await queue.tree(job.job_id)
-    assert {(child.stage, child.status) for child in tree.children} == {("PCA", JobStatus.COMPLETED), ("UMAP", JobStatus.COMPLETED)}
-    for stage in ("PCA", "UMAP"):
+    stages = ("PCA", "UMAP", "REPORT")
+    assert {(child.stage, child.status) for child in tree.children} == {(stage, JobStatus.COMPLETED) for stage in stages}
+    for stage in stages:
         run = await latest_run(store, "synthetic-1", stage)
         assert (run.parent_job_id, run.root_job_id) == (job.job_id, job.job_id)
-    stages = [run.stage async for run in store.query(Run.of_root, root_job_id=job.job_id)]
-    assert sorted(stages) == ["PCA", "UMAP"]
+    found = [run.stage async for run in store.query(Run.of_root, root_job_id=job.job_id)]
+    assert sorted(found) == sorted(stages)
     assert job.job_results is not None
-    assert set(job.job_results.value["stages"]) == {"PCA", "UMAP"}
+    assert set(job.job_results.value["stages"]) == set(stages)
+    told = await latest_run(store, "synthetic-1", "REPORT")
+    assert (told.summary["votes_job"], told.summary["topics_job"]) == tuple(job.job_results.value["stages"][stage] for stage in stages[:2])
 
 
 async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue) -> None:

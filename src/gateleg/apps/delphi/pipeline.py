@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from gateleg.apps.delphi.opinions import VotesConfig
+from gateleg.apps.delphi.report_runs import ReportConfig
 from gateleg.apps.delphi.topics import TopicsConfig
 from gateleg.jobs import JobStatus
 
@@ -17,7 +18,7 @@ PIPELINE = "FULL_PIPELINE"
 #: Every stage with those that must be completed before it.
 STAGES: dict[str, tuple[str, ...]] = {"PCA": (), "UMAP": (), "REPORT": ("PCA", "UMAP")}
 #: What the configs of stages are checked against when a pipeline is submitted.
-_CONFIGS: dict[str, type[BaseModel]] = {"PCA": VotesConfig, "UMAP": TopicsConfig}
+_CONFIGS: dict[str, type[BaseModel]] = {"PCA": VotesConfig, "UMAP": TopicsConfig, "REPORT": ReportConfig}
 
 
 class StageConfig(BaseModel):

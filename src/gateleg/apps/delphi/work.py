@@ -1,4 +1,4 @@
-"""The job handlers of Delphi: `delphi_jobs(store, models)` makes them for a store.
+"""The job handlers of Delphi: `delphi_jobs(store, objects)` makes them for a store.
 
 Handlers await the store in the worker's loop and compute in a thread, which looks at each step whether the job is to stop.
 """
@@ -14,7 +14,9 @@ from gateleg.apps.delphi import tables, vote_tables
 from gateleg.apps.delphi.errors import DelphiError
 from gateleg.apps.delphi.opinions import VotesConfig
 from gateleg.apps.delphi.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by, verdict
+from gateleg.apps.delphi.report_runs import REPORT_STAGE, ReportConfig, artifact_key, run_report
 from gateleg.apps.delphi.rows import Origin
+from gateleg.apps.delphi.run_tables import narratives_table
 from gateleg.apps.delphi.service import VOTES_STAGE, run_votes
 from gateleg.apps.delphi.topic_runs import TOPICS_STAGE, run_topics
 from gateleg.apps.delphi.topics import TopicsConfig
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
 #: Seconds after which a pipeline looks at its stages again.
@@ -51,6 +54,15 @@ class TopicsResult(BaseModel):
     layers: list[int]
 
 
+class ReportResult(BaseModel):
+    """What a REPORT job answers."""
+
+    conversation_id: str
+    sections: int
+    #: the keys of its files
+    artifacts: list[str]
+
+
 class PipelineResult(BaseModel):
     """What a FULL_PIPELINE job answers: the job of each stage."""
 
@@ -58,8 +70,8 @@ class PipelineResult(BaseModel):
     stages: dict[str, str]
 
 
-def delphi_jobs(store: AsyncStore, models: Models | None = None) -> Jobs:
-    """The job types of Delphi, with handlers that work on a store and with models, which are the local ones unless given."""
+def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None = None) -> Jobs:
+    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless given."""
     jobs, models = Jobs(), models or Models()
 
     @jobs.handler(VOTES_STAGE, config=VotesConfig, result=VotesResult, timeout=3600)
@@ -69,6 +81,10 @@ def delphi_jobs(store: AsyncStore, models: Models | None = None) -> Jobs:
     @jobs.handler(TOPICS_STAGE, config=TopicsConfig, result=TopicsResult, timeout=3600)
     async def topics(job: JobContext, config: TopicsConfig) -> TopicsResult:
         return await find_topics(job, config, store, models)
+
+    @jobs.handler(REPORT_STAGE, config=ReportConfig, result=ReportResult, timeout=1800)
+    async def tell(job: JobContext, config: ReportConfig) -> ReportResult:
+        return await write_report(job, config, store, objects, models)
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
@@ -104,6 +120,20 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
     job.metric("topics_found", sum(found["layers"]))
     job.log(f"{found['comments']:,} comments; topics from fine to coarse: {', '.join(map(str, found['layers'])) or 'none'}")
     return TopicsResult(conversation_id=run.conversation_id, comments=found["comments"], model=found["model"], layers=found["layers"])
+
+
+async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models) -> ReportResult:
+    """Write the report of the conversation that a job is about."""
+    origin = origin_of(job, REPORT_STAGE)
+    try:
+        run = await run_report(store, objects, origin, config, reporting(job), models)
+    except DelphiError as error:
+        raise GiveUp(str(error)) from error
+    keys = [artifact_key(origin, name) for name in run.summary["artifacts"]]
+    job.output("s3_artifacts", *keys)
+    job.output("dynamodb_tables", narratives_table.name)
+    job.metric("sections_written", run.summary["sections"])
+    return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys)
 
 
 async def direct_stages(job: JobContext, config: PipelineConfig, store: AsyncStore, jobs: Jobs) -> PipelineResult:
