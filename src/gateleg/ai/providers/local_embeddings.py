@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from gateleg.ai.minilm.cores import cores
 from gateleg.ai.minilm.model import DIMENSIONS, MAX_TOKENS, MiniLM, minilm
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.replies import TokenCount, Usage
@@ -23,21 +25,24 @@ class LocalEmbeddings:
     max_tokens: int | None = MAX_TOKENS
     dimensions: int | None = DIMENSIONS
     #: it makes its own batches, by tokens
-    batch = 100_000
+    batch = 4096
     variant = ""
 
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
-        """The vectors of some texts. The driver is asked batch by batch, so that a long run can be given up."""
+        """The vectors of some texts. The driver is asked for a few batches at a time, so that a long run can be given up."""
         import numpy as np
 
         model: MiniLM = yield Work(minilm)
         batches = yield Work(lambda: list(model.batches(texts)))
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         used = 0
-        for places, tokens in batches:
+        for start in range(0, len(batches), step := 4 * cores()):
             deadline.left()
-            vectors[places] = yield Work(lambda tokens=tokens: model.network.embed(tokens))  # type: ignore[misc]
-            used += sum(map(len, tokens))
+            some = batches[start : start + step]
+            found = yield Work(partial(model.embed_tokens, [tokens for _, tokens in some]))
+            for (places, tokens), rows in zip(some, found, strict=True):
+                vectors[places] = rows
+                used += sum(map(len, tokens))
         return Embedded(vectors, Usage(input=used))
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
