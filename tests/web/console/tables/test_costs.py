@@ -1,10 +1,18 @@
 """What tables cost, and the parts of their documents."""
 
+from xml.etree import ElementTree
+
+import pytest
+
+from gateleg.jobs import TABLES, JobStatus
+from gateleg.model import States, Table
 from gateleg.ops import document
 from gateleg.store import Tally
 from gateleg.web.console.tables.costs import billing, parts_of, spent_on
+from gateleg.web.console.tables.schema_tab import drawings_of
 from gateleg.web.console.tables.schema_tab import parts_of as document_parts
-from tests.web.console.tables.library import library
+from gateleg.web.console.tables.state_drawings import layers_of, state_svg
+from tests.web.console.tables.library import BookStatus, library, readers
 
 DESCRIPTION = {
     "TableName": "Library",
@@ -50,3 +58,22 @@ def test_a_document_is_taken_apart_into_texts_and_diagrams() -> None:
     assert any(text.startswith("stateDiagram") for text in diagrams)
     assert not any("```mermaid" in text for _, text in parts)
     assert not parts[0][1].startswith("# Library")
+
+
+@pytest.mark.parametrize("table", [library, readers, *TABLES], ids=lambda table: table.name)
+def test_a_document_has_as_many_drawings_as_diagrams(table: Table) -> None:
+    diagrams = [text for kind, text in document_parts(document(table)) if kind == "diagram"]
+    assert len(list(drawings_of(table))) == len(diagrams)
+
+
+def test_states_are_drawn_in_layers_from_the_first() -> None:
+    assert [[str(state) for state in layer] for layer in layers_of(BookStatus)] == [["shelved"], ["lent", "mended"], ["lost"]]
+
+
+@pytest.mark.parametrize("states", [BookStatus, JobStatus])
+def test_every_move_has_an_arrow_and_is_told(states: type[States]) -> None:
+    root = ElementTree.fromstring(state_svg(states))
+    moves = sum(len(state.successors) for state in states)
+    tips = sum(name in ("marker-start", "marker-end") for path in root.iter() for name in path.attrib)
+    assert tips == moves + 1
+    assert f"It begins with {next(iter(states))}." in root.attrib["aria-label"]

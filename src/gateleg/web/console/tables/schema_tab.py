@@ -11,8 +11,11 @@ from gateleg.ops import document
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.diagrams import table_svg
+from gateleg.web.console.tables.state_drawings import state_svg
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gateleg.model import Table
 
 _DIAGRAM = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
@@ -27,13 +30,21 @@ def schema_tab(table: Table) -> None:
             tag("button", "Copy Markdown", "deed small", type="button", data_copy=text)
             deed("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
     with card("prose", label="Schema document"):
+        drawings = drawings_of(table)
         for kind, part in parts_of(text):
             if kind == "text":
                 ui.markdown(part, extras=["tables", "fenced-code-blocks"])
-            elif part.startswith("flowchart"):
-                ui.html(table_svg(table), sanitize=False)
             else:
-                ui.mermaid(part, config={"theme": "base"})
+                ui.html(next(drawings), sanitize=False).classes("drawn").props["tabindex"] = "0"
+
+
+def drawings_of(table: Table) -> Iterator[str]:
+    """Our own drawings in the order of the document's diagrams: the table, then the states of each attribute that has some."""
+    yield table_svg(table)
+    for spec in table.specs:
+        for attribute in spec.attributes.values():
+            if attribute.state:
+                yield state_svg(attribute.declared.type)
 
 
 def parts_of(document: str) -> list[tuple[str, str]]:
