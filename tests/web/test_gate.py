@@ -4,11 +4,14 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
 
 from gateleg.jobs import ManualClock
 from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
-from gateleg.web.gate import is_loopback
+from gateleg.web.gate import host_name, is_loopback, same_origin
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.sessions import COOKIE
@@ -32,6 +35,16 @@ def test_names_of_this_machine(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "127.0.0.1.evil.example", "::"])
 def test_names_of_other_machines(name: str) -> None:
     assert not is_loopback(name)
+
+
+@given(st.text(st.characters(max_codepoint=255), max_size=40), st.text(st.characters(max_codepoint=255), max_size=40))
+def test_no_header_that_somebody_makes_up_is_taken_for_this_machine_or_breaks_the_gate(host: str, origin: str) -> None:
+    headers = Headers({"host": host, "origin": origin})
+    name = host_name(headers)
+    if is_loopback(name):
+        assert any(part in host.lower() for part in ("localhost", "127.", "::1", "[0"))
+    if same_origin(headers, "http", None):
+        assert origin == f"http://{host}"
 
 
 async def test_without_keys_whoever_is_at_this_machine_may_do_everything(client: httpx.AsyncClient) -> None:
