@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from gateleg.apps.delphi import run_tables, tables, vote_tables
+from gateleg.apps.delphi.comparing import Comparison, Outcome, compare
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions import VotesConfig, analyse
 from gateleg.apps.delphi.rows import Origin, rows_of, summary_of
@@ -31,6 +32,7 @@ from gateleg.apps.delphi.tables import (
     TopicName,
 )
 from gateleg.apps.delphi.uploads import find_upload, load_conversation, upload_conversation
+from gateleg.apps.delphi.vote_tables import ConsensusComment, ParticipantProjection, RepresentativeComment
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:
@@ -45,7 +47,9 @@ __all__ = [
     "RESULTS",
     "TABLES",
     "VOTES_STAGE",
+    "Comparison",
     "Origin",
+    "compare_runs",
     "complete_run",
     "conversations",
     "delete_run",
@@ -217,6 +221,25 @@ def results_of_conversation(
     if since is not None:
         question = question.where(kind.created_at >= since)
     return store.query(question, limit=limit)
+
+
+async def compare_runs(store: AsyncStore, before: UUID, after: UUID) -> Comparison:
+    """What differs between two runs of the votes stage, of one conversation or of two."""
+    return compare(await _outcome(store, before), await _outcome(store, after))
+
+
+async def _outcome(store: AsyncStore, job_id: UUID) -> Outcome:
+    run = await store.find(Run, job_id=job_id, stage=VOTES_STAGE, consistent=True)
+    if run is None or run.status is not RunStatus.COMPLETED:
+        raise RunMissing(f"There is no completed run of {VOTES_STAGE} of job {job_id}.")
+    people = results(store, ParticipantProjection, job_id)
+    shared = results(store, ConsensusComment, job_id)
+    return Outcome(
+        {row.participant_id: row.group_id async for row in people if row.group_id is not None},
+        frozenset([(row.comment_id, row.kind) async for row in shared if row.kind != "common"]),
+        frozenset([(row.group_id, row.comment_id, row.side) async for row in results(store, RepresentativeComment, job_id)]),
+        {row.comment_id: row.extremity_value async for row in results(store, CommentExtremity, job_id)},
+    )
 
 
 async def delete_run(store: AsyncStore, job_id: UUID) -> int:
