@@ -1,6 +1,6 @@
-from gateleg.jobs import JobStatus
+from gateleg.jobs import JobStatus, LogEntry
 from gateleg.jobs.archive import summary_of
-from gateleg.web.console.jobs.shown import shown_of, telling_line
+from gateleg.web.console.jobs.shown import short_kind, shown_of, telling_line
 from tests.web.console.jobs.samples import NOW, attempt, before, job, line
 
 
@@ -47,3 +47,15 @@ def test_without_an_error_the_last_line_tells() -> None:
     assert found.message == "step 2"
     assert telling_line([]) is None
     assert telling_line([line("Traceback (most recent call last):", "ERROR")]) is None
+
+
+def test_lines_of_earlier_attempts_tell_nothing() -> None:
+    old = LogEntry(timestamp=before(60), level="ERROR", message="the first time")
+    found = telling_line([old, line("again")], before(10))
+    assert found is not None
+    assert found.message == "again"
+
+
+def test_an_exception_is_named_without_its_module() -> None:
+    assert short_kind("gateleg.cli.demo.work.NoRatings") == "NoRatings"
+    assert short_kind("lease-expired") == "lease-expired"

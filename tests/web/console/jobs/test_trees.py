@@ -44,3 +44,9 @@ def test_times_and_progress_are_shown() -> None:
     drawn = tree_html(branch(1, JobStatus.PROCESSING, done, running), number(1))
     assert "1 min 5 s" in drawn
     assert "25 %" in drawn
+
+
+def test_children_submitted_together_stand_in_the_order_of_their_start() -> None:
+    late, early = replace(branch(2, stage="late"), started_at=NOW), replace(branch(3, stage="early"), started_at=before(5))
+    drawn = tree_html(branch(1, JobStatus.PROCESSING, late, branch(4, JobStatus.PENDING, stage="never"), early), number(1))
+    assert drawn.index("early") < drawn.index("late") < drawn.index("never")

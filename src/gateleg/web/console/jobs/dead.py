@@ -19,6 +19,7 @@ from gateleg.web.console.jobs.deeds import Choice, bulk_bar
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.pages import jobs_page
 from gateleg.web.console.jobs.places import CRUMBS, section_head
+from gateleg.web.console.jobs.shown import short_kind
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
@@ -67,7 +68,7 @@ def kind_of(job: Job) -> str:
 def message_of(job: Job) -> str:
     """The error that a job has failed with, in one line."""
     last = next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
-    return "" if last is None else f"{last.kind}: {last.message}".splitlines()[0][:300]
+    return "" if last is None else f"{short_kind(last.kind)}: {last.message}".splitlines()[0][:300]
 
 
 def grouped(jobs: list[Job]) -> list[Group]:

@@ -14,11 +14,12 @@ from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.graphs import graph_svg
 from gateleg.web.console.jobs.looking import graph_topic
-from gateleg.web.console.jobs.shown import telling_line
+from gateleg.web.console.jobs.shown import short_kind, telling_line
 from gateleg.web.console.jobs.timeline import Bar, bars
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
 from gateleg.web.console.markup import tag
+from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import address
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.times import since
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.jobs.shown import Shown
 
 _NAMES = ("timeline", "config", "result", "artifacts", "graph", "raw")
+#: How many artifacts are shown as pictures.
+_PICTURES = 8
 #: The tabs by key and title.
 TABS = tuple((name, name.capitalize()) for name in _NAMES)
 
@@ -114,8 +117,22 @@ async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
             href = address("/objects", {"key": location}) if about is not None else None
             name = mono_cell(location) if href is None else link_cell(location, href)
             rows.append(Row(f"{kind} {location}", {"name": name, "kind": kind, "about": None if about is None else meta_cell(about)}))
+    await _pictures(view, places.get("objects", []))
     with tag("section", classes="card tight", aria_label="Artifacts"):
         Grid("Artifacts", columns, rows)
+
+
+async def _pictures(view: View, keys: list[str]) -> None:
+    """The first artifacts that are pictures, as pictures."""
+    shown = [key for key in keys if kind_of_key(key) == "image" and await view.host.objects.exists(key)][:_PICTURES]
+    if not shown:
+        return
+    with tag("div", classes="tiles"):
+        for key in shown:
+            with tag("a", classes="card thing", href=address("/objects", {"key": key})):
+                with tag("div", classes="thing-picture whole-picture"):
+                    tag("img", src=await view.host.objects.presign(key), alt="", loading="lazy")
+                tag("span", key.rsplit("/", 1)[-1], "clip meta")
 
 
 async def _object_facts(view: View, key: str) -> str | None:
@@ -153,13 +170,13 @@ def failure_note(story: Story, shown: Shown, retry: Callable[[], None] | None) -
     failure = shown.failure
     if failure is None:
         return
-    line = telling_line(story.lines)
+    line = telling_line(story.lines, shown.attempts[-1].started_at if shown.attempts else None)
     where = f"In attempt {shown.attempt}" + (f" on {shown.worker_id}" if shown.worker_id else "")
-    with trouble(Told(f"{failure.kind}: {failure.message}", where, details=failure.trace or "")) as box:
+    with trouble(Told(f"{short_kind(failure.kind)}: {failure.message}", where, details=failure.trace or "")) as box:
         with tag("div", classes="line gap-2") as more:
             if retry is not None:
                 retry()
-            if line is not None:
+            if line is not None and line.message not in failure.message:
                 with tag("div", classes="meta"):
                     tag("span", "The log said ")
                     tag("span", line.message, "mono")

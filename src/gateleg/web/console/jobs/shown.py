@@ -109,9 +109,17 @@ def shown_of(job: Job | ArchivedJob) -> Shown:
     )
 
 
-def telling_line(lines: Sequence[LogEntry]) -> LogEntry | None:
-    """The line of a log that says most about a failure: the last error that the handler has written, or else its last line."""
-    said = list(lines)
+def short_kind(kind: str) -> str:
+    """An exception's name without its module."""
+    return kind.rsplit(".", 1)[-1]
+
+
+def telling_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
+    """The line of a log that says most about a failure: the last error that the handler has written, or else its last line.
+
+    `since` is when the attempt began that has failed.
+    """
+    said = [line for line in lines if since is None or line.timestamp >= since]
     starts = [at for at, line in enumerate(said) if line.message.startswith("Traceback (most recent call last)")]
     if starts:
         # What follows is the exception, which is shown anyway.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
+from gateleg.web.console.jobs.shown import short_kind
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ def bars(shown: Shown, now: datetime) -> list[Bar]:
 
     first = shown.attempts[0].started_at if shown.attempts else shown.started_at
     made = [_waiting(*place(begin, first or end), begin, first or end, going_on=first is None and not shown.finished)]
-    made += [_ended(attempt, *place(attempt.started_at, attempt.ended_at)) for attempt in shown.attempts]
+    for at, attempt in enumerate(shown.attempts):
+        bar = _ended(attempt, *place(attempt.started_at, attempt.ended_at))
+        # The same error again and again is said once, where it was last.
+        repeated = at + 1 < len(shown.attempts) and error_text(shown.attempts[at + 1]) == bar.error
+        made.append(replace(bar, error=None) if repeated else bar)
     if shown.status == JobStatus.PROCESSING and shown.started_at is not None:
         left, width = place(shown.started_at, now)
         made.append(Bar(f"Attempt {shown.attempt}", "running", "Running", left, width, "", shown.worker_id, since=shown.started_at))
@@ -65,6 +70,11 @@ def bars(shown: Shown, now: datetime) -> list[Bar]:
         last = shown.attempts[-1].ended_at
         made.append(_waiting(*place(last, now), last, now, going_on=True))
     return made
+
+
+def error_text(attempt: Attempt) -> str | None:
+    """What an attempt has failed with."""
+    return None if attempt.error is None else f"{short_kind(attempt.error.kind)}: {attempt.error.message}"
 
 
 def _waiting(left: float, width: float, start: datetime, stop: datetime, *, going_on: bool) -> Bar:
@@ -82,5 +92,5 @@ def _ended(attempt: Attempt, left: float, width: float) -> Bar:
         width,
         duration((attempt.ended_at - attempt.started_at).total_seconds()),
         attempt.worker_id,
-        None if attempt.error is None else f"{attempt.error.kind}: {attempt.error.message}",
+        error_text(attempt),
     )

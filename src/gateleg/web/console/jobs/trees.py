@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 #: Who is drawn first when there are too many: what needs eyes, then what moves, then the rest.
 _RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.CANCELLED: 3, JobStatus.COMPLETED: 4}
+_LATER = datetime.max.replace(tzinfo=UTC)
 
 
 def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN) -> list[Branch]:
@@ -55,7 +57,8 @@ def _item(branch: Branch, current: UUID) -> str:
     kind = f'<span class="meta">{escape(branch.job_type)}</span>' if branch.stage else ""
     below = ""
     if branch.children:
-        drawn = chosen(branch.children, current)
+        # Children that were submitted together stand in the order in which they were started.
+        drawn = chosen(sorted(branch.children, key=lambda child: (child.created_at, child.started_at or _LATER)), current)
         left = len(branch.children) - len(drawn)
         more = f'<li class="more meta">and {left} more</li>' if left else ""
         below = f"<ul>{''.join(_item(child, current) for child in drawn)}{more}</ul>"
