@@ -20,7 +20,7 @@ def _report(found: Findings) -> str:
     return write_report(found, write_sections(found), {"a.csv": "x,y\n1,ü\n"})
 
 
-def _hostile() -> Findings:
+def hostile_findings() -> Findings:
     base = findings()
     statements = {number: replace(statement, body=f"{HOSTILE} {number}") for number, statement in base.statements.items()}
     topics = tuple(tuple(replace(topic, naming=replace(topic.naming, name=HOSTILE)) for topic in layer) for layer in base.topics)
@@ -45,7 +45,7 @@ def test_rejected_comments_do_not_stand_in_the_report() -> None:
 @pytest.mark.parametrize("write", [_report, write_explorer])
 def test_what_participants_wrote_is_only_ever_text(write: object) -> None:
     assert callable(write)
-    clean, hostile = Reader(write(findings())), Reader(write(_hostile()))
+    clean, hostile = Reader(write(findings())), Reader(write(hostile_findings()))
     assert hostile.tags.count("script") == clean.tags.count("script")
     assert "img" not in hostile.tags
     assert not [name for name, _ in hostile.attributes if name.startswith("on")]
