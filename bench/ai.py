@@ -4,7 +4,7 @@
 
 All-MiniLM-L6-v2 from the same weights: gateleg's numpy network; onnxruntime on the same network written as a graph, with batches of 32
 padded to their longest; sentence-transformers on torch. A peer is measured if it is installed in this environment (`pip install onnx
-onnxruntime`, `pip install sentence-transformers`). Each runs in a process of its own with one thread; tokenizing is counted. Figures are
+onnxruntime`, `pip install sentence-transformers`). Each runs in a process of its own on one core; tokenizing is counted. Figures are
 sentences for each second of processor time, the best of several rounds; `x` is how many times gateleg's own. The last column is the lowest
 cosine to gateleg's vectors. Then, in this process: what the cache saves, and how fast the local chat model writes.
 """
@@ -193,6 +193,8 @@ def measure(name: str, quick: bool, folder: Path) -> None:
     """Run one contender; its figures and its vectors go into the folder."""
     import numpy as np
 
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     started = time.process_time()
     embed = CONTENDERS[name][1]()
     figures = {"load": time.process_time() - started}
