@@ -178,7 +178,8 @@ def _reading(attribute: Attribute, schema: Schema, v: str, scope: Scope) -> list
         # With a base, int() takes nothing but text.
         return [f'{v} = int(w["N"], 10)', *([f"if{refused.removeprefix(' or')}: {_SLOW}"] if refused else [])]
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
-        return [f'{v} = [x["S"] for x in w["L"]]', f"for x in {v}:", f"  if type(x) is not str: {_SLOW}"]
+        # A comprehension would be a call of its own, and most lists are short.
+        return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {_SLOW}", f"  {v}.append(x)"]
     if rules and kind not in ("enum", "literal", "function-after"):
         return None
     if kind == "float" and shape is FLOAT:

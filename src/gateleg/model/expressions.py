@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from gateleg.model.errors import ConditionTruth, ExpressionError
@@ -24,6 +25,11 @@ Path = tuple[str | int, ...]
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 
 
+@lru_cache(4096)
+def _is_plain(attribute: str) -> bool:
+    return _PLAIN.fullmatch(attribute) is not None
+
+
 @dataclass
 class Placeholders:
     """Collects the names and values of all expressions of one request."""
@@ -35,7 +41,7 @@ class Placeholders:
 
     def name(self, attribute: str) -> str:
         """The placeholder of an attribute name: readable where the name allows it."""
-        placeholder = f"#{attribute}" if _PLAIN.fullmatch(attribute) else f"#_{len(self.names)}"
+        placeholder = f"#{attribute}" if _is_plain(attribute) else f"#_{len(self.names)}"
         while self.names.get(placeholder, attribute) != attribute:
             placeholder += "_"
         self.names[placeholder] = attribute

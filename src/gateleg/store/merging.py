@@ -25,7 +25,9 @@ class _Shard:
     """How far one shard has been read, and how far it has been taken."""
 
     payload: Payload
+    #: the key after which the next page begins
     start: Item | None = None
+    #: the item that was taken last, or the key after which the reading began
     taken: Item | None = None
     items: deque[Item] = field(default_factory=deque)
     ended: bool = False
@@ -50,7 +52,10 @@ class Merge(Generic[E]):
     @property
     def position(self) -> tuple[Item | None, ...]:
         """Where each shard goes on, after what has been taken from it."""
-        return tuple(shard.taken if shard.items or shard.ended else shard.start for shard in self._shards)
+        return tuple(self._resume_key(shard.taken) if shard.items or shard.ended else shard.start for shard in self._shards)
+
+    def _resume_key(self, taken: Item | None) -> Item | None:
+        return None if taken is None else self._query.resume_key(taken)
 
     def fill(self, page_size: int | None, setup: Setup) -> Flow[None]:
         """Read the next page of every shard that has nothing left, once."""
@@ -88,7 +93,7 @@ class Merge(Generic[E]):
         else:
             items = [shard.items.popleft() for _ in range(most)]
         if items:
-            shard.taken = self._query.resume_key(items[-1])
+            shard.taken = items[-1]
         return items
 
 
