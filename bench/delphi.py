@@ -7,8 +7,8 @@ generator. `gateleg` is the whole stage: matrix, components, positions, base clu
 consensus, priorities, statistics of participants, correlations. `scikit-learn` is what it has of this: PCA on the dense matrix with missing
 votes filled by the mean, and KMeans with silhouettes for the groups. Each figure is of a process of its own: seconds of the stage (without
 making the votes) by the clock and of processors, and the most memory that the process ever had, the votes and the libraries included.
-`stored` is the processor seconds that it takes to write all results to an embedded store in memory. The adjusted Rand index says how well the
-planted groups were found.
+`stored` is the processor seconds that it takes to write all results to an embedded store in memory. The adjusted Rand index says how well
+the planted groups were found.
 """
 
 import argparse
