@@ -83,3 +83,20 @@ def test_a_folder_that_cannot_be_written_is_told(export: Path) -> None:
     result = _run(export, "--no-topics")
     assert result.exit_code == 1
     assert "cannot be written" in result.output
+
+
+def test_without_a_browser_nothing_is_written_when_a_pdf_is_wanted(export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GATELEG_CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", "")
+    result = _run(export, "--no-topics", "--pdf")
+    assert result.exit_code == 1
+    assert "browser-missing" in result.output
+    assert not (export / "report").exists()
+
+
+@pytest.mark.browser
+def test_the_report_and_the_maps_are_printed(export: Path) -> None:
+    result = _run(export, "--no-topics", "--pdf", "--png")
+    assert result.exit_code == 0, result.output
+    assert (export / "report" / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert (export / "report" / "maps" / "groups.png").read_bytes().startswith(b"\x89PNG")

@@ -26,6 +26,7 @@ _STEPS = {
     "graph": "Neighbours of the comments",
     "names": "Names of the topics",
     "report": "Maps and report",
+    "printing": "PDF and PNG",
 }
 
 
@@ -45,6 +46,8 @@ def run(
     mode: Annotated[Literal["exact", "improved"], typer.Option(help="exact computes groups as Polis does.")] = "exact",
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the report to PDF as well; needs Chromium.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
 ) -> None:
     """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
     from gateleg.ai import ModelError
@@ -59,6 +62,7 @@ def run(
 
             conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
             findings, files = _analysed(conversation, mode, topics, chat, report)
+            files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, ModelError) as error:
         fail(str(error))
@@ -107,7 +111,7 @@ class _Steps:
 
 def _analysed(
     conversation: "Conversation", mode: Literal["exact", "improved"], with_topics: bool, chat: str | None, report: "Report"
-) -> "tuple[Findings, Mapping[str, bytes]]":
+) -> "tuple[Findings, dict[str, bytes]]":
     from gateleg.ai import Models
     from gateleg.apps.delphi.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.findings import find
@@ -131,6 +135,22 @@ def _analysed(
     group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
     data = data_files(findings, opinions.matrix, group_of, conversation.comments)
     return findings, make_artifacts(findings, write_sections(findings), data)
+
+
+def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
+    """What Chromium makes of the files."""
+    from gateleg.apps.delphi.artifacts import REPORT
+    from gateleg.apps.delphi.printing import draw_png, find_browser, print_pdf
+
+    maps = [name for name in files if name.endswith(".svg")] if png else []
+    if pdf or png:
+        report("printing", 0.0)
+        find_browser()
+    found = {f"{REPORT.removesuffix('html')}pdf": print_pdf(files[REPORT])} if pdf else {}
+    for number, name in enumerate(maps):
+        report("printing", number / len(maps))
+        found[f"{name.removesuffix('svg')}png"] = draw_png(files[name])
+    return found
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:

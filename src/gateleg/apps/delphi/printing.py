@@ -1,0 +1,79 @@
+"""PDF and PNG of pages and maps, through a Chromium that is installed; nothing else is needed, and without one nothing else is lost.
+
+The pages hold everything they show, so the browser is kept from the network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from gateleg.apps.delphi.errors import DelphiError
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_ARGUMENTS = (
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+
+
+class BrowserMissing(DelphiError):
+    """There is no Chromium to print with."""
+
+    code = "browser-missing"
+    fix = "Install Chromium, or print the report from any browser: its pages are made for paper as well."
+
+
+class PrintingFailed(DelphiError):
+    """Chromium could not make the file."""
+
+    code = "printing-failed"
+    fix = "Print the report from any browser: its pages are made for paper as well."
+
+
+def find_browser() -> str:
+    """The Chromium to print with: `GATELEG_CHROMIUM`, or the first that is installed."""
+    found = os.environ.get("GATELEG_CHROMIUM") or next((path for name in _NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        raise BrowserMissing("There is no Chromium on this machine.")
+    return found
+
+
+def print_pdf(page: bytes, timeout: float = 120.0) -> bytes:
+    """A page as PDF, on paper of the usual size."""
+    return _made(page, "page.html", "out.pdf", ("--no-pdf-header-footer", "--print-to-pdf={out}"), timeout)
+
+
+def draw_png(picture: bytes, width: int = 1920, height: int = 1240, timeout: float = 120.0) -> bytes:
+    """An SVG picture as PNG, on white."""
+    page = b'<!doctype html><meta charset="utf-8"><style>body{margin:0}svg{width:100vw;height:100vh;display:block}</style>' + picture
+    return _made(page, "page.html", "out.png", (f"--window-size={width},{height}", "--hide-scrollbars", "--screenshot={out}"), timeout)
+
+
+def _made(page: bytes, source: str, target: str, wanted: tuple[str, ...], timeout: float) -> bytes:
+    browser = find_browser()
+    with tempfile.TemporaryDirectory(prefix="gateleg-print-") as name:
+        folder = Path(name)
+        (folder / source).write_bytes(page)
+        # Chromium refuses its own sandbox to the superuser, which is who one is in many containers.
+        root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        options = [option.replace("{out}", str(folder / target)) for option in wanted]
+        command = [browser, *_ARGUMENTS, *root, f"--user-data-dir={folder / 'profile'}", *options, (folder / source).as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise PrintingFailed(f"Chromium could not be run to its end: {error}.") from None
+        if not (folder / target).is_file():
+            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            raise PrintingFailed(f"Chromium made no file and ended with status {done.returncode}: {last[0]}.")
+        return (folder / target).read_bytes()
