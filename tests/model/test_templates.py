@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.model.annotations import read_annotation
+from gateleg.model.components import Component, IntegerComponent, TextComponent, quick_render
 from gateleg.model.errors import (
     DelimiterInValue,
     EmptyKey,
@@ -18,6 +19,7 @@ from gateleg.model.errors import (
     KeyRangeError,
     KeyValueError,
     MissingComponent,
+    ModelError,
     TemplateError,
 )
 from gateleg.model.template import HIGH, just_before, parse_template
@@ -244,3 +246,25 @@ def test_just_before_sorts_before(text: str) -> None:
 def test_times_before_1970_cannot_count_down() -> None:
     with pytest.raises(KeyRangeError):
         text_key("{at:desc}", at=datetime).build({"at": datetime(1970, 1, 1, tzinfo=UTC) - timedelta(microseconds=1)})
+
+
+@pytest.mark.parametrize(
+    "component",
+    [
+        TextComponent("x", "#"),
+        TextComponent("x", "#/"),
+        TextComponent("x", "#", fold="lower"),
+        IntegerComponent("x", 3),
+        IntegerComponent("x", 3, descending=True),
+        IntegerComponent("x"),
+    ],
+)
+@given(value=st.one_of(st.text("aB#/\U0010ffffé", max_size=3), st.integers(-2, 1001), st.booleans(), st.none(), st.floats(0, 5)))
+def test_the_short_way_to_a_keys_text_is_no_other(component: Component, value: Any) -> None:
+    def outcome(render: Callable[[Any], str]) -> Any:
+        try:
+            return render(value)
+        except (ModelError, TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    assert outcome(quick_render(component)) == outcome(component.render)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gateleg.model.components import quick_render
+from gateleg.model.components import render_source
 from gateleg.model.direct import direct_source
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.fields import empty_is_absent
@@ -121,7 +121,7 @@ def _key_source(spec: Spec[Any], entry: KeyField, scope: Scope) -> str:
         return entry.source.shape.pack(_access(spec, entry.source.name), scope)
     pieces = [repr(entry.text.template.literals[0])] if entry.text.template.literals[0] else []
     for name, component, literal in zip(entry.names, entry.text.components, entry.text.template.literals[1:], strict=True):
-        pieces.append(f"{scope.bind(quick_render(component), 'render')}({_access(spec, name)})")
+        pieces.append(render_source(component, _access(spec, name), scope.bind(component.render, "render")))
         if literal:
             pieces.append(repr(literal))
     return f'{{"S": {" + ".join(pieces)}}}'

@@ -127,24 +127,23 @@ class IntegerComponent:
         return 10 ** (self.width or 0) - 1 - int(text) if self.descending else int(text)
 
 
-def quick_render(component: Component) -> Callable[[Any], str]:
-    """`component.render`, with a short way for the values that are most often met: plain texts and padded numbers that are valid."""
-    careful = component.render
+def render_source(component: Component, v: str, careful: str) -> str:
+    """Source for the text of the expression `v`, where `careful` is the name of `component.render`.
+
+    The values that are most often met, valid plain texts and padded numbers, are rendered without a call.
+    """
     if isinstance(component, TextComponent) and not component.fold and len(component.delimiters) == 1:
-        delimiter = component.delimiters
-
-        def render_text(value: Any) -> str:
-            return value if type(value) is str and value and delimiter not in value and HIGH not in value else careful(value)
-
-        return render_text
+        valid = f"type(t := {v}) is str and t and {component.delimiters!r} not in t and {HIGH!r} not in t"
+        return f"(t if {valid} else {careful}(t))"
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
-        limit, form = 10**component.width, f"0{component.width}d"
+        return f'(f"{{t:0{component.width}d}}" if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))'
+    return f"{careful}({v})"
 
-        def render_number(value: Any) -> str:
-            return format(value, form) if type(value) is int and 0 <= value < limit else careful(value)
 
-        return render_number
-    return careful
+def quick_render(component: Component) -> Callable[[Any], str]:
+    """`component.render`, quickly."""
+    render: Callable[[Any], str] = eval(f"lambda v: {render_source(component, 'v', 'careful')}", {"careful": component.render})
+    return render
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
-from gateleg.model.components import quick_render
+from gateleg.model.components import render_source
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -50,6 +50,6 @@ def _field(entry: KeyField, scope: dict[str, Any]) -> str:
     template = entry.text.template
     pieces = [repr(template.literals[0])]
     for name, component, literal in zip(template.names, entry.text.components, template.literals[1:], strict=True):
-        scope[f"render_{name}"] = quick_render(component)
-        pieces += [f"render_{name}(given[{name!r}])", repr(literal)]
+        scope[f"render_{name}"] = component.render
+        pieces += [render_source(component, f"given[{name!r}]", f"render_{name}"), repr(literal)]
     return f'{{"S": {" + ".join(piece for piece in pieces if piece != repr(""))}}}'
