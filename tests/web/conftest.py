@@ -54,6 +54,7 @@ class Staff:
     """One caller of each role."""
 
     nobody: httpx.AsyncClient
+    member: httpx.AsyncClient
     viewer: httpx.AsyncClient
     operator: httpx.AsyncClient
     admin: httpx.AsyncClient

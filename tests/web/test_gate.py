@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from gateleg.jobs import ManualClock
 from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
-from gateleg.web.gate import host_name, is_loopback, same_origin
+from gateleg.web.gate import host_name, is_for_members, is_loopback, same_origin
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.sessions import COOKIE
@@ -230,3 +230,17 @@ async def test_a_websocket_is_closed_when_its_key_is_revoked(host: Host, echoing
     sent = await socket.run("one", "revoke", "two", between=revoke)
     assert [message.get("text") for message in sent if message["type"] == "websocket.send"] == ["ann: one"]
     assert [message["code"] for message in sent if message["type"] == "websocket.close"] == [4401]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/jobs", "/tables", "/tables/Songs", "/objects", "/settings", "/search", "/metrics", "/api/jobs", "/musical"]
+)
+def test_the_kit_is_closed_to_members(path: str) -> None:
+    assert not is_for_members(path, ["music"])
+
+
+@pytest.mark.parametrize(
+    "path", ["/music", "/music/piano", "/api/music/piano", "/events/music/x", "/api/session", "/_nicegui/x.js", "/_nicegui_ws/", "/signout"]
+)
+def test_applications_and_what_pages_are_made_of_are_open_to_members(path: str) -> None:
+    assert is_for_members(path, ["music"])

@@ -17,7 +17,7 @@ from tests.web.conftest import Staff, client_of
 OPEN = 0
 #: What needs a link, or the role viewer.
 LINK = -1
-VIEWER, OPERATOR, ADMIN = Role.VIEWER, Role.OPERATOR, Role.ADMIN
+MEMBER, VIEWER, OPERATOR, ADMIN = Role.MEMBER, Role.VIEWER, Role.OPERATOR, Role.ADMIN
 
 RULES: dict[tuple[str, str], int] = {
     ("GET", "/signin"): OPEN,
@@ -29,7 +29,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/metrics"): VIEWER,
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
-    ("GET", "/api/session"): VIEWER,
+    ("GET", "/api/session"): MEMBER,
     ("GET", "/api/jobs"): VIEWER,
     ("POST", "/api/jobs"): OPERATOR,
     ("POST", "/api/jobs/bulk"): OPERATOR,
@@ -77,9 +77,9 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/objects/{key:path}"): VIEWER,
     ("HEAD", "/objects/{key:path}"): VIEWER,
     ("PUT", "/objects/{key:path}"): LINK,
-    ("GET", "/api/music/whoami"): VIEWER,
-    ("GET", "/api/music/piano"): VIEWER,
-    ("GET", "/api/music/broken"): VIEWER,
+    ("GET", "/api/music/whoami"): MEMBER,
+    ("GET", "/api/music/piano"): MEMBER,
+    ("GET", "/api/music/broken"): MEMBER,
 }
 PLACES = {
     "{name:path}": "some/name",
@@ -153,20 +153,25 @@ async def test_nobody_gets_in_without_a_key_that_is_good(staff: Staff, host: Hos
     assert wrong == []
 
 
-async def test_what_is_not_there_looks_the_same_for_everybody_who_is_in(staff: Staff) -> None:
-    for role in Role:
+async def test_what_is_not_there_looks_the_same_for_everybody_who_may_look(staff: Staff) -> None:
+    for role in (VIEWER, OPERATOR, ADMIN):
         answer = await staff.of(role).get("/api/nothing")
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not-found")
     assert (await staff.nobody.get("/api/nothing")).status_code == 401
 
 
 async def test_keys_and_sessions_are_hidden_from_all_but_admins(staff: Staff) -> None:
-    for role in Role:
+    for role in (VIEWER, OPERATOR, ADMIN):
         listed = (await staff.of(role).get("/api/tables")).json()
         asked = await staff.of(role).post("/api/tables/GatelegAccess/patterns/ApiKey.every", json={})
         assert ("GatelegAccess" in [table["name"] for table in listed]) == (role is ADMIN)
         assert asked.status_code == (200 if role is ADMIN else 404)
         assert "digest" not in asked.text
+
+
+async def test_a_member_cannot_tell_what_of_the_kit_is_there(staff: Staff) -> None:
+    for path in ("/api/nothing", "/api/tables/Songs", "/api/tables/Nothing", "/objects/a/b.txt", "/jobs", "/"):
+        assert (await staff.member.get(path)).status_code == 403
 
 
 async def test_a_viewer_cannot_ask_for_a_link_to_write(staff: Staff) -> None:
@@ -177,6 +182,6 @@ async def test_a_viewer_cannot_ask_for_a_link_to_write(staff: Staff) -> None:
 
 @pytest.mark.parametrize("tenant", ["acme", None])
 async def test_an_application_learns_the_tenant_of_its_caller(host: Host, app: FastAPI, tenant: str | None) -> None:
-    made = await host.keys.create("ann", VIEWER, tenant=tenant)
+    made = await host.keys.create("ann", MEMBER, tenant=tenant)
     async with client_of(app, token=made.token) as client:
         assert (await client.get("/api/music/whoami")).json() == {"name": "ann", "tenant": str(tenant)}

@@ -58,7 +58,7 @@ def _operator() -> Any:
 def create(
     name: Annotated[str, typer.Argument(help="Whose key it is: a person, or a program.")],
     role: Annotated[
-        Literal["viewer", "operator", "admin"],
+        Literal["member", "viewer", "operator", "admin"],
         typer.Option(help="viewer: look; operator: and submit, cancel, edit; admin: and manage keys."),
     ] = "viewer",
     group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,

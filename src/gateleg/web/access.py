@@ -38,6 +38,7 @@ def only(role: Role) -> Any:
     return Depends(needs(role))
 
 
+Member = Annotated[Principal, Depends(needs(Role.MEMBER))]
 Viewer = Annotated[Principal, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Principal, Depends(needs(Role.OPERATOR))]
 Admin = Annotated[Principal, Depends(needs(Role.ADMIN))]

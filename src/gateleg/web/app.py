@@ -67,7 +67,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     for application in host.applications:
         if application.routes is not None:
             app.include_router(
-                application.routes(host), prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.VIEWER)]
+                application.routes(host), prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)]
             )
     _end_surfaces(app)
     if host.settings.console if console is None else console:

@@ -16,11 +16,13 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
 from gateleg.web.envelope import answer
-from gateleg.web.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal
-from gateleg.web.principal import LOCAL
+from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal
+from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.host import Host
@@ -36,6 +38,8 @@ _OPEN_BELOW = ("/objects/",)
 _FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/graphql", "/dynamodb", "/_nicegui")
 #: The console's own requests carry the id of their page, which another site cannot know.
 _PAGES_OWN = ("/_nicegui",)
+#: What pages are made of. Applications add their own paths.
+_FOR_MEMBERS = ("/_nicegui", "/_console/")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
@@ -116,10 +120,14 @@ class Gate:
             if caller is None and not _is_open(path):
                 raise NotSignedIn
             if caller is not None:
+                self._check_member(path, caller.principal)
                 self._check_origin(scope, headers, caller)
                 if not path.startswith(_PAGES_OWN):
                     self._limits.take_key(caller.principal)
         except Refusal as error:
+            if path == "/" and isinstance(error, NotAllowed) and (home := self._home_of_members()):
+                await RedirectResponse(home, 303)(scope, receive, send)
+                return
             await _refuse(error, scope, headers, receive, send)
             return
         scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
@@ -156,6 +164,11 @@ class Gate:
             return None
         raise ForeignHost("This host has no keys yet, so it answers only to this machine under a name of this machine.")
 
+    def _check_member(self, path: str, principal: Principal) -> None:
+        """Keep members to the applications, whatever a page or a route of the kit may forget to ask."""
+        if not principal.may(Role.VIEWER) and not is_for_members(path, [application.name for application in self._host.applications]):
+            raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
+
     def _check_origin(self, scope: Scope, headers: Headers, caller: Caller) -> None:
         """Refuse what a page of another site has a browser send: a browser adds the cookie, or its being here, by itself."""
         by_itself = caller.cookie is not None or caller.principal is LOCAL
@@ -171,6 +184,10 @@ class Gate:
             return
         if not self._host.sessions.csrf_fits(caller.cookie, headers.get(CSRF_HEADER, "")):
             raise ForeignOrigin(f"A write in a session needs its token in {CSRF_HEADER}.", fix="GET /api/session has the token.")
+
+    def _home_of_members(self) -> str | None:
+        """The page of the first application that has one."""
+        return next((f"/{application.name}" for application in self._host.applications if application.pages is not None), None)
 
     async def _welcome(self, scope: Scope, headers: Headers) -> bool:
         """Whether the caller would still be let in: asked by whatever stays open for long."""
@@ -204,6 +221,13 @@ class Gate:
                 await send(message)
 
         await self.app(scope, checked_receive, checked_send)
+
+
+def is_for_members(path: str, applications: Iterable[str]) -> bool:
+    """Whether a path is one of an application, or one that every caller needs."""
+    if path == "/api/session" or path.startswith(_FOR_MEMBERS) or _is_open(path):
+        return True
+    return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
 
 
 def _is_open(path: str) -> bool:

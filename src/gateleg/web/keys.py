@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _TOKEN = re.compile(r"gl_([a-z2-7]{12})_([A-Za-z0-9_-]{43})")
-_WORDS: dict[Role, Literal["viewer", "operator", "admin"]] = {Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}
+RoleWord = Literal["member", "viewer", "operator", "admin"]
+ROLE_WORDS: dict[Role, RoleWord] = {Role.MEMBER: "member", Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 #: How often the last use of a key is written down.
 _NOTE_EVERY = timedelta(minutes=10)
@@ -86,7 +87,7 @@ class Keys:
                 key_id=key_id,
                 name=name.strip(),
                 digest=digest_of(secret),
-                role=_WORDS[role],
+                role=ROLE_WORDS[role],
                 groups=set(groups) or None,
                 tenant=tenant or None,
                 created_at=now,

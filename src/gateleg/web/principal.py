@@ -9,12 +9,14 @@ from enum import IntEnum
 class Role(IntEnum):
     """What a caller may do with the kit; each role may do all that the ones below it may."""
 
-    #: look at everything of the kit that is not secret
-    VIEWER = 1
+    #: use the applications, as far as their groups and their tenant let them; the kit's own pages and APIs are closed
+    MEMBER = 1
+    #: and look at everything of the kit that is not secret, of all groups and tenants
+    VIEWER = 2
     #: and submit, cancel, retry and edit
-    OPERATOR = 2
+    OPERATOR = 3
     #: and manage keys, settings and whole tables
-    ADMIN = 3
+    ADMIN = 4
 
     @property
     def word(self) -> str:

@@ -22,7 +22,7 @@ class ApiKey(Entity, table=access_table, tag="key"):
     name: Attr[str] = required(min_length=1, max_length=100)
     #: the SHA-256 digest of the secret, which has 256 bits of chance: nobody can try them all
     digest: Attr[str] = required(hidden=True)
-    role: Attr[Literal["viewer", "operator", "admin"]]
+    role: Attr[Literal["member", "viewer", "operator", "admin"]]
     groups: Attr[set[str] | None] = field(None, max_length=100)
     tenant: Attr[str | None] = field(None)
     created_at: Attr[datetime]

@@ -39,6 +39,7 @@ def _call(role: Role) -> Callable[[Request], Call]:
     return call
 
 
+Using = Annotated[Call, Depends(_call(Role.MEMBER))]
 Viewing = Annotated[Call, Depends(_call(Role.VIEWER))]
 Operating = Annotated[Call, Depends(_call(Role.OPERATOR))]
 Administering = Annotated[Call, Depends(_call(Role.ADMIN))]

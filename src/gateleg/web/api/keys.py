@@ -1,19 +1,19 @@
 """`/api/keys`: who has a key to this host. `/api/session`: who you are."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from gateleg.web.api.calls import Administering, Viewing
+from gateleg.web.api.calls import Administering, Using
 from gateleg.web.api.tagging import tagged
+from gateleg.web.keys import ROLE_WORDS, RoleWord
 from gateleg.web.principal import Role
 from gateleg.web.tables import ApiKey
 
 router = APIRouter(prefix="/api", tags=["Keys"])
 KeyId = Annotated[str, Path(pattern=r"^[a-z2-7]{12}$")]
-RoleWord = Literal["viewer", "operator", "admin"]
 
 
 class KeyView(BaseModel):
@@ -97,16 +97,13 @@ class SessionView(BaseModel):
 
 
 @router.get("/session", tags=["Keys"])
-async def get_session(call: Viewing, request: Request) -> SessionView:
+async def get_session(call: Using, request: Request) -> SessionView:
     """Who you are, and what a page sends along with its writes."""
     principal, cookie = call.principal, request.state.session
     return SessionView(
         name=principal.name,
-        role=ROLES[principal.role],
+        role=ROLE_WORDS[principal.role],
         groups=sorted(principal.groups),
         tenant=principal.tenant,
         csrf_token=None if cookie is None else call.host.sessions.csrf_token(cookie),
     )
-
-
-ROLES: dict[Role, RoleWord] = {Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}

@@ -20,6 +20,7 @@ from gateleg.web.console.deeds import refusal
 from gateleg.web.console.failures import told
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
+from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.live import Live
     from gateleg.web.console.site import Console
     from gateleg.web.host import Host
-    from gateleg.web.principal import Principal, Role
+    from gateleg.web.principal import Principal
 
 _MARK = (
     '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" '
@@ -106,7 +107,7 @@ def _rail(view: View, section: str, *, collapsed: bool) -> ui.left_drawer:
             ui.html(_MARK, sanitize=False, tag="span").style("display:flex")
             tag("span", "Gateleg", "word")
         with tag("nav", aria_label="Main"):
-            for index, group in enumerate(groups(view.host.applications)):
+            for index, group in enumerate(groups(view.host.applications, member=not view.may(Role.VIEWER))):
                 if index:
                     tag("hr", aria_hidden="true")
                 for entry in group:
@@ -138,23 +139,28 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
                     tag("a", crumb.title, href=crumb.href)
             with tag("li"):
                 tag("span", title, aria_current="page")
-        with tag("form", classes="search", action="/search", method="get", role="search"):
-            ui.icon("search")
-            tag(
-                "input",
-                id="search",
-                name="q",
-                type="search",
-                placeholder="Search",
-                aria_label="Search jobs, tables and pages",
-                autocomplete="off",
-            )
-            tag("kbd", "/", aria_hidden="true")
+        if view.may(Role.VIEWER):
+            _search_box()
         with tag("span", classes="place", title=f"Where the data is: {view.host.environment}"):
             ui.icon("dns")
             tag("span", view.host.environment, "word clip")
         _theme_menu()
         _account_menu(view)
+
+
+def _search_box() -> None:
+    with tag("form", classes="search", action="/search", method="get", role="search"):
+        ui.icon("search")
+        tag(
+            "input",
+            id="search",
+            name="q",
+            type="search",
+            placeholder="Search",
+            aria_label="Search jobs, tables and pages",
+            autocomplete="off",
+        )
+        tag("kbd", "/", aria_hidden="true")
 
 
 def _theme_menu() -> None:
@@ -181,9 +187,10 @@ def _account_menu(view: View) -> None:
             with tag("div", classes="menu-note"):
                 tag("div", principal.name, "strong")
                 tag("div", principal.role.word, "meta")
-            with tag("a", classes="menu-item", href="/settings", role="menuitem"):
-                ui.icon("tune")
-                tag("span", "Settings")
+            if view.may(Role.VIEWER):
+                with tag("a", classes="menu-item", href="/settings", role="menuitem"):
+                    ui.icon("tune")
+                    tag("span", "Settings")
             with tag("button", classes="menu-item", type="button", role="menuitem").on(
                 "click", js_handler="() => document.getElementById('help').showModal()"
             ):

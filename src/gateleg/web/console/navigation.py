@@ -38,10 +38,11 @@ KIT = (
 SETTINGS = Entry("settings", "Settings", "tune", "/settings")
 
 
-def groups(applications: Sequence[Application]) -> list[list[Entry]]:
-    """The entries of the rail, in groups with a rule between them."""
+def groups(applications: Sequence[Application], *, member: bool = False) -> list[list[Entry]]:
+    """The entries of the rail, in groups with a rule between them. A member has the applications only."""
     own = [Entry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
-    return [group for group in (list(KIT), own, [SETTINGS]) if group]
+    shown = [own] if member else [list(KIT), own, [SETTINGS]]
+    return [group for group in shown if group]
 
 
 #: The keys of the console and what they do, as its help shows them.
