@@ -171,6 +171,8 @@ def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Serve
     page = open_page(f"{keyed.url}/settings?tab=keys")
     sign_in(page, keyed, "admin")
     page.get_by_role("button", name="Make a key").click()
+    expect(page.get_by_role("dialog", name="Make a key")).to_be_visible()
+    assert serious_faults(page) == []
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Role").select_option("operator")
     page.get_by_role("button", name="Make", exact=True).click()

@@ -36,7 +36,7 @@ def empty(shown: str, title: str, sentence: str, *, button: str | None = None, h
     """Say that nothing is there yet, why, and what to do. `shown` names a drawing of `PICTURES`."""
     with tag("div", classes="empty") as made:
         ui.html(picture(shown), sanitize=False)
-        tag("h3", title)
+        tag("h2", title, "empty-title")
         tag("p", sentence)
         if button is not None and href is not None:
             tag("a", button, "deed first", href=href)

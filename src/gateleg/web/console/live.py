@@ -127,8 +127,13 @@ class Pulse:
         self.box.classes(remove="still") if error is None else self.box.classes("still")
 
 
-def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None, known: T | None = None) -> None:
-    """Show a topic on the page that is being built, until the page is closed. `known` is what the page shows already."""
+def follow(
+    live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None, known: T | None = None
+) -> Callable[[], None]:
+    """Show a topic on the page that is being built, until the page is closed or the answer is called.
+
+    `known` is what the page shows already.
+    """
     client = context.client
 
     def tell(value: T | None, error: BaseException | None) -> None:
@@ -140,4 +145,6 @@ def follow(live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse 
             if error is None:
                 show(value)  # type: ignore[arg-type]
 
-    client.on_delete(live.watch(topic, tell, known))
+    leave = live.watch(topic, tell, known)
+    client.on_delete(leave)
+    return leave

@@ -146,7 +146,7 @@ def _group_row(group: Group, *, deeds: bool) -> Row:
 async def _retry_group(view: View, row: str, topic: Topic[Page[Job]]) -> None:
     job_type = row.split(" ", 1)[0]
     loss = "Each begins again with all its retries, up to 1,000 of them."
-    if not await confirm(f"Retry all failed {job_type} jobs?", loss, verb="Retry all"):
+    if not await confirm(f"Retry all failed {job_type} jobs?", loss, verb="Retry all", harmless=True):
         return
     said: list[str] = []
 

@@ -10,6 +10,7 @@ from nicegui import ui
 from gateleg.web.console.badges import chip
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.fields import Field
 from gateleg.web.console.ids import short_id
 from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise, may_retry
@@ -111,8 +112,7 @@ class Heading:
             await self._do("job.cancel", lambda: self._view.host.queue.cancel(job.job_id, force=True), "Stopped", force=True)
 
     async def _ask_priority(self, job: Job) -> None:
-        with ui.dialog() as dialog, tag("div", classes="sheet"):
-            tag("h2", "Priority")
+        with sheet("Priority") as dialog:
             tag("p", "From 0 to 100. Jobs of a higher priority are started first.", "meta")
             wanted = Field("Priority", str(job.priority), kind="number", least=0, most=100, on_enter=lambda: dialog.submit(wanted.text))
             with tag("div", classes="deeds"):

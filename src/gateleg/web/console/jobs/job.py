@@ -68,6 +68,8 @@ class _Page:
         self.view, self.topic, self.story, self.shown = view, topic, story, shown
         self._update: Callable[[Story, Shown], None] | None = None
         self._shown_failure: object = None
+        self._shown_facts: object = None
+        self._leave: Callable[[], None] = lambda: None
 
     async def build(self, tab: str | None) -> None:
         self.heading = Heading(self.view, self.shown)
@@ -84,12 +86,13 @@ class _Page:
 
     async def _panel(self, key: str) -> None:
         self._update = None
+        self._leave()
         if key == "timeline":
             self._update = panels.timeline_panel(self.view, self.story, self.shown)
         elif key == "artifacts":
             await panels.artifacts_panel(self.view, self.story, self.shown)
         elif key == "graph":
-            await panels.graph_panel(self.view, self.story, self.shown)
+            self._leave = await panels.graph_panel(self.view, self.story, self.shown)
         else:
             simple = {"config": panels.config_panel, "result": panels.result_panel, "raw": panels.raw_panel}
             simple[key](self.view, self.story, self.shown)
@@ -134,6 +137,10 @@ class _Page:
 
     def _show_facts(self) -> None:
         shown = self.shown
+        key = (shown.status, shown.attempt, shown.priority, shown.worker_id, shown.started_at, shown.completed_at, shown.dependents)
+        if key == self._shown_facts:
+            return
+        self._shown_facts = key
         self._facts.clear()
         with self._facts, tag("dl", classes="facts"):
             _fact("Attempts", str(shown.attempt) if shown.max_retries is None else f"{shown.attempt} (up to {shown.max_retries + 1})")

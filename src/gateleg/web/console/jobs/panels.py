@@ -143,11 +143,11 @@ async def _object_facts(view: View, key: str) -> str | None:
     return f"{size_text(info.size)}, {info.content_type}"
 
 
-async def graph_panel(view: View, story: Story, shown: Shown) -> None:
-    """What it waits for, and what waits for it."""
+async def graph_panel(view: View, story: Story, shown: Shown) -> Callable[[], None]:
+    """What it waits for, and what waits for it; the answer ends looking at it."""
     if not (shown.dependencies or shown.dependents):
         empty("box", "On its own", "This job waits for no other, and no other waits for it.")
-        return
+        return lambda: None
     topic = graph_topic(view.host.queue, shown.job_id)
     first = await view.live.now(topic)
     with tag("div", classes="card graph-box"):
@@ -157,7 +157,7 @@ async def graph_panel(view: View, story: Story, shown: Shown) -> None:
         if jobs and not drawing.is_deleted:
             drawing.set_content(graph_svg(jobs, shown.job_id))
 
-    follow(view.live, topic, show, known=first)
+    return follow(view.live, topic, show, known=first)
 
 
 def raw_panel(view: View, story: Story, shown: Shown) -> None:

@@ -10,6 +10,7 @@ from nicegui import ui
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, chip_cell, deed_cell, meta_cell
 from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
@@ -150,8 +151,7 @@ async def _act(view: View, name: str, verb: str) -> None:
 
 async def _ask_rate(view: View, name: str) -> None:
     state = (await view.host.queue.states([name])).get(name)
-    with ui.dialog() as dialog, tag("div", classes="sheet"):
-        tag("h2", f"Rate of {name}")
+    with sheet(f"Rate of {name}") as dialog:
         tag("p", "At most so many starts in any window of so many seconds. 0 takes the limit away.", "meta")
         with tag("div", classes="fields"):
             starts = Field("Starts", str(state.rate if state else 0), kind="number", least=0)

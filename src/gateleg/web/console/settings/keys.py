@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from nicegui import ui
-
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out, deed, refusal
+from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
@@ -108,8 +107,7 @@ def _head(view: View, show: Show) -> None:
 
 async def _create(view: View, show: Show) -> None:
     made: list[NewKey] = []
-    with ui.dialog() as dialog, tag("div", classes="sheet"):
-        tag("h2", "Make a key")
+    with sheet("Make a key") as dialog:
         with tag("div", classes="fields"):
             name = Field("Name", required=True, hint="Who or what will use it")
             role = Field("Role", "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
@@ -151,8 +149,7 @@ async def _create(view: View, show: Show) -> None:
 
 
 async def _show_once(made: NewKey) -> None:
-    with ui.dialog().props("persistent") as dialog, tag("div", classes="sheet"):
-        tag("h2", f"The key of {made.key.name}")
+    with sheet(f"The key of {made.key.name}", lasting=True) as dialog:
         tag("p", "Copy it now: it is not kept, and cannot be shown again.")
         tag("pre", made.token, "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
