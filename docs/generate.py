@@ -8,6 +8,8 @@ from typing import Any
 import click
 import typer
 
+from gateleg.ai import errors as ai_errors
+from gateleg.apps.delphi import errors as delphi_errors
 from gateleg.cli.commands import app
 from gateleg.engine.engine import handler_of
 from gateleg.engine.shapes import OPERATIONS
@@ -84,7 +86,9 @@ def errors() -> str:
         ("Store", store_errors),
         ("Objects", object_errors),
         ("Jobs", job_errors),
+        ("Models", ai_errors),
         ("Host", web_errors),
+        ("Delphi", delphi_errors),
     ):
         kinds = [
             kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__ and "code" in vars(kind)
