@@ -2,6 +2,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.handlers import Jobs
@@ -9,6 +10,9 @@ from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.store import Store
 from tests.jobs.sample import make_jobs
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
+import random
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -124,6 +126,24 @@ class TestSeveralAtOnce:
         for _ in range(5):
             submitted(queue)
         assert len(queue.claim_several(picker, "default", "w", 5, QueueState(name="default", rate=2, rate_seconds=10))) == 1
+
+
+def test_sixteen_workers_on_one_queue_seldom_lose_a_claim(queue: Queue, clock: ManualClock) -> None:
+    """Each keeps its list for a while, as far behind the others as an index may be."""
+    chance = random.Random(1)
+    for _ in range(3):
+        queue.submit_many([Submission("plain", job_id=UUID(int=chance.getrandbits(128))) for _ in range(100)])
+    names = [f"w{number}" for number in range(16)]
+    pickers = [Picker(clock, name) for name in names]
+    for picker in pickers:
+        picker.meet(names)
+    claims = 0
+    while claims < 300:
+        for picker in pickers:
+            claims += len(queue.claim_several(picker, "default", picker.worker_id, 1))
+            clock.advance(0.003)
+    losses = sum(picker.losses for picker in pickers)
+    assert losses / (claims + losses) < 0.05
 
 
 class TestLeases:

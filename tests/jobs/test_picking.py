@@ -6,13 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.picking import Candidate, Picker, share_of, turn
+from gateleg.jobs.picking import Candidate, Picker, number_of, place_of, turn
+from gateleg.jobs.tables import Job
+from gateleg.model import spec_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def crew(clock: ManualClock, number: int, **options: Any) -> list[Picker]:
+    """Workers that know each other."""
+    names = [f"w{one}" for one in range(number)]
+    pickers = [Picker(clock, name, **options) for name in names]
+    for picker in pickers:
+        picker.meet(names)
+    return pickers
+
+
 def candidate(number: int, **values: Any) -> Candidate:
-    usual: dict[str, Any] = {"version": 1, "queue": "q", "priority": 50, "job_type": "x", "created_at": NOW}
+    usual: dict[str, Any] = {"version": 1, "queue": "q", "priority": 50}
     return Candidate(UUID(int=number), **(usual | values))
 
 
@@ -38,14 +49,16 @@ def test_a_list_is_good_for_a_moment() -> None:
     assert not picker.known("q")
 
 
-@given(numbers=st.sets(st.integers(0, 2**64), min_size=1), peers=st.integers(1, 8), priorities=st.lists(st.integers(0, 100), min_size=1))
+_NUMBERS = st.sets(st.integers(0, 2**64), min_size=1)
+
+
+@given(numbers=_NUMBERS, peers=st.integers(1, 8), priorities=st.lists(st.integers(0, 100), min_size=1))
 def test_everyone_gets_everything_in_the_end_and_priority_comes_first(numbers: set[int], peers: int, priorities: list[int]) -> None:
     jobs = [candidate(number, priority=priorities[place % len(priorities)]) for place, number in enumerate(sorted(numbers))]
-    for rank in range(peers):
-        clock = ManualClock()
-        picker = Picker(clock, rank=rank, peers=peers, patience=0.5)
+    clock = ManualClock()
+    for picker in crew(clock, peers, long_patience=2.0):
         picker.learn("q", jobs)
-        clock.advance(0.5)
+        clock.advance(2)
         picker.learn("q", jobs)
         order = []
         while chosen := picker.choose("q", 3):
@@ -54,41 +67,88 @@ def test_everyone_gets_everything_in_the_end_and_priority_comes_first(numbers: s
         assert [one.priority for one in order] == sorted((one.priority for one in jobs), reverse=True)
 
 
-@given(numbers=st.sets(st.integers(0, 2**64), min_size=1), peers=st.integers(1, 8))
+@given(numbers=_NUMBERS, peers=st.integers(1, 8))
 def test_at_first_every_job_is_one_workers_own(numbers: set[int], peers: int) -> None:
-    jobs = [candidate(number) for number in numbers]
     chosen = []
-    for rank in range(peers):
-        picker = Picker(ManualClock(), rank=rank, peers=peers)
-        picker.learn("q", jobs)
+    for picker in crew(ManualClock(), peers):
+        picker.learn("q", [candidate(number) for number in numbers])
         chosen += taken(picker)
     assert sorted(chosen) == sorted(numbers)
 
 
-def test_workers_begin_with_different_jobs() -> None:
-    jobs = [candidate(number) for number in range(100)]
-    firsts = []
-    for rank in range(4):
-        picker = Picker(ManualClock(), rank=rank, peers=4)
-        picker.learn("q", jobs)
-        (one,) = picker.choose("q", 1)
-        assert share_of(one.job_id, 4) == rank
-        firsts.append(one.job_id)
-    assert len(set(firsts)) == 4
+@given(number=st.integers(0, 2**64), workers=st.sets(st.text(), min_size=3), known=st.data())
+def test_who_knows_fewer_workers_has_those_in_the_same_order(number: int, workers: set[str], known: st.DataObject) -> None:
+    def line(names: set[str]) -> list[str]:
+        return sorted(names, key=lambda one: place_of(UUID(int=number), number_of(one), [number_of(other) for other in names - {one}]))
+
+    some = known.draw(st.sets(st.sampled_from(sorted(workers)), min_size=1))
+    assert line(some) == [one for one in line(workers) if one in some]
+
+
+def test_jobs_are_shared_evenly() -> None:
+    shares = []
+    for picker in crew(ManualClock(), 4):
+        picker.learn("q", [candidate(number * 7919) for number in range(400)])
+        shares.append(len(taken(picker)))
+    assert all(60 < share < 140 for share in shares)
 
 
 def test_a_job_that_its_worker_leaves_lying_goes_down_the_line() -> None:
     clock = ManualClock()
-    number = next(number for number in range(100) if share_of(UUID(int=number), 4) == 1)
-    pickers = {rank: Picker(clock, rank=rank, peers=4, patience=0.4, fresh_for=10) for rank in range(4)}
-    for picker in pickers.values():
-        picker.learn("q", [candidate(number)])
-    assert {rank: round(picker.next_turn() or 0, 3) for rank, picker in pickers.items()} == {1: 0.0, 2: 0.1, 3: 0.2, 0: 0.3}
-    begun = []
+    pickers = crew(clock, 4, patience=0.4)
+    begun: list[str] = []
     for _ in range(4):
-        begun += [rank for rank, picker in pickers.items() if taken(picker)]
+        for picker in pickers:
+            picker.learn("q", [candidate(1)])
+            if taken(picker) and picker.worker_id not in begun:
+                begun.append(picker.worker_id)
         clock.advance(0.101)
-    assert begun == [1, 2, 3, 0]
+    line = sorted(pickers, key=lambda one: place_of(UUID(int=1), number_of(one.worker_id), one._others))
+    assert begun == [picker.worker_id for picker in line]
+
+
+def test_a_worker_knows_when_its_turn_comes() -> None:
+    clock = ManualClock()
+    pickers = crew(clock, 4, patience=0.4)
+    turns = []
+    for picker in pickers:
+        picker.learn("q", [candidate(1)])
+        turns.append(picker.next_turn())
+    assert sorted(round(turn, 3) for turn in turns if turn is not None) == [0.1, 0.2, 0.3]
+
+
+def test_a_worker_with_jobs_of_its_own_leaves_those_of_others_for_longer() -> None:
+    clock = ManualClock()
+    one, _ = crew(clock, 2, patience=0.2, long_patience=2.0)
+    one.learn("q", [candidate(number) for number in range(20)])
+    mine = taken(one)
+    theirs = next(number for number in range(20) if number not in mine)
+    both = [candidate(mine[0]), candidate(theirs)]
+    one.learn("q", both)
+    clock.advance(0.5)
+    one.learn("q", both)
+    assert taken(one) == [mine[0]]
+    one.learn("q", [candidate(theirs)])
+    assert taken(one) == [theirs]
+    one.learn("q", [candidate(mine[0]), candidate(theirs, priority=90)])
+    assert taken(one) == [theirs, mine[0]]
+
+
+def test_what_a_list_says_of_the_jobs_of_others_is_soon_out_of_date() -> None:
+    clock = ManualClock()
+    one, _ = crew(clock, 2, patience=0.0, long_patience=0.0, fresh_for=10)
+    one.learn("q", [candidate(number) for number in range(20)])
+    assert len(one.choose("q", 1)) == 1
+    clock.advance(1)
+    assert 0 < len(taken(one)) < 18
+
+
+def test_a_candidate_is_read_from_the_wire() -> None:
+    job = Job(job_type="x", queue="q", priority=7, start_by=NOW, concurrency_key="k", concurrency_limit=3, version=4)
+    read = Candidate.read(spec_of(Job).encode(job))
+    assert read == Candidate(job.job_id, 4, "q", 7, NOW, "k", 3)
+    bare = Candidate.read(spec_of(Job).encode(Job(job_type="x")))
+    assert (bare.start_by, bare.concurrency_key, bare.concurrency_limit) == (None, None, 1)
 
 
 def test_a_job_that_is_claimed_is_not_tried_again_but_its_next_version_is() -> None:

@@ -9,8 +9,9 @@ from gateleg.jobs.desk import gathered, side_by_side
 from gateleg.jobs.finishing import expire, slots_ref
 from gateleg.jobs.ledger import QueueState, RateWindow, Slots
 from gateleg.jobs.picking import Candidate
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, query, transact, upsert
+from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -22,17 +23,7 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
 
-_CHOICE = (
-    Job.job_id,
-    Job.version,
-    Job.queue,
-    Job.priority,
-    Job.job_type,
-    Job.created_at,
-    Job.start_by,
-    Job.concurrency_key,
-    Job.concurrency_limit,
-)
+_CHOICE = (Job.job_id, Job.version, Job.queue, Job.priority, Job.start_by, Job.concurrency_key, Job.concurrency_limit)
 #: How many lists of candidates one claim reads before it gives up, and how many items a page of one that leaves out full keys examines.
 _LOOKS = 8
 _EXAMINED = 500
@@ -100,7 +91,7 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
     for _ in range(_LOOKS):
         if not picker.known(queue):
             found = yield from _look(desk, picker, queue)
-            picker.learn(queue, [Candidate.read(values) for values in found])
+            picker.learn(queue, found)
         tried = 0
         while chosen := picker.choose(queue, number - len(claimed)):
             tried += len(chosen)
@@ -121,13 +112,20 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
     return claimed
 
 
-def _look(desk: Desk, picker: Picker, queue: str) -> Flow[list[dict[str, Any]]]:
+def _look(desk: Desk, picker: Picker, queue: str) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
-    window, full = min(_WINDOW, desk.settings.window + _SHARE * (picker.peers - 1)), picker.full_keys[:_CHOICES]
-    if not full:
-        return (yield from gathered(query(Job.ready(queue=queue), limit=window, project=_CHOICE), desk))
-    others = Job.ready(queue=queue).filter(~Job.concurrency_key.is_in(full))
-    return (yield from gathered(query(others, limit=window, page_size=_EXAMINED, project=_CHOICE), desk))
+    window = min(_WINDOW, desk.settings.window + _SHARE * (picker.peers - 1))
+    question, full = Job.ready(queue=queue), picker.full_keys[:_CHOICES]
+    if full:
+        question = question.filter(~Job.concurrency_key.is_in(full))
+    (payload,) = question.requests(table_name=desk.setup.name_of(queue_table), limit=_EXAMINED if full else window, project=_CHOICE)
+    found: list[Candidate] = []
+    while True:
+        reply = yield Request("Query", payload, question.pattern)
+        found += map(Candidate.read, reply["Items"])
+        if not full or len(found) >= window or "LastEvaluatedKey" not in reply:
+            return found[:window]
+        payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
 
 def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Flow[Job | None]:

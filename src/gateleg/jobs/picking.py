@@ -1,20 +1,25 @@
 """Which job to claim: highest priority first, then the oldest; and so that many workers seldom reach for the same one.
 
-Global indexes lag behind their table, and every worker sees the same list. Workers therefore share the jobs of a list among them by a
-hash of the id, and remember what they have had and lost. A job that its worker leaves lying is the next one's in line a little later, then
-that of the one after: each has its own moment to begin, so they do not all reach for it at once.
+Global indexes lag behind their table, and every worker sees the same list. For each job the workers therefore stand in a line, whose order
+follows from a hash of the job and the worker: the first takes it at once, the others only when it is left lying, each at a moment of its
+own. A worker with jobs of its own in the list leaves those of others alone for longer, and takes them from the end at which their own
+worker arrives last. Workers that disagree about who is there still agree about the order of those they both know.
 """
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-    from uuid import UUID
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+#: Seconds after which a list says nothing any more about the jobs of others.
+_SOON = 0.005
 
 
 @dataclass(frozen=True)
@@ -25,21 +30,34 @@ class Candidate:
     version: int
     queue: str
     priority: int
-    job_type: str
-    created_at: datetime
     start_by: datetime | None = None
     concurrency_key: str | None = None
     concurrency_limit: int = 1
 
     @classmethod
-    def read(cls, values: dict[str, Any]) -> Self:
-        """A candidate from the attributes that the index holds."""
-        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """A candidate from what the index holds, as it is on the wire: hundreds of them are read, and few are claimed."""
+        key, start_by = item.get("concurrency_key"), item.get("start_by")
+        return cls(
+            job_id=UUID(item["job_id"]["S"]),
+            version=int(item["version"]["N"]),
+            queue=item["queue"]["S"],
+            priority=int(item["priority"]["N"]),
+            start_by=None if start_by is None else datetime.fromisoformat(start_by["S"]),
+            concurrency_key=None if key is None else key["S"],
+            concurrency_limit=int(item["concurrency_limit"]["N"]) if "concurrency_limit" in item else 1,
+        )
 
 
-def share_of(job_id: UUID, peers: int) -> int:
-    """Which of so many workers a job belongs to."""
-    return zlib.crc32(job_id.bytes) % peers
+def number_of(worker_id: str) -> int:
+    """A worker as a number, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(worker_id.encode(), digest_size=7).digest())
+
+
+def place_of(job_id: UUID, worker: int, others: Iterable[int]) -> int:
+    """How many workers are before one in the line for a job. Hashes of numbers are the same in every process."""
+    mine = hash((job_id.int, worker))
+    return sum(hash((job_id.int, other)) < mine for other in others)
 
 
 @dataclass
@@ -47,14 +65,14 @@ class Picker:
     """What one worker remembers between claims. `ticks` are seconds that only grow."""
 
     ticks: Callable[[], float]
-    #: this worker's number among those that claim from the same queues, and how many they are
-    rank: int = 0
-    peers: int = 1
-    #: seconds for which a list is good, a job that is taken is remembered, a full key is left alone, and until a job is everyone's
+    worker_id: str = ""
+    #: seconds for which a list is good, a job that is taken is remembered, and a full key is left alone
     fresh_for: float = 0.2
     lost_for: float = 5.0
     full_for: float = 1.0
-    patience: float = 0.2
+    #: seconds until a job that is left lying is everyone's: of workers that have nothing else to do, and of those that have
+    patience: float = 0.4
+    long_patience: float = 2.0
     #: how often a claim was lost to another worker
     losses: int = 0
     #: claims whose answer did not come: the job and the token
@@ -63,6 +81,19 @@ class Picker:
     _gone: dict[tuple[UUID, int], float] = field(default_factory=dict)
     _full: dict[str, float] = field(default_factory=dict)
     _seen: dict[UUID, float] = field(default_factory=dict)
+    _turns: dict[str, float] = field(default_factory=dict)
+    _others: tuple[int, ...] = ()
+    #: jobs on the lists that others are before this one in the line for
+    _foreign: set[UUID] = field(default_factory=set)
+
+    @property
+    def peers(self) -> int:
+        """How many workers there are, with this one."""
+        return len(self._others) + 1
+
+    def meet(self, workers: Iterable[str]) -> None:
+        """Learn who else claims from the same queues."""
+        self._others = tuple(number_of(worker) for worker in set(workers) - {self.worker_id})
 
     def known(self, queue: str) -> bool:
         """Whether there is a list of a queue that is still good."""
@@ -79,34 +110,44 @@ class Picker:
             job: since for job, since in self._seen.items() if job in others
         }
         free = [one for one in candidates if (one.job_id, one.version) not in self._gone and one.concurrency_key not in self._full]
-        self._lists[queue] = (now, sorted(free, key=lambda one: (-one.priority, self._distance(one))))
+        self._lists[queue] = (now, self._for_me(queue, free, now))
 
-    def _distance(self, candidate: Candidate) -> int:
-        """How many workers are before this one in the line for a job."""
-        return (self.rank - share_of(candidate.job_id, self.peers)) % self.peers if self.peers > 1 else 0
-
-    def _turn(self, candidate: Candidate) -> float:
-        """When those before this one in the line have had their time."""
-        return self._seen.get(candidate.job_id, 0.0) + self.patience * self._distance(candidate) / self.peers
+    def _for_me(self, queue: str, free: Sequence[Candidate], now: float) -> list[Candidate]:
+        """Those of the jobs that this worker may try now, in the order to be tried; when it may try others is noted."""
+        self._turns.pop(queue, None)
+        if not self._others:
+            return sorted(free, key=lambda one: -one.priority)
+        worker = number_of(self.worker_id)
+        places = {one.job_id: place_of(one.job_id, worker, self._others) for one in free}
+        best = max((one.priority for one in free if places[one.job_id] == 0), default=-1)
+        chosen = []
+        for one in free:
+            patience = self.patience if one.priority > best else self.long_patience
+            turn = self._seen[one.job_id] + patience * places[one.job_id] / self.peers
+            if turn <= now:
+                chosen.append(one)
+            else:
+                self._turns[queue] = min(turn, self._turns.get(queue, turn))
+        self._foreign = {one.job_id for one in chosen if places[one.job_id]}
+        order = {one.job_id: -number if one.job_id in self._foreign else number for number, one in enumerate(free)}
+        return sorted(chosen, key=lambda one: (-one.priority, one.job_id in self._foreign, order[one.job_id]))
 
     def next_turn(self) -> float | None:
-        """The seconds until a job that is known, and that others are before this one in the line for, may be tried; None without one."""
-        now = self.ticks()
-        turns = [self._turn(one) - now for queue, (_, known) in self._lists.items() if self.known(queue) for one in known]
-        return max(0.0, min(turns)) if turns else None
+        """The seconds until a job that others are before this one in the line for may be tried; None without one."""
+        return max(0.0, min(self._turns.values()) - self.ticks()) if self._turns else None
 
     def choose(self, queue: str, number: int) -> list[Candidate]:
         """The next jobs to try, which are then off the list: at most so many, and one of each concurrency key at a time."""
-        _, candidates = self._lists.get(queue, (0.0, []))
-        now = self.ticks()
+        learned, candidates = self._lists.get(queue, (0.0, []))
+        late = self.ticks() - learned > _SOON
         chosen: list[Candidate] = []
         left: list[Candidate] = []
         keys: set[str] = set()
         for candidate in candidates:
             key = candidate.concurrency_key
-            if key is not None and key in self._full:
+            if (key is not None and key in self._full) or (late and candidate.job_id in self._foreign):
                 continue
-            if len(chosen) < number and key not in keys and self._turn(candidate) <= now:
+            if len(chosen) < number and key not in keys:
                 chosen.append(candidate)
                 keys |= {key} if key is not None else set()
             else:

@@ -80,7 +80,7 @@ class Worker:
         self.running: dict[UUID, Execution] = {}
         self._idle = idle or (_NEAR if isinstance(self.queue.store.transport, DirectTransport) else _FAR)
         self._drain_seconds = drain_seconds
-        self._picker = Picker(queue.desk.setup.ticks)
+        self._picker = Picker(queue.desk.setup.ticks, self.worker_id)
         self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
         self._states: dict[str, QueueState] = {}
         self._states_at = float("-inf")
@@ -257,9 +257,7 @@ class Worker:
                 }
             )
             await self.queue.report_worker(current)
-            peers = sorted(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
-            self._picker.peers = max(1, len(peers))
-            self._picker.rank = peers.index(self.worker_id) if self.worker_id in peers else 0
+            self._picker.meet(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
             await self.queue.write_tallies(self.tallies)
         except StoreError as error:
             _log.warning("report failed: %s", error)
