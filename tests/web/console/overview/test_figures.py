@@ -1,9 +1,11 @@
 from datetime import timedelta
 
+import pytest
+
 from gateleg.jobs import Hour, Minute, QueueStats, Work
 from gateleg.jobs.ledger import Tally
 from gateleg.jobs.tallies import bucket_of
-from gateleg.web.console.overview.figures import failure_text, four_figures, latency, throughput
+from gateleg.web.console.overview.figures import failure_text, fitting_step, four_figures, latency, throughput
 from tests.web.console.jobs.samples import NOW
 
 HOURS = [
@@ -21,8 +23,7 @@ def test_the_four_figures_are_of_all_queues() -> None:
     assert (done.value, done.hint) == (16, "1 tried again")
     assert (failed.value, failed.hint) == (1, "5.9% of all")
     assert len(done.line) == 24
-    assert done.line[-1] == 6
-    assert done.line[-4] == 10
+    assert (done.line[-1], sum(value or 0 for value in done.line)) == (6, 16)
 
 
 def test_a_queue_without_a_past_has_figures_too() -> None:
@@ -60,3 +61,14 @@ def test_latency_is_known_only_where_something_ran() -> None:
     assert half.values[-1] >= 2.0
     assert most.values[-4] is None
     assert sum(value is not None for value in waited.values) == 2
+
+
+@pytest.mark.parametrize(("minutes", "step"), [(0, 1), (20, 1), (60, 5), (300, 15), (1000, 60), (3000, 60)])
+def test_a_small_line_shows_what_there_is(minutes: int, step: int) -> None:
+    begin = NOW - timedelta(minutes=minutes)
+    hour = Hour(queue="media", hour=begin.replace(minute=0), minutes={str(begin.minute): Minute(completed=1)})
+    assert fitting_step([hour], NOW) == step
+
+
+def test_without_a_past_a_small_line_is_of_minutes() -> None:
+    assert fitting_step([], NOW) == 1

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs import Hour, QueueStats
+    from gateleg.jobs.history import Count
     from gateleg.jobs.ledger import Tally
     from gateleg.web.console.theme import Kind
 
 #: Minutes that one point of a latency chart holds.
 LATENCY_STEP = 5
+#: Minutes that one point of a small line may hold; it has 24 points.
+_STEPS = (1, 5, 15, 60)
+_LINES: tuple[Count, ...] = ("waiting", "running", "completed", "failed")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
     waiting, delayed = sum(one.waiting for one in queues), sum(one.delayed for one in queues)
     running, pace = sum(one.running for one in queues), sum(one.work.throughput for one in queues)
     done, failed = series(hours, "completed", now), series(hours, "failed", now)
+    step = fitting_step(hours, now)
+    lines = {name: tuple(series(hours, name, now, step=step)) for name in _LINES}
     retried = sum(value or 0 for value in series(hours, "retried", now))
     total_done, total_failed = sum(value or 0 for value in done), sum(value or 0 for value in failed)
     return [
@@ -51,7 +57,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "schedule",
             waiting,
             f"{delayed} delayed" if delayed else "ready to start",
-            tuple(series(hours, "waiting", now)),
+            lines["waiting"],
             Filters(status=JobStatus.PENDING).address(),
         ),
         Figure(
@@ -60,7 +66,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "play_circle",
             running,
             f"{pace:.1f} done a minute",
-            tuple(series(hours, "running", now)),
+            lines["running"],
             Filters(status=JobStatus.PROCESSING).address(),
         ),
         Figure(
@@ -69,11 +75,18 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "check_circle",
             total_done,
             f"{retried} tried again",
-            tuple(done),
+            lines["completed"],
             Filters(status=JobStatus.COMPLETED).address(),
         ),
-        Figure("Failed in 24 h", "failed", "error", total_failed, failure_text(total_done, total_failed), tuple(failed), "/jobs/dead"),
+        Figure("Failed in 24 h", "failed", "error", total_failed, failure_text(total_done, total_failed), lines["failed"], "/jobs/dead"),
     ]
+
+
+def fitting_step(hours: Sequence[Hour], now: datetime) -> int:
+    """The minutes that one point of a small line holds: an hour each, or less while there is less to show."""
+    known = [hour.hour + timedelta(minutes=int(minute)) for hour in hours for minute in hour.minutes]
+    age = (now - min(known)) if known else timedelta()
+    return next((step for step in _STEPS if timedelta(minutes=step * 23) >= age), _STEPS[-1])
 
 
 def failure_text(done: int, failed: int) -> str:
