@@ -72,8 +72,9 @@ def test_files_that_cannot_be_read_are_told_by_line_and_nothing_is_written(expor
     assert not (export / "report").exists()
 
 
-def test_a_model_that_does_not_exist_is_told(export: Path) -> None:
-    result = _run(export, "--chat", "nonsense")
+@pytest.mark.parametrize("option", ["--chat", "--author"])
+def test_a_model_that_does_not_exist_is_told(export: Path, option: str) -> None:
+    result = _run(export, *(["--no-topics"] if option == "--author" else []), option, "nonsense")
     assert result.exit_code == 1
     assert "bad-model-address" in result.output
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversation import Conversation
     from gateleg.apps.delphi.findings import Findings
+    from gateleg.apps.delphi.sections import Section
 
     Report = Callable[[str, float], None]
 
@@ -25,6 +26,7 @@ _STEPS = {
     "map": "Map of the comments",
     "graph": "Neighbours of the comments",
     "names": "Names of the topics",
+    "writing": "Text of the report",
     "report": "Maps and report",
     "printing": "PDF and PNG",
 }
@@ -46,6 +48,9 @@ def run(
     mode: Annotated[Literal["exact", "improved"], typer.Option(help="exact computes groups as Polis does.")] = "exact",
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
+    author: Annotated[
+        str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
+    ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Print the report to PDF as well; needs Chromium.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
 ) -> None:
@@ -61,7 +66,7 @@ def run(
             from gateleg.apps.delphi.exports import read_export
 
             conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
-            findings, files = _analysed(conversation, mode, topics, chat, report)
+            findings, files = _analysed(conversation, mode, topics, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, ModelError) as error:
@@ -110,12 +115,16 @@ class _Steps:
 
 
 def _analysed(
-    conversation: "Conversation", mode: Literal["exact", "improved"], with_topics: bool, chat: str | None, report: "Report"
+    conversation: "Conversation",
+    mode: Literal["exact", "improved"],
+    with_topics: bool,
+    chat: str | None,
+    author: str | None,
+    report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
     from gateleg.ai import Models
     from gateleg.apps.delphi.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.findings import find
-    from gateleg.apps.delphi.narrative import write_sections
     from gateleg.apps.delphi.opinions import VotesConfig, analyse
     from gateleg.apps.delphi.topics import TopicsConfig, analyse_comments
 
@@ -129,12 +138,29 @@ def _analysed(
         namer = None if chat is None else models.chat(chat)
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
-    report("report", 0.0)
     findings = find(conversation, opinions, topics)
+    sections, written_by = _sections(findings, author, report)
+    report("report", 0.0)
     labels = opinions.groups.group_of(len(opinions.matrix.participants)).tolist()
     group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
     data = data_files(findings, opinions.matrix, group_of, conversation.comments)
-    return findings, make_artifacts(findings, write_sections(findings), data)
+    return findings, make_artifacts(findings, sections, data, written_by)
+
+
+def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
+    """The text of the report, and who wrote it."""
+    from gateleg.ai import Models
+    from gateleg.apps.delphi.narrative import write_sections
+    from gateleg.apps.delphi.writing import write_section
+
+    templates = write_sections(findings)
+    if author is None:
+        return templates, "templates"
+    chat, found = Models().chat(author), []
+    for number, template in enumerate(templates):
+        report("writing", number / len(templates))
+        found.append(write_section(chat, findings, template))
+    return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
 
 
 def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:

@@ -74,6 +74,15 @@ def test_topics_keep_their_identity_when_comments_come_in() -> None:
     assert len(then & now) >= 5
 
 
+def test_a_new_comment_is_routed_to_the_topic_of_those_like_it() -> None:
+    synthetic, topics = _planted()
+    main = topics.layers.steadiest
+    routed = [topics.route(vector) for vector in topics.vectors]
+    assert all(path[layer].parent == path[layer + 1].key for path in routed for layer in range(len(path) - 1))
+    assert agreement(synthetic.topic_of, np.array([path[main].number for path in routed])) >= 0.9
+    assert topics.route(np.zeros(topics.vectors.shape[1], dtype=np.float32)) == ()
+
+
 def test_rejected_comments_have_topics_but_no_part_in_names() -> None:
     spam = [Comment(number, f"Buy cheap watches number {number} here", moderated=-1) for number in range(3)]
     fair = [Comment(number, f"The night bus number {number} is always late") for number in range(3, 5)]

@@ -108,6 +108,16 @@ class Topics:
         """The topic with a key."""
         return next((topic for layer in self.topics for topic in layer if topic.key == key), None)
 
+    def route(self, vector: NDArray[np.float32]) -> tuple[Topic, ...]:
+        """The topics that a new comment belongs to by its vector, finest first: the nearest of the finest layer, and those that hold it."""
+        if not self.topics or not np.linalg.norm(vector):
+            return ()
+        nearness = self.layers.layers[0].centroids @ np.asarray(vector, dtype=np.float64)
+        found = [self.topics[0][int(np.round(nearness, 9).argmax())]]
+        for layer in self.topics[1:]:
+            found.append(next(topic for topic in layer if topic.key == found[-1].parent))
+        return tuple(found)
+
     def sketches(self) -> list[Sketch]:
         """What the topics are recognised by in another run."""
         return [
