@@ -80,6 +80,16 @@ class Crew:
             self.counts["asked to stop"] += 1
             self.start()
 
+    def wait_for_news(self) -> None:
+        """Wait until an attempt has ended, or for some seconds: on a busy machine workers must live for longer to get anything done."""
+        before, until = self._ends(), time.monotonic() + 5
+        time.sleep(0.2 + self.chance.random() * 0.6)
+        while self._ends() == before and time.monotonic() < until:
+            time.sleep(0.1)
+
+    def _ends(self) -> int:
+        return sum(not line.startswith("ready") for line in self.audit.read_text().splitlines()) if self.audit.exists() else 0
+
     def end(self) -> None:
         for worker in self.workers:
             with contextlib.suppress(ProcessLookupError):
@@ -118,7 +128,7 @@ def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:
         assert time.monotonic() < since + PATIENCE, "jobs are stuck"
         if mischief:
             crew.mischief()
-        time.sleep(0.2 + crew.chance.random() * 0.6)
+        crew.wait_for_news()
 
 
 def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[str]) -> None:

@@ -8,6 +8,7 @@ import math
 import os
 import random
 import socket
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -41,6 +42,8 @@ _STATES_FOR = 2.0
 _REPORT_EVERY = 10.0
 #: Seconds that are waited at least, so that a turn has surely come.
 _MOMENT = 0.002
+#: A worker that has missed two reports has no place in the line for jobs any more.
+_PRESENT = timedelta(seconds=30)
 #: Lost claims after which a worker looks who else is there, and seconds between two such looks.
 _SUSPICIOUS = 3
 _LOOK_AROUND = 0.5
@@ -257,7 +260,9 @@ class Worker:
                 }
             )
             await self.queue.report_worker(current)
-            self._picker.meet(one.worker_id for one in await self.queue.workers() if set(one.queues) & set(self.queues))
+            lately = self.queue.desk.now() - _PRESENT
+            peers = [one for one in await self.queue.workers() if one.seen_at > lately and set(one.queues) & set(self.queues)]
+            self._picker.meet(one.worker_id for one in peers)
             await self.queue.write_tallies(self.tallies)
         except StoreError as error:
             _log.warning("report failed: %s", error)
