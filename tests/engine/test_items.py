@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateleg.engine import EngineError
 from gateleg.engine.values import MAX_ITEM_SIZE, examine_item
 from tests.engine.operations.requests import index
 from tests.engine.world import Item, World, text
@@ -406,3 +407,9 @@ def test_item_collection_metrics_are_given_where_there_is_a_local_index(world: W
 
 def test_item_collection_metrics_are_not_given_elsewhere(music: World) -> None:
     assert music.call("PutItem", TableName="Music", Item=KEY, ReturnItemCollectionMetrics="SIZE") == {}
+
+
+def test_half_of_a_surrogate_pair_in_a_key_is_refused(music: World) -> None:
+    with pytest.raises(EngineError) as caught:
+        get(music, text(artist="Nina\ud800", title="Sinnerman"))
+    assert caught.value.code == "SerializationException"

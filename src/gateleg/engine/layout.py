@@ -130,7 +130,10 @@ class Layout:
             content = value.get("S")
             if type(content) is not str or not 0 < len(content) <= _SHORT:
                 return None
-        return self.key(key)
+        try:
+            return self.key(key)
+        except UnicodeEncodeError:
+            return None
 
     def item_key(self, item: Item) -> bytes:
         """The row key of an item to be put; index keys are checked too."""
