@@ -45,7 +45,7 @@ class Reference:
             for _ in range(3000):
                 dots = [_dot(row, vector) for row in data]
                 new = _unit([sum(d * row[j] for d, row in zip(dots, data, strict=True)) for j in range(len(self.tids))])
-                still = math.dist(new, vector) < 1e-13
+                still = math.dist(new, vector) < 1e-10
                 vector = new
                 if still:
                     break

@@ -92,7 +92,8 @@ def _decomposed(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]
         return values, vectors
     # A fixed start makes the iteration repeatable; varying weights keep it from being orthogonal to a component by symmetry.
     start = np.random.default_rng(0).standard_normal(min(apart.shape))
-    _, values, vectors = linalg.svds(apart, k=count, v0=start, solver="arpack", tol=0, maxiter=10_000)
+    found: Any = linalg.svds(apart, k=count, v0=start, solver="arpack", tol=0, maxiter=10_000)
+    _, values, vectors = found
     order = np.argsort(-values)
     return values[order], vectors[order]
 

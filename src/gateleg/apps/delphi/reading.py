@@ -56,9 +56,9 @@ def opened(path: Path) -> Iterator[TextIO]:
 def records(file: TextIO, name: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a file, each with the line on which it begins. Empty lines are skipped."""
     before = csv.field_size_limit(_LONGEST_FIELD)
+    line = 1
     try:
         reader = csv.reader(file, strict=True)
-        line = 1
         for row in reader:
             if row:
                 yield line, row
