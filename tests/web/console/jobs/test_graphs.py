@@ -41,3 +41,8 @@ def test_what_is_still_waited_for_is_a_broken_line() -> None:
 
 def test_markup_in_names_stays_text() -> None:
     assert "<b>" not in graph_svg([job(job_stage="<b>bold</b>")], number(1))
+
+
+def test_jobs_stand_where_what_they_wait_for_stands() -> None:
+    rows = {node.job_id: node.row for node in placed(graph({1: [], 2: [], 3: [], 11: [3], 12: [1], 13: [2]}))}
+    assert [rows[number(at)] for at in (12, 13, 11)] == [rows[number(at)] for at in (1, 2, 3)]

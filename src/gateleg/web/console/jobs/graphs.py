@@ -55,16 +55,20 @@ def columns_of(jobs: Mapping[UUID, Job]) -> dict[UUID, int]:
 
 
 def placed(jobs: Mapping[UUID, Job]) -> list[Node]:
-    """The jobs in their columns, each column by time."""
+    """The jobs in their columns. In a column they stand where what they wait for stands, so that few arrows cross, and then by time."""
     columns = columns_of(jobs)
-    filled: dict[int, int] = {}
-    nodes = []
-    for job in sorted(jobs.values(), key=lambda one: (columns[one.job_id], one.created_at, str(one.job_id))):
-        column = columns[job.job_id]
-        row = filled[column] = filled.get(column, -1) + 1
-        about = job.job_type if job.job_stage else (job.subject or str(job.job_id)[:8])
-        nodes.append(Node(job.job_id, job.job_stage or job.job_type, about, look_of(job), column, row))
-    return nodes
+    nodes: dict[UUID, Node] = {}
+
+    def height(job: Job) -> float:
+        rows = [nodes[other].row for other in job.dependencies if other in nodes]
+        return sum(rows) / len(rows) if rows else 0.0
+
+    for column in sorted(set(columns.values())):
+        inside = [job for job in jobs.values() if columns[job.job_id] == column]
+        for row, job in enumerate(sorted(inside, key=lambda one: (height(one), one.created_at, str(one.job_id)))):
+            about = job.job_type if job.job_stage else (job.subject or str(job.job_id)[:8])
+            nodes[job.job_id] = Node(job.job_id, job.job_stage or job.job_type, about, look_of(job), column, row)
+    return list(nodes.values())
 
 
 def graph_svg(jobs: Iterable[Job], current: UUID) -> str:
