@@ -1,4 +1,5 @@
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from gateleg.apps.delphi.conversation import Comment
 from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.topics import Topics, TopicsConfig, analyse_comments
 from tests.apps.delphi.real import needs_real_conversations, real_conversation
+from tests.apps.delphi.test_naming import Answers
 from tests.apps.delphi.texts import local_embeddings
 
 QUICK = TopicsConfig(n_neighbors=10)
@@ -81,6 +83,13 @@ def test_a_new_comment_is_routed_to_the_topic_of_those_like_it() -> None:
     assert all(path[layer].parent == path[layer + 1].key for path in routed for layer in range(len(path) - 1))
     assert agreement(synthetic.topic_of, np.array([path[main].number for path in routed])) >= 0.9
     assert topics.route(np.zeros(topics.vectors.shape[1], dtype=np.float32)) == ()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("Late night buses", True), ("Bridgetry", False)])
+def test_a_model_names_a_topic_if_the_name_means_what_the_topic_means(name: str, kept: bool) -> None:
+    chat: Any = Answers(name)
+    comments = [Comment(number, f"The night bus number {number} is always late") for number in range(4)]
+    assert (analyse_comments(comments, local_embeddings(), QUICK, chat=chat).topics[0][0].name == name) is kept
 
 
 def test_rejected_comments_have_topics_but_no_part_in_names() -> None:

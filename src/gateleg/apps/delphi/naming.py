@@ -102,18 +102,26 @@ def clean(name: str) -> str | None:
     return text[0].upper() + text[1:]
 
 
-def name_topics(topics: Sequence[Unnamed], chat: Chat | None = None, report: Callable[[int], object] = lambda named: None) -> list[Naming]:
-    """A name for each topic, no two the same. `report` is told how many are named, and may raise."""
+def name_topics(
+    topics: Sequence[Unnamed],
+    chat: Chat | None = None,
+    report: Callable[[int], object] = lambda named: None,
+    fits: Callable[[int, str], bool] = lambda topic, name: True,
+) -> list[Naming]:
+    """A name for each topic, no two the same. `report` is told how many are named, and may raise.
+
+    `fits` says whether a model's name fits the topic at a place; one that does not gives way to keywords.
+    """
     taken: set[str] = set()
     found: list[Naming] = []
-    for number, topic in enumerate(topics):
-        report(number)
+    for place, topic in enumerate(topics):
+        report(place)
         asked = None if chat is None else _asked(chat, topic, taken)
-        naming = (
-            Naming(asked, chat.model) if chat is not None and asked is not None else Naming(_from_keywords(topic, taken), FROM_KEYWORDS)
-        )
-        taken.add(_compared(naming.name))
-        found.append(naming)
+        if chat is not None and asked is not None and fits(place, asked):
+            found.append(Naming(asked, chat.model))
+        else:
+            found.append(Naming(_from_keywords(topic, taken), FROM_KEYWORDS))
+        taken.add(_compared(found[-1].name))
     return found
 
 

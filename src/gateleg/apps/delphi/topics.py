@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Comments that stand for a topic.
 MOST_EXAMPLES = 5
+#: How near the meaning of a name must be to the middle of its topic, and how much nearer another topic may be.
+_LEAST_FIT = 0.25
+_FIT_MARGIN = 0.05
 #: Few enough that progress is seen to be made.
 _TEXTS_AT_ONCE = 256
 
@@ -160,7 +163,7 @@ def analyse_comments(
     report("graph", 0.0)
     pairs = edges(ids, vectors, config.graph_neighbors)
     report("names", 0.0)
-    topics = _topics(kept, layers, positions, chat, before, report)
+    topics = _topics(kept, layers, positions, embeddings, chat, before, report)
     return Topics(config, embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs))
 
 
@@ -188,6 +191,7 @@ def _topics(
     comments: Sequence[Comment],
     layers: Layers,
     positions: Floats,
+    embeddings: Embeddings,
     chat: Chat | None,
     before: Sequence[Sketch],
     report: Callable[[str, float], object],
@@ -199,7 +203,13 @@ def _topics(
     unnamed = [
         Unnamed([word.term for word in drafts[place].keywords], [bodies[number] for number in drafts[place].examples]) for place in order
     ]
-    namings = dict(zip(order, name_topics(unnamed, chat, lambda named: report("names", named / max(1, len(unnamed)))), strict=True))
+
+    def fits(place: int, name: str) -> bool:
+        draft = drafts[order[place]]
+        return _fits(embeddings.embed([name])[0], layers.layers[draft.layer].centroids, draft.number)
+
+    named = name_topics(unnamed, chat, lambda count: report("names", count / max(1, len(unnamed))), fits)
+    namings = dict(zip(order, named, strict=True))
     sketches = [Sketch(draft.key, frozenset(draft.comments), draft.centroid) for draft in drafts]
     known_as = identities(sketches, before)
     found: list[list[Topic]] = [[] for _ in layers.layers]
@@ -218,6 +228,12 @@ def _topics(
             )
         )
     return tuple(map(tuple, found))
+
+
+def _fits(name: NDArray[np.float32], centroids: Floats, topic: int) -> bool:
+    """Whether a name means what its topic means, and no other topic of the layer clearly more so."""
+    nearness = centroids @ np.asarray(name, dtype=np.float64)
+    return bool(nearness[topic] >= _LEAST_FIT and nearness[topic] >= nearness.max() - _FIT_MARGIN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
