@@ -107,6 +107,16 @@ def test_a_job_that_its_worker_leaves_lying_goes_down_the_line() -> None:
     assert begun == [picker.worker_id for picker in line]
 
 
+def test_meeting_others_divides_the_list_anew() -> None:
+    picker = Picker(ManualClock(), "a")
+    picker.learn("q", [candidate(1)])
+    assert not picker.meet(["a"])
+    assert picker.known("q")
+    assert picker.meet(["a", "b"])
+    assert not picker.known("q")
+    assert not picker.meet(["b"])
+
+
 def test_a_worker_knows_when_its_turn_comes() -> None:
     clock = ManualClock()
     pickers = crew(clock, 4, patience=0.4)

@@ -91,9 +91,14 @@ class Picker:
         """How many workers there are, with this one."""
         return len(self._others) + 1
 
-    def meet(self, workers: Iterable[str]) -> None:
-        """Learn who else claims from the same queues."""
-        self._others = tuple(number_of(worker) for worker in set(workers) - {self.worker_id})
+    def meet(self, workers: Iterable[str]) -> bool:
+        """Learn who else claims from the same queues; whether that has changed. Lists are then divided anew."""
+        others = tuple(sorted(number_of(worker) for worker in set(workers) - {self.worker_id}))
+        changed = others != self._others
+        if changed:
+            self._others = others
+            self._lists.clear()
+        return changed
 
     def known(self, queue: str) -> bool:
         """Whether there is a list of a queue that is still good."""

@@ -44,9 +44,8 @@ _REPORT_EVERY = 10.0
 _MOMENT = 0.002
 #: A worker that has missed two reports has no place in the line for jobs any more.
 _PRESENT = timedelta(seconds=30)
-#: Lost claims after which a worker looks who else is there, and seconds between two such looks.
-_SUSPICIOUS = 3
-_LOOK_AROUND = 0.5
+#: The shortest and longest seconds between two looks who else is there, while claims are lost to workers who are not known.
+_LOOK_AROUND = (0.1, 1.0)
 #: Seconds in which a worker that stops tries to give its jobs back.
 _LAST_WRITES = 30.0
 
@@ -241,13 +240,26 @@ class Worker:
             await asyncio.gather(*left, return_exceptions=True)
 
     async def _report_on(self, record: WorkerRecord) -> None:
-        """Report again and again. Losing claims means that there are workers who are not known yet."""
+        """Report again and again. Losing claims means that there may be workers who are not known yet: then look who is there."""
         loop = asyncio.get_running_loop()
+        pause, losses = _LOOK_AROUND[0], self._picker.losses
         while True:
-            due, losses = loop.time() + _REPORT_EVERY * (0.5 + self._chance.random()), self._picker.losses
-            while loop.time() < due and self._picker.losses - losses < _SUSPICIOUS:
-                await asyncio.sleep(_LOOK_AROUND * (0.5 + self._chance.random()))
+            due = loop.time() + _REPORT_EVERY * (0.5 + self._chance.random())
+            while loop.time() < due:
+                await asyncio.sleep(pause * (0.5 + self._chance.random()))
+                lost, losses = self._picker.losses > losses, self._picker.losses
+                pause = _LOOK_AROUND[0] if lost and await self._look_around() else min(_LOOK_AROUND[1], pause * 2)
             await self._report(record)
+
+    async def _look_around(self) -> bool:
+        """Learn who else claims from the same queues; whether that has changed."""
+        try:
+            lately = self.queue.desk.now() - _PRESENT
+            peers = [one for one in await self.queue.workers() if one.seen_at > lately and set(one.queues) & set(self.queues)]
+        except StoreError as error:
+            _log.warning("look around failed: %s", error)
+            return False
+        return self._picker.meet(one.worker_id for one in peers)
 
     async def _report(self, record: WorkerRecord) -> None:
         """Say that this worker is alive, learn who else is, and write down what was counted."""
@@ -260,9 +272,7 @@ class Worker:
                 }
             )
             await self.queue.report_worker(current)
-            lately = self.queue.desk.now() - _PRESENT
-            peers = [one for one in await self.queue.workers() if one.seen_at > lately and set(one.queues) & set(self.queues)]
-            self._picker.meet(one.worker_id for one in peers)
+            await self._look_around()
             await self.queue.write_tallies(self.tallies)
         except StoreError as error:
             _log.warning("report failed: %s", error)
