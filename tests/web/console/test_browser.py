@@ -55,7 +55,7 @@ def test_a_page_has_no_serious_fault_in_light_and_dark_and_fits_a_phone(filled: 
     assert serious_faults(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.get_by_role("button", name="Open the navigation")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.wait_for_function("document.documentElement.scrollWidth === 390")
 
 
 def test_no_tab_of_a_job_has_a_serious_fault(filled: Served, open_page: OpenPage) -> None:

@@ -17,7 +17,6 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.deeds import Choice, bulk_bar
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.pages import jobs_page
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.shown import short_kind
 from gateleg.web.console.live import Pulse, Topic, follow
@@ -102,7 +101,7 @@ def register() -> None:
         with frame(title="Dead letters", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
-            topic = Topic(("dead", cursor), lambda: jobs_page(view.host.queue, filters, _LENGTH), every=3.0)
+            topic = Topic(("dead", cursor), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=3.0)
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor))
 
 

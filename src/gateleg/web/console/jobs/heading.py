@@ -16,7 +16,7 @@ from gateleg.web.console.ids import short_id
 from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise, may_retry
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.live import Pulse
-from gateleg.web.console.markup import tag
+from gateleg.web.console.markup import Tag, tag
 from gateleg.web.console.times import ago, duration, since
 from gateleg.web.principal import Role
 
@@ -33,7 +33,7 @@ class Heading:
 
     def __init__(self, view: View, shown: Shown) -> None:
         self._view = view
-        self._drawn: object = None
+        self._drawn: dict[int, object] = {}
         with tag("header", classes="stack gap-2"):
             with tag("div", classes="head"):
                 self._titles = tag("div", classes="titles")
@@ -44,26 +44,25 @@ class Heading:
         self.show(shown)
 
     def show(self, shown: Shown) -> None:
-        """Draw a job's head."""
-        key = (shown.look, shown.priority, shown.started_at, shown.completed_at, shown.retry_count, shown.tags, shown.progress)
-        if key == self._drawn:
-            return
-        self._drawn = key
-        for part in (self._titles, self._deeds, self._below):
-            part.clear()
-        with self._titles:
-            with tag("div", classes="line gap-2"):
-                tag("h1", shown.title)
-                chip(shown.look, large=True)
-            _facts(shown)
+        """Draw what has changed and leave the rest: a button that is drawn anew while it is pressed hears nothing."""
+        moments = (shown.started_at, shown.completed_at, shown.archived_at)
+        self._redraw(self._titles, (shown.look, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown))
         if self._view.may(Role.OPERATOR):
-            with self._deeds:
-                self._offer(shown)
-        with self._below:
-            if shown.archived_at is not None:
-                with tag("div", classes="note"):
-                    tag("span", "This job is in the archive: it can be read, and submitted again.")
-            _progress(shown)
+            self._redraw(self._deeds, offered(shown), lambda: self._offer(shown))
+        self._redraw(self._below, (shown.archived_at, shown.progress, shown.status), lambda: _draw_below(shown))
+
+    def _redraw(self, part: Tag, key: object, draw: Callable[[], None]) -> None:
+        if self._drawn.get(part.id) != key:
+            self._drawn[part.id] = key
+            part.clear()
+            with part:
+                draw()
+
+    def _draw_titles(self, shown: Shown) -> None:
+        with tag("div", classes="line gap-2"):
+            tag("h1", shown.title)
+            chip(shown.look, large=True)
+        _facts(shown)
 
     def _offer(self, shown: Shown) -> None:
         if shown.job is not None:
@@ -123,6 +122,19 @@ class Heading:
         if isinstance(answer, str) and answer.isdigit() and int(answer) <= 100:
             queue = self._view.host.queue
             await self._do("job.priority", lambda: queue.set_priority(job.job_id, int(answer)), f"Priority {answer}", priority=int(answer))
+
+
+def offered(shown: Shown) -> tuple[object, ...]:
+    """What can be done with a job now: as long as it stays the same, so do the buttons."""
+    job = shown.job
+    return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job))
+
+
+def _draw_below(shown: Shown) -> None:
+    if shown.archived_at is not None:
+        with tag("div", classes="note"):
+            tag("span", "This job is in the archive: it can be read, and submitted again.")
+    _progress(shown)
 
 
 def _facts(shown: Shown) -> None:

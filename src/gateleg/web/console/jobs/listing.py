@@ -14,7 +14,6 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.deeds import Choice, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
-from gateleg.web.console.jobs.pages import jobs_page
 from gateleg.web.console.jobs.places import section_head
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.live import Pulse, Topic, follow
@@ -37,7 +36,7 @@ def register() -> None:
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
-            topic = Topic(("jobs", filters), partial(jobs_page, view.host.queue, filters), every=2.0)
+            topic = Topic(("jobs", filters), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=2.0)
             await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12)
 
 
@@ -84,16 +83,21 @@ def _list(view: View, filters: Filters, topic: Topic[Page[Job]], first: Page[Job
             _empty(view, filters)
         foot = tag("div", classes="card-foot")
 
+    drawn: tuple[str | None, int] | None = None
+
     def show(page: Page[Job]) -> None:
         grid.show([job_row(job) for job in page])
         choice.known = {str(job.job_id): job for job in page}
         grid.set_visibility(bool(page.items))
         nothing.set_visibility(not page.items)
-        foot.clear()
-        if page.items or page.next:
-            # A filter that drops nearly everything may leave a page empty though others follow.
-            with foot:
-                pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
+        nonlocal drawn
+        if (page.next, len(page)) != drawn:
+            drawn = (page.next, len(page))
+            foot.clear()
+            if page.items or page.next:
+                # A filter that drops nearly everything may leave a page empty though others follow.
+                with foot:
+                    pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
 
     show(first)
     follow(view.live, topic, show, pulse, known=first)
