@@ -147,6 +147,7 @@ def measure(system: System, row: Row, number: int, jobs: int, probes: int, serve
     """The figures of one system with so many workers; of several rounds, the best."""
     with tempfile.TemporaryDirectory() as place:
         ground = Field(system, Path(place), servers)
+        ground.run("clear", 0)
         row.submit = min(row.submit, ground.run("submit", jobs))
         with ground.workers(number) as process:
             ground.await_starts(jobs, process)

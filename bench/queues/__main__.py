@@ -43,6 +43,8 @@ def main(name: str, verb: str, number: int) -> None:
     queue = importlib.import_module(f"queues.{name}")
     if verb == "work":
         queue.work(number)
+    elif verb == "clear":
+        getattr(queue, "clear", lambda: None)()
     else:
         {"submit": submit, "submit_many": submit_many, "trickle": trickle}[verb](queue, number)
 
