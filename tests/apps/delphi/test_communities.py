@@ -45,7 +45,7 @@ def test_a_graph_without_weights_leaves_every_node_alone() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_agreement_is_the_adjusted_rand_index(pairs: list[tuple[int, int]]) -> None:
     one, other = (np.array(side) for side in zip(*pairs, strict=True))
     assert agreement(one, other) == pytest.approx(adjusted_rand_score(one, other), abs=1e-9)

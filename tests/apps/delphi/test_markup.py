@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.markup import Markup, escape, json_script, raw, tag
@@ -29,6 +29,7 @@ class Reader(HTMLParser):
 
 
 @given(st.text(), st.text())
+@settings(deadline=None)
 def test_no_text_becomes_markup(text: str, value: str) -> None:
     read = Reader(tag("p", {"title": value}, text))
     assert read.tags == ["p"]
@@ -36,11 +37,13 @@ def test_no_text_becomes_markup(text: str, value: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
+@settings(deadline=None)
 def test_whatever_the_text_the_picture_is_well_formed(text: str) -> None:
     ElementTree.fromstring(tag("svg", {"aria-label": text}, tag("title", None, text)))
 
 
 @given(st.recursive(st.text(alphabet=st.characters(codec="utf-8")), lambda inner: st.lists(inner, max_size=3)))
+@settings(deadline=None)
 def test_data_for_scripts_cannot_end_the_element_and_is_what_it_was(data: object) -> None:
     script = json_script("data", {"x": data})
     assert script.count("<") == 2

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.ai import BadStructure, Reply, Structured, Usage
@@ -42,6 +42,7 @@ def test_a_name_is_made_of_the_first_keywords() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(["rent", "bus", "trees", "schools", "police"]), max_size=5, unique=True), max_size=12))
+@settings(deadline=None)
 def test_names_from_keywords_are_unique_and_clean(topics: list[list[str]]) -> None:
     found = [naming.name for naming in name_topics([Unnamed(words, []) for words in topics])]
     assert len({name.casefold() for name in found}) == len(topics)

@@ -26,7 +26,7 @@ def test_blocks_make_no_difference() -> None:
 
 
 @given(seeds)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_affinities_are_symmetric_and_between_0_and_1(seed: int) -> None:
     vectors = distinct(np.random.default_rng(seed).normal(size=(25, 6))).vectors
     weights = affinities(nearest(vectors, 5)).toarray()
@@ -45,7 +45,7 @@ def test_copies_are_taken_together_and_empty_texts_left_out() -> None:
 
 
 @given(seeds)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_distinct_vectors_do_not_depend_on_the_order_of_rows(seed: int) -> None:
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(12, 4))
