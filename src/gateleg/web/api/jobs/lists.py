@@ -8,10 +8,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.jobs import JobStatus, Submission
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.newest import jobs_page
 from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest
+from gateleg.web.newest import jobs_page
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: Jobs that one request may submit, or act on.

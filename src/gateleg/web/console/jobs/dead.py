@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -23,6 +24,7 @@ from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
+from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -101,7 +103,9 @@ def register() -> None:
         with frame(title="Dead letters", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
-            topic = Topic(("dead", cursor), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=3.0)
+            topic = Topic(
+                ("dead", cursor), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=3.0
+            )
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor))
 
 

@@ -20,11 +20,15 @@ from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
+from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job
     from gateleg.store import Page
+
+#: How many jobs a page has.
+_LENGTH = 50
 
 
 def register() -> None:
@@ -36,7 +40,8 @@ def register() -> None:
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
-            topic = Topic(("jobs", filters), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=2.0)
+            asked = partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments())
+            topic = Topic(("jobs", filters), asked, every=2.0)
             await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12)
 
 

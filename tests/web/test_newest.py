@@ -4,12 +4,14 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.jobs import Job, JobStatus, ManualClock
-from gateleg.web.api.jobs.newest import jobs_page
+from gateleg.store import CursorRejected
 from gateleg.web.host import Host
+from gateleg.web.newest import jobs_page
 from gateleg.web.settings import Settings
 
 MADE = st.lists(st.tuples(st.sampled_from(list(JobStatus)), st.integers(0, 3), st.booleans()), max_size=25)
@@ -44,3 +46,17 @@ async def _check(made: list[tuple[JobStatus, int, bool]], limit: int, tag: str |
     assert {job.job_id for job in seen} == wanted
     assert len(seen) == len(wanted)
     assert [job.created_at for job in seen] == sorted((job.created_at for job in seen), reverse=True)
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "bnVsbA", "W10", "WzEsMiwzLDQsNV0", "é", "eyJhIjoxfQ"])
+async def test_a_cursor_that_is_none_of_ours_is_refused(host: Host, cursor: str) -> None:
+    with pytest.raises(CursorRejected):
+        await jobs_page(host, limit=5, cursor=cursor)
+
+
+async def test_a_cursor_for_another_question_is_refused(host: Host) -> None:
+    for _ in range(3):
+        await host.store.create(Job(job_type="x"))
+    page = await jobs_page(host, limit=1)
+    with pytest.raises(CursorRejected):
+        await jobs_page(host, limit=1, cursor=page.next, tag="t")
