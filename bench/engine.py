@@ -319,7 +319,8 @@ def start() -> None:
         waits = sorted(_wait_until_listening(path) for _ in range(9))
     CONSOLE.print(
         f"Opening an engine: {opened:.1f} ms (goal: under 10). "
-        f"Endpoint listening after {waits[len(waits) // 2]:.0f} ms, the median of {len(waits)} starts; {waits[0]:.0f} at best (goal: under 500)\n"
+        f"Endpoint listening after {waits[len(waits) // 2]:.0f} ms, the median of {len(waits)} starts; "
+        f"{waits[0]:.0f} at best (goal: under 500)\n"
     )
 
 
