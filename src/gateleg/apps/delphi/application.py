@@ -1,0 +1,49 @@
+"""Delphi as an application of a host. Importing it loads nothing that computes; `demonstration` has what a host shows at first."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi import run_tables, tables, vote_tables
+from gateleg.web import Application
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Jobs
+    from gateleg.web import Resources
+
+#: What the extra `delphi` installs, by the names under which it is imported.
+NEEDED = ("numpy", "scipy", "sklearn", "umap", "tokenizers", "safetensors")
+
+
+def check_installed() -> None:
+    """Raise `ModuleNotFoundError` for the first package that jobs would miss, without importing any."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def make_jobs(resources: Resources) -> Jobs:
+    """The job types of Delphi."""
+    from gateleg.apps.delphi.work import delphi_jobs
+
+    return delphi_jobs(resources.store, resources.objects)
+
+
+async def load_demo(resources: Resources) -> None:
+    """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
+    from gateleg.apps.delphi.demonstration import load
+
+    await load(resources.store, resources.queue)
+
+
+check_installed()
+application = Application(
+    name="delphi",
+    title="Opinion maps",
+    icon="scatter_plot",
+    about="Groups, common ground, topics and a report from the votes and comments of a conversation.",
+    tables=(*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES),
+    jobs=make_jobs,
+    demo=load_demo,
+)

@@ -1,0 +1,30 @@
+"""What a host shows of Delphi at first: a town's conversation with planted groups and topics, and the pipeline that maps it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.errors import UploadRaced
+from gateleg.apps.delphi.pipeline import PIPELINE
+from gateleg.apps.delphi.run_tables import StoredConversation
+from gateleg.apps.delphi.synthetic import Plan, synthesise
+from gateleg.apps.delphi.uploads import upload_conversation
+from gateleg.jobs import Submission
+
+if TYPE_CHECKING:
+    from gateleg.jobs import AsyncQueue
+    from gateleg.store import AsyncStore
+
+CONVERSATION = "our-town"
+_PLAN = Plan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
+
+
+async def load(store: AsyncStore, queue: AsyncQueue) -> None:
+    """Upload the conversation unless it is there, and submit its pipeline once."""
+    if await store.find(StoredConversation, conversation_id=CONVERSATION, consistent=True) is None:
+        # Of two hosts that start at once, one uploads.
+        with suppress(UploadRaced):
+            await upload_conversation(store, replace(synthesise(_PLAN).conversation, conversation_id=CONVERSATION))
+    await queue.submit(Submission(PIPELINE, {}, subject=CONVERSATION, idempotency_key="delphi/demo", tags=["demo"], created_by="demo"))

@@ -1,0 +1,62 @@
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.delphi import application as declared
+from gateleg.apps.delphi import service
+from gateleg.apps.delphi.application import application, check_installed, load_demo
+from gateleg.apps.delphi.demonstration import CONVERSATION
+from gateleg.apps.delphi.run_tables import Upload
+from gateleg.jobs import Job, JobStatus
+from gateleg.web.host import Host
+from gateleg.web.settings import Settings
+
+HEAVY = ("numpy", "scipy", "sklearn", "umap", "numba")
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
+    async with Host.open(settings, [application]) as host:
+        yield host
+
+
+def test_declaring_the_application_loads_nothing_that_computes() -> None:
+    asked = f"import sys, gateleg.apps.delphi.application; print([name for name in {HEAVY!r} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    assert told.stdout.strip() == "[]"
+
+
+def test_what_the_package_exports_is_there_when_it_is_asked_for() -> None:
+    import gateleg.apps.delphi as delphi
+
+    assert all(getattr(delphi, name) is not None for name in delphi.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'analyze'"):
+        delphi.analyze  # noqa: B018
+
+
+def test_a_package_that_jobs_would_miss_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declared, "NEEDED", ("numpy", "no_such_package"))
+    with pytest.raises(ModuleNotFoundError) as told:
+        check_installed()
+    assert told.value.name == "no_such_package"
+
+
+def test_the_application_declares_every_table_that_its_use_cases_need() -> None:
+    assert set(application.tables) == set(service.TABLES)
+
+
+async def test_a_host_takes_jobs_of_every_stage(host: Host) -> None:
+    assert [kind for kind in ("PCA", "UMAP", "REPORT", "FULL_PIPELINE") if kind not in host.queue.desk.jobs] == []
+
+
+async def test_the_demonstration_is_one_upload_and_one_pipeline_however_often_it_is_loaded(host: Host) -> None:
+    for _ in range(2):
+        await load_demo(host)
+    uploads = [upload async for upload in host.store.query(Upload.of_conversation, conversation_id=CONVERSATION)]
+    jobs = [job async for job in host.store.query(Job.in_status, status=JobStatus.PENDING)]
+    assert [(upload.n_participants, upload.n_comments) for upload in uploads] == [(120, 60)]
+    assert [(job.job_type, job.subject) for job in jobs] == [("FULL_PIPELINE", CONVERSATION)]
