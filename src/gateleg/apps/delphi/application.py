@@ -9,6 +9,8 @@ from gateleg.apps.delphi import run_tables, tables, vote_tables
 from gateleg.web import Application
 
 if TYPE_CHECKING:
+    from fastapi import APIRouter
+
     from gateleg.jobs import Jobs
     from gateleg.web import Resources
 
@@ -30,6 +32,17 @@ def make_jobs(resources: Resources) -> Jobs:
     return delphi_jobs(resources.store, resources.objects)
 
 
+def make_routes(resources: Resources) -> APIRouter:
+    """The routes of Delphi, which work with the host that serves them."""
+    from fastapi import APIRouter
+
+    from gateleg.apps.delphi import api, run_api
+
+    router = APIRouter()
+    router.routes.extend((*api.router.routes, *run_api.router.routes))
+    return router
+
+
 async def load_demo(resources: Resources) -> None:
     """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
     from gateleg.apps.delphi.demonstration import load
@@ -45,5 +58,6 @@ application = Application(
     about="Groups, common ground, topics and a report from the votes and comments of a conversation.",
     tables=(*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES),
     jobs=make_jobs,
+    routes=make_routes,
     demo=load_demo,
 )

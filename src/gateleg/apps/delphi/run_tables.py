@@ -45,6 +45,8 @@ class StoredConversation(Entity, table=conversations_table):
 
     conversation_id: Attr[str] = required(min_length=1, max_length=200)
     topic: Attr[str] = field("")
+    #: whose it is; without a group it is open to all who are let in
+    group: Attr[str | None] = field(None)
     upload_id: Attr[UUID]
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")

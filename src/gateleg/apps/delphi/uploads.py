@@ -24,9 +24,20 @@ VOTES_PER_CHUNK = 20_000
 _ROWS_AT_ONCE = 500
 
 
-async def upload_conversation(store: AsyncStore, conversation: Conversation) -> Upload:
-    """Keep a conversation; from now on jobs read this upload. Earlier ones stay, for the runs that read them."""
-    current = await store.find(StoredConversation, conversation_id=conversation.conversation_id)
+async def upload_conversation(
+    store: AsyncStore,
+    conversation: Conversation,
+    *,
+    group: str | None = None,
+    check: Callable[[StoredConversation | None], object] = lambda current: None,
+) -> Upload:
+    """Keep a conversation; from now on jobs read this upload. Earlier ones stay, for the runs that read them.
+
+    A new conversation is given to `group`; one that is there stays with its own. `check` sees what is there before anything is written,
+    and may raise: nobody can change it in between.
+    """
+    current = await store.find(StoredConversation, conversation_id=conversation.conversation_id, consistent=True)
+    check(current)
     votes = conversation.votes
     votes = votes.take(np.lexsort((votes.choices, votes.times, votes.comments, votes.participants)))
     removed = np.array(sorted(conversation.removed_participants), dtype=np.int64)
@@ -47,15 +58,19 @@ async def upload_conversation(store: AsyncStore, conversation: Conversation) -> 
     for chunk in range(upload.chunks):
         await store.put(_packed(votes.take(np.arange(chunk * VOTES_PER_CHUNK, len(votes))[:VOTES_PER_CHUNK]), upload.upload_id, chunk))
     upload = await store.create(upload)
-    await _point(store, current, upload)
+    await _point(store, current, upload, group)
     return upload
 
 
-async def _point(store: AsyncStore, current: StoredConversation | None, upload: Upload) -> None:
+async def _point(store: AsyncStore, current: StoredConversation | None, upload: Upload, group: str | None = None) -> None:
     """Make the upload the one that counts, if nobody else has made another one so in the meantime."""
     try:
         if current is None:
-            await store.create(StoredConversation(conversation_id=upload.conversation_id, topic=upload.topic, upload_id=upload.upload_id))
+            await store.create(
+                StoredConversation(
+                    conversation_id=upload.conversation_id, topic=upload.topic, upload_id=upload.upload_id, group=group or None
+                )
+            )
         else:
             await store.patch(current, StoredConversation.upload_id.set(upload.upload_id), StoredConversation.topic.set(upload.topic))
     except (AlreadyExists, LostRace) as error:
