@@ -76,13 +76,14 @@ async def serving(folder: Path, group: str | None = GROUP) -> AsyncIterator[Serv
             for name, head in heads.items()
         }
         root = uuid4()
-        jobs = await _analysed(host, group, root)
+        jobs = await analysed(host, group, root)
         yield Served(host, callers, root, *jobs)
         for client in callers.values():
             await client.aclose()
 
 
-async def _analysed(host: Host, group: str | None, root: UUID) -> tuple[UUID, UUID, UUID]:
+async def analysed(host: Host, group: str | None, root: UUID) -> tuple[UUID, UUID, UUID]:
+    """Upload the conversation and run its stages as those of a pipeline; their jobs."""
     store = host.store
 
     def origin(stage: str) -> Origin:

@@ -43,6 +43,13 @@ def make_routes(resources: Resources) -> APIRouter:
     return router
 
 
+def register_pages(resources: Resources) -> None:
+    """The pages of Delphi."""
+    from gateleg.apps.delphi.pages import register
+
+    register(resources)
+
+
 async def load_demo(resources: Resources) -> None:
     """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
     from gateleg.apps.delphi.demonstration import load
@@ -59,5 +66,6 @@ application = Application(
     tables=(*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES),
     jobs=make_jobs,
     routes=make_routes,
+    pages=register_pages,
     demo=load_demo,
 )
