@@ -9,10 +9,12 @@ from gateleg.apps.delphi import run_tables, tables, vote_tables
 from gateleg.web import Application
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import APIRouter
 
     from gateleg.jobs import Jobs
-    from gateleg.web import Resources
+    from gateleg.web import Made, Resources
 
 #: What the extra `delphi` installs, by the names under which it is imported.
 NEEDED = ("numpy", "scipy", "sklearn", "umap", "tokenizers", "safetensors")
@@ -50,6 +52,13 @@ def register_pages(resources: Resources) -> None:
     register(resources)
 
 
+async def find_made(resources: Resources) -> Sequence[Made]:
+    """The last reports."""
+    from gateleg.apps.delphi.showcase import last_reports
+
+    return await last_reports(resources.store)
+
+
 async def load_demo(resources: Resources) -> None:
     """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
     from gateleg.apps.delphi.demonstration import load
@@ -67,5 +76,6 @@ application = Application(
     jobs=make_jobs,
     routes=make_routes,
     pages=register_pages,
+    made=find_made,
     demo=load_demo,
 )
