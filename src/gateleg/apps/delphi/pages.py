@@ -10,7 +10,7 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.artifacts import MAP, REPORT
 from gateleg.apps.delphi.pipeline import PIPELINE
-from gateleg.apps.delphi.portraits import portrait
+from gateleg.apps.delphi.portraits import busy_jobs, portrait
 from gateleg.apps.delphi.run_tables import StoredConversation
 from gateleg.jobs import Submission
 from gateleg.web.console.badges import chip, look_of
@@ -20,6 +20,7 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
+from gateleg.web.console.live import Topic, follow
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address, pager
@@ -29,7 +30,10 @@ from gateleg.web.errors import Unknown
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateleg.apps.delphi.portraits import GroupWords, Portrait
+    from gateleg.jobs import Job
     from gateleg.store import Page
     from gateleg.web import Resources
     from gateleg.web.console.frame import View
@@ -143,16 +147,33 @@ def _head(view: View, shown: Portrait) -> None:
 
 
 def _busy(view: View, shown: Portrait) -> None:
-    """What works on the conversation; who may look at jobs can follow it."""
-    for job in shown.busy:
-        with tag("p", classes="line gap-1", role="status"):
-            chip(look_of(job))
-            if view.may(Role.VIEWER):
-                tag("a", job.job_type, "link", href=f"/jobs/{job.job_id}")
-            else:
-                tag("span", job.job_type)
-            if job.progress is not None:
-                tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
+    """What works on the conversation, while it does; once all of it is done the page is shown anew, with what was found."""
+    name, store = shown.conversation.conversation_id, view.host.store
+    if not shown.busy:
+        return
+    box = tag("div", classes="stack gap-1", role="status")
+
+    def show(jobs: Sequence[Job]) -> None:
+        box.clear()
+        with box:
+            for job in jobs:
+                _job(view, job)
+        if not jobs:
+            ui.navigate.to(address_of(name))
+
+    follow(view.live, Topic(("delphi", name), lambda: busy_jobs(store, name)), show)
+
+
+def _job(view: View, job: Job) -> None:
+    """A job in a line; who may look at jobs can follow it."""
+    with tag("p", classes="line gap-1"):
+        chip(look_of(job))
+        if view.may(Role.VIEWER):
+            tag("a", job.job_type, "link", href=f"/jobs/{job.job_id}")
+        else:
+            tag("span", job.job_type)
+        if job.progress is not None:
+            tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
 
 
 def _picker(shown: Portrait) -> None:

@@ -101,7 +101,6 @@ async def portrait(store: AsyncStore, objects: AsyncObjects, conversation: Store
     votes = None if outing is None else outing.completed(service.VOTES_STAGE)
     if votes is None and report is not None:
         votes = await store.find(Run, job_id=report.summary["votes_job"], stage=service.VOTES_STAGE)
-    jobs = [job async for job in store.query(Job.of_subject, subject=name, limit=_JOBS)]
     return Portrait(
         conversation,
         await service.find_upload(store, name, conversation.upload_id),
@@ -109,8 +108,14 @@ async def portrait(store: AsyncStore, objects: AsyncObjects, conversation: Store
         outing,
         () if votes is None else tuple(await _groups(store, votes)),
         {} if report is None else await _files(objects, report),
-        tuple(job for job in jobs if not job.finished),
+        await busy_jobs(store, name),
     )
+
+
+async def busy_jobs(store: AsyncStore, conversation_id: str) -> tuple[Job, ...]:
+    """The jobs on a conversation that wait or run, newest first."""
+    jobs = [job async for job in store.query(Job.of_subject, subject=conversation_id, limit=_JOBS)]
+    return tuple(job for job in jobs if not job.finished)
 
 
 async def _files(objects: AsyncObjects, report: Run) -> dict[str, str]:
