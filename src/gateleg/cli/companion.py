@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -74,17 +75,13 @@ async def _keep(task: Task, stop: asyncio.Event) -> None:
 
 async def _run_once(task: Task, stop: asyncio.Event) -> int:
     """One life of the worker; its exit status."""
-    command = (sys.executable, "-m", "gateleg.cli.companion")
-    # In a session of its own, so that Ctrl-C in a terminal reaches the host alone, which then says when to stop.
-    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, start_new_session=True)
+    process = _started(task)
     assert process.stdin is not None
-    ended, told = asyncio.create_task(process.wait()), asyncio.create_task(stop.wait())
+    ended, told = asyncio.create_task(asyncio.to_thread(process.wait)), asyncio.create_task(stop.wait())
     try:
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
-            await process.stdin.drain()
         await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
-        process.stdin.close()
+        with contextlib.suppress(OSError):
+            process.stdin.close()
         try:
             return await asyncio.wait_for(asyncio.shield(ended), task.drain_seconds + 15)
         except TimeoutError:
@@ -92,6 +89,20 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
             return await ended
     finally:
         told.cancel()
+
+
+def _started(task: Task) -> subprocess.Popen[bytes]:
+    """The process, told what to do.
+
+    Not by the event loop: uvloop forks, and a fork of a process in which numpy has threads can hang before it becomes the worker.
+    """
+    # In a session of its own, so that Ctrl-C in a terminal reaches the host alone, which then says when to stop.
+    process = subprocess.Popen([sys.executable, "-m", "gateleg.cli.companion"], stdin=subprocess.PIPE, start_new_session=True)
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
+        process.stdin.flush()
+    return process
 
 
 async def _work(task: Task) -> None:
