@@ -16,7 +16,7 @@ from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
 from gateleg.engine.database import Database, Durability, Group
 from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
-from gateleg.engine.failures import translate
+from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.schema import Realm
 from gateleg.engine.wording import value_refusal
@@ -99,14 +99,14 @@ class Engine:
         try:
             try:
                 return handler(context, request)
-            except apsw.SQLError as error:
+            except TABLE_GONE as error:
                 # Another process may have dropped the table between our look at the catalog and our look at its rows.
                 _require_missing_table(error)
             self.catalog.refresh()
             return handler(context, request)
         except ValueFault as fault:
             raise value_refusal(fault, operation, request) from None
-        except apsw.SQLError as error:
+        except TABLE_GONE as error:
             # Another thread is creating the table, and has not committed it.
             _require_missing_table(error)
             raise not_found() from None
@@ -141,7 +141,7 @@ class Engine:
         self.close()
 
 
-def _require_missing_table(error: apsw.SQLError) -> None:
+def _require_missing_table(error: apsw.Error) -> None:
     if "no such table" not in str(error):
         raise error
 

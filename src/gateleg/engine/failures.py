@@ -14,6 +14,10 @@ class Busy(EngineError):
         super().__init__("InternalServerError", "Another process held the database for too long: nothing was written. Try again")
 
 
+#: How SQLite says that a table is not there: it may have been dropped before a statement was compiled, or since.
+TABLE_GONE = (apsw.SQLError, apsw.SchemaChangeError)
+
+
 def translate(error: BaseException) -> BaseException:
     """What SQLite could not do, in words for the caller; anything else as it is."""
     if isinstance(error, apsw.FullError):

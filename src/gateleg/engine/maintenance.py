@@ -11,6 +11,7 @@ import apsw
 
 from gateleg.engine import archive, backfill, changelog, expiry, streams
 from gateleg.engine.context import Context
+from gateleg.engine.failures import TABLE_GONE
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
@@ -106,7 +107,7 @@ class Maintenance:
             with self._context.database.reading() as connection:
                 if not expiry.due(connection, layout, self._context.now(), 1):
                     return False
-        except apsw.SQLError:
+        except TABLE_GONE:
             return False  # the table has been dropped since the round began
         from gateleg.engine.operations.writing import Change  # an engine opens without what only writes need
 
