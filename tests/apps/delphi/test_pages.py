@@ -74,6 +74,7 @@ def test_a_host_without_conversations_says_how_to_upload_one(tmp_path: Path, ope
         expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()
         page.goto(f"{served.url}/delphi/nowhere")
         expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+        page.context.close()  # a page that outlives its host complains
 
 
 def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path: Path, open_page: Open) -> None:
@@ -83,3 +84,4 @@ def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path
         expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
         page.goto(f"{served.url}/delphi")
         expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()
+        page.context.close()  # a page that outlives its host complains
