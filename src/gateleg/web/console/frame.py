@@ -167,11 +167,7 @@ def _theme_menu() -> None:
     with tag("button", classes="deed bare icon", type="button", aria_label="Theme", title="Theme", aria_haspopup="menu"):
         ui.icon("contrast")
         with ui.menu().props("auto-close"):
-            for value, word, icon in (
-                ("light", "Light", "light_mode"),
-                ("dark", "Dark", "dark_mode"),
-                ("auto", "As the system", "devices"),
-            ):
+            for value, word, icon in _THEMES:
                 with tag("button", classes="menu-item", type="button", role="menuitem").on(
                     "click", js_handler=f"() => gateleg.theme('{value}')"
                 ):
