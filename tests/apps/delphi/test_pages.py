@@ -57,7 +57,7 @@ def test_a_conversation_leads_to_its_groups_its_map_and_its_report(town: Served,
 def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town")
     page.get_by_role("button", name="Map it again").click()
-    waiting = page.get_by_role("link", name="FULL_PIPELINE")
+    waiting = page.get_by_role("link", name="The whole map")
     expect(waiting).to_be_visible()
     address = waiting.get_attribute("href")
     assert address is not None

@@ -5,7 +5,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.apps.delphi.portraits import outings, picked, portrait
+from gateleg.apps.delphi.pipeline import PIPELINE, STAGES
+from gateleg.apps.delphi.portraits import deed_of, outings, picked, portrait
 from gateleg.apps.delphi.run_tables import Run, RunStatus, StoredConversation
 from tests.apps.delphi.served import Served, serving
 
@@ -66,3 +67,9 @@ async def test_a_portrait_has_the_jobs_that_are_not_done(served: Served) -> None
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
     shown = await portrait(served.host.store, served.host.objects, conversation)
     assert [str(one.job_id) for one in shown.busy] == [job["job_id"]]
+
+
+def test_every_job_type_has_words_of_its_own() -> None:
+    types = [PIPELINE, *STAGES]
+    assert len({deed_of(kind) for kind in types}) == len(types)
+    assert not {deed_of(kind) for kind in types} & set(types)

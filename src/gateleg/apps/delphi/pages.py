@@ -10,7 +10,7 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.artifacts import MAP, REPORT
 from gateleg.apps.delphi.pipeline import PIPELINE
-from gateleg.apps.delphi.portraits import busy_jobs, portrait
+from gateleg.apps.delphi.portraits import busy_jobs, deed_of, portrait
 from gateleg.apps.delphi.run_tables import StoredConversation
 from gateleg.jobs import Submission
 from gateleg.web.console.badges import chip, look_of
@@ -169,9 +169,9 @@ def _job(view: View, job: Job) -> None:
     with tag("p", classes="line gap-1"):
         chip(look_of(job))
         if view.may(Role.VIEWER):
-            tag("a", job.job_type, "link", href=f"/jobs/{job.job_id}")
+            tag("a", deed_of(job.job_type), "link", href=f"/jobs/{job.job_id}")
         else:
-            tag("span", job.job_type)
+            tag("span", deed_of(job.job_type))
         if job.progress is not None:
             tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
 

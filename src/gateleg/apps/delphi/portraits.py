@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 _RUNS, _JOBS = 200, 20
 #: Comments that are told of a group.
 _TOLD = 3
+#: What the job types of the queue's document do, in the words of those who never heard of them.
+_DEEDS = {"PCA": "Groups from the votes", "UMAP": "Topics of the comments", "REPORT": "Maps and report", "FULL_PIPELINE": "The whole map"}
+
+
+def deed_of(job_type: str) -> str:
+    """What a job does, in a few words."""
+    return _DEEDS.get(job_type, job_type)
 
 
 @dataclass(frozen=True)
