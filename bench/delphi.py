@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignore[import-untyped]
 
-from gateleg.apps.delphi.opinions import Opinions, analyse
-from gateleg.apps.delphi.rows import Origin
-from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.opinions.stage import Opinions, analyse
+from gateleg.apps.delphi.runs.rows import Origin
 
 CONSOLE = Console(width=140)
 #: Participants, comments, and votes that each participant is asked for: a few are asked for twice.
@@ -53,7 +53,7 @@ def ours(synthetic: Synthetic) -> dict[str, Any]:
 
 
 async def stored(opinions: Opinions) -> float:
-    from gateleg.apps.delphi.service import ensure_tables, write_opinions
+    from gateleg.apps.delphi.runs.service import ensure_tables, write_opinions
     from gateleg.store import AsyncStore
 
     async with AsyncStore.embedded() as store:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gateleg.apps.delphi.communities import agreement
-from gateleg.apps.delphi.layering import find_layers
-from gateleg.apps.delphi.projecting import project
+from gateleg.apps.delphi.agreement import agreement
+from gateleg.apps.delphi.topics.layering import find_layers
+from gateleg.apps.delphi.topics.projecting import project
 
 SIZES = ((6, 120), (12, 400), (30, 1_500))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from gateleg.apps.delphi.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.cli.delphi import app
 
 

@@ -10,9 +10,9 @@ from gateleg.cli.failures import fail
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gateleg.apps.delphi.conversation import Conversation
-    from gateleg.apps.delphi.findings import Findings
-    from gateleg.apps.delphi.sections import Section
+    from gateleg.apps.delphi.conversations.conversation import Conversation
+    from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.reports.sections import Section
 
     Report = Callable[[str, float], None]
 
@@ -63,7 +63,7 @@ def run(
     try:
         with _Steps() as report:
             report("reading", 0.0)
-            from gateleg.apps.delphi.exports import read_export
+            from gateleg.apps.delphi.conversations.exports import read_export
 
             conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
             findings, files = _analysed(conversation, mode, topics, chat, author, report)
@@ -123,10 +123,10 @@ def _analysed(
     report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
     from gateleg.ai import Models
-    from gateleg.apps.delphi.artifacts import data_files, make_artifacts
-    from gateleg.apps.delphi.findings import find
-    from gateleg.apps.delphi.opinions import VotesConfig, analyse
-    from gateleg.apps.delphi.topics import TopicsConfig, analyse_comments
+    from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+    from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+    from gateleg.apps.delphi.reports.findings import find
+    from gateleg.apps.delphi.topics.stage import TopicsConfig, analyse_comments
 
     report("votes", 0.0)
     removed = conversation.removed_participants
@@ -150,8 +150,8 @@ def _analysed(
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
     """The text of the report, and who wrote it."""
     from gateleg.ai import Models
-    from gateleg.apps.delphi.narrative import write_sections
-    from gateleg.apps.delphi.writing import write_section
+    from gateleg.apps.delphi.reports.narrative import write_sections
+    from gateleg.apps.delphi.reports.writing import write_section
 
     templates = write_sections(findings)
     if author is None:
@@ -165,8 +165,8 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
 
 def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
     """What Chromium makes of the files."""
-    from gateleg.apps.delphi.artifacts import REPORT
-    from gateleg.apps.delphi.printing import draw_png, find_browser, print_pdf
+    from gateleg.apps.delphi.reports.artifacts import REPORT
+    from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf
 
     maps = [name for name in files if name.endswith(".svg")] if png else []
     if pdf or png:
@@ -187,7 +187,7 @@ def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
 
 
 def _say(findings: "Findings", out: Path) -> None:
-    from gateleg.apps.delphi.artifacts import MAP, REPORT
+    from gateleg.apps.delphi.reports.artifacts import MAP, REPORT
 
     totals = findings.totals
     typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments:,} comments")

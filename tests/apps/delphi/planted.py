@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gateleg.apps.delphi.votes import Floats, Ints
+from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
 
 def planted_vectors(topics: int, comments: int, spread: float = 0.06, dimensions: int = 96, seed: int = 0) -> tuple[Floats, Ints]:

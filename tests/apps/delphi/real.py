@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversation import Conversation
-from gateleg.apps.delphi.exports import read_export
-from gateleg.apps.delphi.votes import Ints
+from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.conversations.exports import read_export
+from gateleg.apps.delphi.conversations.votes import Ints
 
 FOLDER = Path(__file__).parents[3] / ".." / "shared" / "data" / "polis"
 NAMES = ("15-per-hour-seattle", "brexit-consensus", "canadian-electoral-reform")

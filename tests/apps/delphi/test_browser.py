@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from gateleg.apps.delphi.explorer import write_explorer
-from gateleg.apps.delphi.narrative import write_sections
-from gateleg.apps.delphi.report import write_report
-from tests.apps.delphi.test_report import HOSTILE, hostile_findings
+from gateleg.apps.delphi.reports.explorer import write_explorer
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.report import write_report
+from tests.apps.delphi.reports.test_report import HOSTILE, hostile_findings
 from tests.apps.delphi.told import findings
 from tests.web.console.conftest import chromium
 from tests.web.console.faults import serious_faults

@@ -5,14 +5,14 @@ from functools import cache
 
 import numpy as np
 
-from gateleg.apps.delphi.conversation import Conversation
-from gateleg.apps.delphi.findings import Findings, find
-from gateleg.apps.delphi.keywords import Keyword
-from gateleg.apps.delphi.naming import Naming
-from gateleg.apps.delphi.opinions import Opinions, VotesConfig, analyse
-from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
-from gateleg.apps.delphi.topics import Topic
-from gateleg.apps.delphi.votes import Votes
+from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
+from gateleg.apps.delphi.reports.findings import Findings, find
+from gateleg.apps.delphi.topics.keywords import Keyword
+from gateleg.apps.delphi.topics.naming import Naming
+from gateleg.apps.delphi.topics.stage import Topic
 
 NAMES = ("Buses", "Rents", "Schools", "Clinics")
 

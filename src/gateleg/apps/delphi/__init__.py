@@ -4,14 +4,14 @@
     opinions = analyse(conversation.votes, conversation.comments)          a pure function; no store needed
     run = await run_votes(store, Origin(job_id, conversation_id, now))     the same, read from and written to a store
 
-Who reads it from the inside begins with `votes` (what a vote is), `opinions` (the stage as a whole), `tables`, `vote_tables` and
-`run_tables` (what is kept), and `service` (the use cases).
+Who reads it from the inside begins with `conversations.votes` (what a vote is), `opinions.stage` and `topics.stage` (the two stages, pure),
+`reports` (what people look at), `runs` (what is kept, the use cases and the jobs), and `web` (the API and the pages).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.delphi.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.errors import (
     ConversationMissing,
     DelphiError,
@@ -24,11 +24,11 @@ from gateleg.apps.delphi.errors import (
 )
 
 if TYPE_CHECKING:
-    from gateleg.apps.delphi.blobs import blob_of
-    from gateleg.apps.delphi.exports import read_export, read_summary
-    from gateleg.apps.delphi.opinions import Opinions, VotesConfig, analyse
-    from gateleg.apps.delphi.synthetic import Plan, Synthetic, synthesise
-    from gateleg.apps.delphi.votes import Choice, Votes
+    from gateleg.apps.delphi.conversations.exports import read_export, read_summary
+    from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+    from gateleg.apps.delphi.conversations.votes import Choice, Votes
+    from gateleg.apps.delphi.opinions.blobs import blob_of
+    from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
 
 __all__ = [
     "Choice",
@@ -56,17 +56,17 @@ __all__ = [
 
 #: What is loaded when it is asked for: a host that only declares the application does not wait for numpy and what stands on it.
 _LATER = {
-    "Choice": "votes",
-    "Opinions": "opinions",
-    "Plan": "synthetic",
-    "Synthetic": "synthetic",
-    "Votes": "votes",
-    "VotesConfig": "opinions",
-    "analyse": "opinions",
-    "blob_of": "blobs",
-    "read_export": "exports",
-    "read_summary": "exports",
-    "synthesise": "synthetic",
+    "Choice": "conversations.votes",
+    "Opinions": "opinions.stage",
+    "Plan": "conversations.synthetic",
+    "Synthetic": "conversations.synthetic",
+    "Votes": "conversations.votes",
+    "VotesConfig": "opinions.stage",
+    "analyse": "opinions.stage",
+    "blob_of": "opinions.blobs",
+    "read_export": "conversations.exports",
+    "read_summary": "conversations.exports",
+    "synthesise": "conversations.synthetic",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from gateleg.apps.delphi import run_tables, tables, vote_tables
+from gateleg.apps.delphi.runs import run_tables, tables, vote_tables
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def check_installed() -> None:
 
 def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
-    from gateleg.apps.delphi.work import delphi_jobs
+    from gateleg.apps.delphi.runs.work import delphi_jobs
 
     return delphi_jobs(resources.store, resources.objects)
 
@@ -38,7 +38,7 @@ def make_routes(resources: Resources) -> APIRouter:
     """The routes of Delphi, which work with the host that serves them."""
     from fastapi import APIRouter
 
-    from gateleg.apps.delphi import api, run_api
+    from gateleg.apps.delphi.web import api, run_api
 
     router = APIRouter()
     router.routes.extend((*api.router.routes, *run_api.router.routes))
@@ -47,14 +47,14 @@ def make_routes(resources: Resources) -> APIRouter:
 
 def register_pages(resources: Resources) -> None:
     """The pages of Delphi."""
-    from gateleg.apps.delphi.pages import register
+    from gateleg.apps.delphi.web.pages import register
 
     register(resources)
 
 
 async def find_made(resources: Resources) -> Sequence[Made]:
     """The last reports."""
-    from gateleg.apps.delphi.showcase import last_reports
+    from gateleg.apps.delphi.web.showcase import last_reports
 
     return await last_reports(resources.store)
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.errors import UploadRaced
-from gateleg.apps.delphi.pipeline import PIPELINE
-from gateleg.apps.delphi.run_tables import StoredConversation
-from gateleg.apps.delphi.synthetic import Plan, synthesise
-from gateleg.apps.delphi.uploads import upload_conversation
+from gateleg.apps.delphi.runs.pipeline import PIPELINE
+from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.runs.uploads import upload_conversation
 from gateleg.jobs import Submission
 
 if TYPE_CHECKING:

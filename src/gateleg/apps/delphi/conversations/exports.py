@@ -1,0 +1,218 @@
+"""The files that Polis exports, read into a conversation: `read_export(votes, comments, summary=..., flags=...)`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.reading import Problems, flag, header, milliseconds, one_of, opened, records, whole
+from gateleg.apps.delphi.conversations.votes import Choice, Votes
+from gateleg.apps.delphi.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_VOTE_COLUMNS = {
+    "timestamp": "which of two votes is the later one",
+    "comment-id": "what was voted on",
+    "voter-id": "who voted",
+    "vote": "1 agree, -1 disagree, 0 pass",
+}
+_COMMENT_COLUMNS = {"comment-id": "which comment it is", "comment-body": "what it says"}
+_FLAG_COLUMNS = {"comment-id": "which comment it is about"}
+_PARTICIPANT_COLUMNS = {"voter-id": "who it is about", "moderated": "-1 takes the participant out"}
+_read_choice = one_of(*Choice)
+_read_moderation = one_of(-1, 0, 1)
+_LATEST = 253_402_300_799_000
+
+
+def read_export(
+    votes: Path,
+    comments: Path,
+    *,
+    summary: Path | None = None,
+    flags: Path | None = None,
+    participants: Path | None = None,
+    conversation_id: str | None = None,
+    batch_size: int = 50_000,
+) -> Conversation:
+    """A conversation from the files of an export.
+
+    `flags` may say of comments what exports leave out: `comment-id` with `is-meta` and `moderated`. `participants` has `voter-id` and
+    `moderated`. Votes are read `batch_size` rows at a time. When any row cannot be read, `UnreadableRows` names it and nothing is loaded.
+    """
+    problems = Problems()
+    found = _read_comments(comments, problems)
+    if flags is not None:
+        _apply_flags(flags, found, problems)
+    cast = _read_votes(votes, problems, batch_size)
+    removed = frozenset() if participants is None else _read_participants(participants, problems)
+    problems.check()
+    _check_known(cast, found, votes.name, comments.name)
+    said = {} if summary is None else read_summary(summary)
+    return Conversation(
+        conversation_id or said.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
+        cast,
+        [found[number] for number in sorted(found)],
+        topic=said.pop("topic", ""),
+        description=said.pop("conversation-description", ""),
+        removed_participants=removed,
+        summary=said,
+    )
+
+
+def read_summary(path: Path) -> dict[str, str]:
+    """The key-value rows of a summary file, which has no header. A value may hold commas and several lines."""
+    with opened(path) as file:
+        return {row[0].strip(): ",".join(row[1:]).strip() for _, row in records(file, path.name)}
+
+
+def _read_votes(path: Path, problems: Problems, batch_size: int) -> Votes:
+    parts: list[Votes] = []
+    with opened(path) as file:
+        rows = records(file, path.name)
+        places = header(rows, path.name, _VOTE_COLUMNS)
+        wanted = [places[title] for title in ("voter-id", "comment-id", "vote", "timestamp")]
+        while batch := list(islice(rows, batch_size)):
+            parts.append(_batch_at_once(batch, wanted) or _batch_row_by_row(batch, wanted, path.name, problems))
+    if not parts:
+        return Votes.of([])
+    return Votes(
+        np.concatenate([part.participants for part in parts]),
+        np.concatenate([part.comments for part in parts]),
+        np.concatenate([part.choices for part in parts]),
+        np.concatenate([part.times for part in parts]),
+    )
+
+
+def _batch_at_once(batch: list[tuple[int, list[str]]], wanted: list[int]) -> Votes | None:
+    """A batch converted column by column, which is quick; None when anything about it is unusual."""
+    try:
+        people, comments, choices, times = (np.array([int(row[place]) for _, row in batch], dtype=np.int64) for place in wanted)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    sound = (people >= 0).all() and (comments >= 0).all() and (np.abs(choices) <= 1).all() and (times >= 0).all()
+    seconds = times < 10**11
+    times = np.where(seconds, times * 1000, times)
+    return Votes(people, comments, choices.astype(np.int8), times) if sound and (times <= _LATEST).all() else None
+
+
+def _batch_row_by_row(batch: list[tuple[int, list[str]]], wanted: list[int], name: str, problems: Problems) -> Votes:
+    person, comment, choice, time = wanted
+    found = []
+    for line, row in batch:
+        try:
+            found.append(
+                (
+                    _identifier(row[person], "voter-id"),
+                    _identifier(row[comment], "comment-id"),
+                    _read_choice(row[choice], "vote"),
+                    _time(row[time], "timestamp"),
+                )
+            )
+        except IndexError:
+            problems.add(name, line, f"it has {len(row)} columns; column {max(wanted) + 1} is needed")
+        except ValueError as error:
+            problems.add(name, line, str(error))
+    return Votes.of(found)
+
+
+def _read_comments(path: Path, problems: Problems) -> dict[int, Comment]:
+    found: dict[int, Comment] = {}
+    for line, row in _rows(path, _COMMENT_COLUMNS, problems):
+        try:
+            comment = _comment(row)
+        except ValueError as error:
+            problems.add(path.name, line, str(error))
+            continue
+        if comment.comment_id in found:
+            problems.add(path.name, line, f"comment {comment.comment_id} stands in an earlier line already")
+        found[comment.comment_id] = comment
+    return found
+
+
+def _comment(row: dict[str, str]) -> Comment:
+    author, time, moderated = (row.get(title, "").strip() for title in ("author-id", "timestamp", "moderated"))
+    return Comment(
+        _identifier(row["comment-id"], "comment-id"),
+        row["comment-body"],
+        author_id=_identifier(author, "author-id") if author else None,
+        created_at=datetime.fromtimestamp(_time(time, "timestamp") / 1000, UTC) if time else None,
+        moderated=_read_moderation(moderated, "moderated") if moderated else 0,
+        is_meta=flag(row.get("is-meta", ""), "is-meta"),
+    )
+
+
+def _apply_flags(path: Path, comments: dict[int, Comment], problems: Problems) -> None:
+    for line, row in _rows(path, _FLAG_COLUMNS, problems):
+        try:
+            number = _identifier(row["comment-id"], "comment-id")
+            if number not in comments:
+                raise ValueError(f"there is no comment {number}")
+            comment = comments[number]
+            moderated = row.get("moderated", "").strip()
+            comments[number] = replace(
+                comment,
+                is_meta=flag(row["is-meta"], "is-meta") if "is-meta" in row else comment.is_meta,
+                moderated=_read_moderation(moderated, "moderated") if moderated else comment.moderated,
+            )
+        except ValueError as error:
+            problems.add(path.name, line, str(error))
+
+
+def _read_participants(path: Path, problems: Problems) -> frozenset[int]:
+    removed = set()
+    for line, row in _rows(path, _PARTICIPANT_COLUMNS, problems):
+        try:
+            number = _identifier(row["voter-id"], "voter-id")
+            if _read_moderation(row["moderated"] or "0", "moderated") == -1:
+                removed.add(number)
+        except ValueError as error:
+            problems.add(path.name, line, str(error))
+    return frozenset(removed)
+
+
+def _rows(path: Path, needed: dict[str, str], problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows as dictionaries; those that lack a needed column are problems."""
+    with opened(path) as file:
+        rows = records(file, path.name)
+        places = header(rows, path.name, needed)
+        last = max(places[title] for title in needed)
+        for line, row in rows:
+            if len(row) <= last:
+                problems.add(path.name, line, f"it has {len(row)} columns; column {last + 1} is needed")
+            elif len(row) > len(places):
+                problems.add(path.name, line, f"it has {len(row)} columns, the header {len(places)}: a text with commas needs quotes")
+            else:
+                yield line, {title: row[place] for title, place in places.items() if place < len(row)}
+
+
+def _identifier(text: str, title: str) -> int:
+    number = whole(text, title)
+    if not 0 <= number < 2**53:
+        raise ValueError(f"{title} is {number}; it must be from 0 to 2^53")
+    return number
+
+
+def _time(text: str, title: str) -> int:
+    time = milliseconds(text, title)
+    if time > _LATEST:
+        raise ValueError(f"{title} is {text}, after the year 9999")
+    return time
+
+
+def _check_known(votes: Votes, comments: dict[int, Comment], votes_name: str, comments_name: str) -> None:
+    known = np.fromiter(comments, dtype=np.int64)
+    unknown = np.unique(votes.comments[~np.isin(votes.comments, known)])
+    if len(unknown):
+        listed = ", ".join(map(str, unknown[:10].tolist()))
+        raise UnreadableFile(
+            f"{votes_name} has votes on {len(unknown):,} comments that {comments_name} does not have: {listed}.",
+            fix="Take both files from the same export; nothing was loaded.",
+        )

@@ -1,0 +1,125 @@
+"""Synthetic conversations with planted groups, topics and consensus, for demonstrations, tests and benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.phrases import TOPICS, sentences
+from gateleg.apps.delphi.conversations.votes import Choice, Votes
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.conversations.votes import Floats, Ints
+
+#: 2026-01-05, a Monday, in milliseconds.
+_START = 1_767_571_200_000
+_DAYS = 14 * 86_400_000
+_PASSES = 0.12
+#: How strongly a comment divides groups that lean opposite ways.
+_LEANING = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a synthetic conversation is to be like. The same plan gives the same conversation."""
+
+    participants: int = 300
+    comments: int = 80
+    groups: int = 3
+    topics: int = 6
+    #: on average
+    votes_per_participant: float = 30.0
+    #: the share of comments that 95 of 100 agree with, whatever their group
+    agreed: float = 0.05
+    #: the share of comments that moderators have rejected
+    rejected: float = 0.05
+    #: the share of votes that are cast again later, with another choice
+    changed: float = 0.02
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Synthetic:
+    """A conversation, and what was planted in it."""
+
+    conversation: Conversation
+    #: for each participant id their group
+    group_of: Ints
+    #: for each comment id its topic
+    topic_of: Ints
+    #: the comments that nearly everybody agrees with
+    agreed: frozenset[int]
+
+
+def synthesise(plan: Plan | None = None) -> Synthetic:
+    """A conversation by plan."""
+    plan = plan or Plan()
+    random = np.random.default_rng(plan.seed)
+    group_of = random.integers(plan.groups, size=plan.participants)
+    # Every topic has nearly equally many comments, in a random order.
+    topic_of = random.permutation(np.arange(plan.comments) % max(1, min(plan.topics, len(TOPICS))))
+    marks = random.permutation(plan.comments)
+    agreed = frozenset(marks[: round(plan.agreed * plan.comments)].tolist())
+    rejected = frozenset(marks[len(agreed) : len(agreed) + round(plan.rejected * plan.comments)].tolist())
+    chances = _chances(plan, agreed, random)
+    votes = _votes(plan, group_of, chances, random)
+    bodies = sentences(topic_of.tolist(), random)
+    comments = [
+        Comment(
+            number,
+            bodies[number],
+            author_id=int(random.integers(plan.participants)),
+            created_at=datetime.fromtimestamp((_START + number * 60_000) / 1000, UTC),
+            moderated=-1 if number in rejected else 1,
+        )
+        for number in range(plan.comments)
+    ]
+    conversation = Conversation(
+        f"synthetic-{plan.seed}",
+        votes,
+        comments,
+        topic="What should our town do next?",
+        description="A synthetic conversation with planted groups and topics.",
+    )
+    return Synthetic(conversation, group_of, topic_of, agreed)
+
+
+def _chances(plan: Plan, agreed: frozenset[int], random: np.random.Generator) -> Floats:
+    """How likely a member of each group is to agree with each comment, of those who take a side.
+
+    Groups lean in directions that are spread evenly, and so does each comment: opinions differ in two ways, which two components can show.
+    """
+    leaning = 2 * np.pi * np.arange(plan.groups) / plan.groups
+    pulled = random.uniform(0, 2 * np.pi, plan.comments)
+    chances = 1 / (1 + np.exp(-_LEANING * np.cos(leaning[:, None] - pulled[None, :])))
+    chances[:, sorted(agreed)] = 0.95
+    return np.asarray(chances)
+
+
+def _votes(plan: Plan, group_of: Ints, chances: Floats, random: np.random.Generator) -> Votes:
+    wanted = np.clip(random.poisson(plan.votes_per_participant, plan.participants), 1, plan.comments)
+    people = np.repeat(np.arange(plan.participants), wanted)
+    # Drawn with repetition and then made unique, which loses a few votes and needs no loop over participants.
+    cells = np.unique(people * plan.comments + random.integers(plan.comments, size=len(people)))
+    people, comments = np.divmod(cells, plan.comments)
+    times = _START + 3_600_000 + (people * _DAYS) // max(plan.participants, 1) + random.integers(600_000, size=len(people))
+    first = Votes(people, comments, _drawn(chances[group_of[people], comments], comments, chances, random), times)
+    again = first.take(random.random(len(first)) < plan.changed)
+    drafts = Votes(again.participants, again.comments, -again.choices, again.times - 1_000)
+    return Votes(
+        np.concatenate([first.participants, drafts.participants]),
+        np.concatenate([first.comments, drafts.comments]),
+        np.concatenate([first.choices, drafts.choices]),
+        np.concatenate([first.times, drafts.times]),
+    )
+
+
+def _drawn(agreeing: Floats, comments: Ints, chances: Floats, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    shared = (chances == 0.95).all(axis=0)[comments]
+    passing = (random.random(len(agreeing)) < _PASSES) & ~shared
+    sides = np.where(random.random(len(agreeing)) < agreeing, Choice.AGREE, Choice.DISAGREE)
+    return np.where(passing, Choice.PASS, sides).astype(np.int8)

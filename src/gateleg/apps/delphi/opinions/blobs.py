@@ -1,0 +1,115 @@
+"""Opinions in the layout and with the sign of Polis's own result documents, for programs that read those.
+
+There agreement is -1 and disagreement 1; here is the only place that writes it so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.opinions.consensus import Shared
+    from gateleg.apps.delphi.opinions.groups import Grouping
+    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.stage import Opinions
+    from gateleg.apps.delphi.opinions.tallies import Tally
+
+
+def blob_of(opinions: Opinions) -> dict[str, Any]:
+    """The result document of a conversation, ready for JSON; comments stand in the order of `tids`."""
+    matrix, groups, tallies = opinions.matrix, opinions.groups, opinions.tallies
+    tids = matrix.comments.tolist()
+    people = matrix.participants[groups.members]
+    return {
+        "n": len(matrix.participants),
+        "n-cmts": len(tids),
+        "tids": tids,
+        "in-conv": people.tolist(),
+        "user-vote-counts": dict(zip(map(str, matrix.participants.tolist()), matrix.vote_counts.tolist(), strict=True)),
+        "mod-out": sorted(opinions.moderation.out),
+        "mod-in": sorted(opinions.moderation.accepted),
+        "meta-tids": sorted(opinions.moderation.meta),
+        "pca": {
+            "center": (-opinions.pca.center).tolist(),
+            # Turned with the sign of votes, so that positions stay where they are.
+            "comps": (-opinions.pca.components).tolist(),
+            "comment-projection": opinions.comment_positions.T.tolist(),
+            "comment-extremity": opinions.map_extremity.tolist(),
+        },
+        "base-clusters": {
+            "id": groups.base.ids.tolist(),
+            "members": [people[groups.base.places == place].tolist() for place in range(len(groups.base))],
+            "x": groups.base.centers[:, 0].tolist(),
+            "y": groups.base.centers[:, 1].tolist() if opinions.config.n_components > 1 else [0.0] * len(groups.base),
+            "count": groups.base.sizes.tolist(),
+        },
+        "group-clusters": _clusters(opinions, groups.groups, list(range(len(groups.base))), None),
+        "subgroup-clusters": {
+            str(parent): _clusters(opinions, grouping, groups.parts[parent].tolist(), parent)
+            for parent, grouping in groups.subgroups.items()
+        },
+        "votes-base": _by_comment(tids, tallies.base),
+        "group-votes": {
+            str(group): {
+                "id": group,
+                "n-members": int(tallies.group_sizes[place]),
+                "votes": {
+                    str(tid): {"A": int(a), "D": int(d), "S": int(s)}
+                    for tid, a, d, s in zip(
+                        tids, tallies.groups.agrees[place], tallies.groups.disagrees[place], tallies.groups.seen[place], strict=True
+                    )
+                },
+            }
+            for place, group in enumerate(groups.groups.clusters.ids.tolist())
+        },
+        "repness": {str(group): [_repness(found) for found in listed] for group, listed in opinions.representatives.items()},
+        "consensus": {
+            "agree": [_shared(found) for found in opinions.consensus.agree],
+            "disagree": [_shared(found) for found in opinions.consensus.disagree],
+        },
+        "group-aware-consensus": dict(zip(map(str, tids), opinions.group_aware_consensus.tolist(), strict=True)),
+        "comment-priorities": dict(zip(map(str, tids), opinions.priorities.tolist(), strict=True)),
+    }
+
+
+def _clusters(opinions: Opinions, grouping: Grouping, part: list[int], parent: int | None) -> list[dict[str, Any]]:
+    """Groups as lists of base cluster ids."""
+    base = opinions.groups.base.ids
+    found = []
+    for place, group in enumerate(grouping.clusters.ids.tolist()):
+        members = [int(base[cluster]) for cluster, of in zip(part, grouping.clusters.places.tolist(), strict=True) if of == place]
+        cluster = {"id": group, "center": grouping.clusters.centers[place].tolist(), "members": members}
+        found.append(cluster if parent is None else {**cluster, "parent-id": parent})
+    return found
+
+
+def _by_comment(tids: list[int], base: Tally) -> dict[str, dict[str, list[int]]]:
+    """For each comment the votes of each base cluster."""
+    return {
+        str(tid): {"A": base.agrees[:, place].tolist(), "D": base.disagrees[:, place].tolist(), "S": base.seen[:, place].tolist()}
+        for place, tid in enumerate(tids)
+    }
+
+
+def _repness(found: Representative) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "tid": found.comment_id,
+        "n-success": found.n_success,
+        "n-trials": found.n_trials,
+        "p-success": found.p_success,
+        "p-test": found.p_test,
+        "repness": found.repness,
+        "repness-test": found.repness_test,
+        "repful-for": found.repful_for,
+    }
+    return {**record, "best-agree": True, "n-agree": found.agrees} if found.best_agree else record
+
+
+def _shared(found: Shared) -> dict[str, Any]:
+    return {
+        "tid": found.comment_id,
+        "n-success": found.n_success,
+        "n-trials": found.n_trials,
+        "p-success": found.p_success,
+        "p-test": found.p_test,
+    }

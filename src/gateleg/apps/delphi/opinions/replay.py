@@ -1,0 +1,123 @@
+"""Groups as they come about while votes arrive.
+
+A conversation that is analysed while it runs remembers: whoever was let in stays in, clusters begin where the last ones ended, and the
+number of groups changes only after another has won several times. Replaying the votes by time reproduces this memory from an export.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.opinions.groups import (
+    BASE_CLUSTERS,
+    BASE_ITERATIONS,
+    GROUP_ITERATIONS,
+    Grouping,
+    Groups,
+    Patience,
+    best_of,
+    choices_of_k,
+    with_subgroups,
+)
+from gateleg.apps.delphi.opinions.kmeans import Clusters, k_means
+from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+from gateleg.apps.delphi.opinions.membership import Membership
+from gateleg.apps.delphi.opinions.pca import Method, principal_components
+from gateleg.apps.delphi.opinions.projection import participant_positions
+from gateleg.apps.delphi.opinions.silhouette import silhouettes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.apps.delphi.conversations.votes import Floats, Ints, Votes
+    from gateleg.apps.delphi.opinions.moderation import Moderation
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The state of a conversation after some of its votes."""
+
+    votes: int
+    #: the time of the last of them, in milliseconds
+    at: int
+    participants: int
+    members: int
+    comments: int
+    #: the number of groups that was best at this moment, and the one that was kept
+    best_k: int
+    kept_k: int
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What one update leaves for the next: labels by participant id and by base cluster id."""
+
+    base: dict[int, int] = field(default_factory=dict)
+    groups: dict[int, dict[int, int]] = field(default_factory=dict)
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replayed:
+    """The groups after the last vote, and how they came about."""
+
+    groups: Groups
+    history: tuple[Update, ...]
+
+
+def replay(votes: Votes, moderation: Moderation, updates: int = 100, components: int = 2, method: Method = "auto") -> Replayed:
+    """Go through the votes by time, with so many updates at even distances; who is in is decided vote by vote.
+
+    The moderation is that of the end: when a decision was made is not in an export.
+    """
+    ordered = votes.in_time()
+    people, rows = np.unique(ordered.participants, return_inverse=True)
+    membership = Membership(len(people))
+    memory = _Memory()
+    history: list[Update] = []
+    groups: Groups | None = None
+    done = 0
+    for end in _ends(len(ordered), updates):
+        membership.add(rows[done:end], ordered.comments[done:end])
+        done = end
+        matrix = VoteMatrix.of(ordered.take(np.arange(end)))
+        inside = np.flatnonzero(membership.inside[np.isin(people, matrix.participants)])
+        out = moderation.out_of(matrix.comments)
+        positions = participant_positions(matrix, out, principal_components(matrix, out, components, method))
+        groups, best = _updated(matrix, positions, inside, memory)
+        kept = len(groups.groups.clusters)
+        at = int(ordered.times[end - 1])
+        history.append(Update(end, at, len(matrix.participants), len(inside), len(matrix.comments), best, kept))
+    if groups is None:
+        empty = k_means(np.zeros((0, components)), BASE_CLUSTERS)
+        groups = Groups(np.zeros(0, dtype=np.int64), empty, Grouping(empty, {}), {}, {})
+    return Replayed(groups, tuple(history))
+
+
+def _ends(votes: int, updates: int) -> list[int]:
+    """After how many votes there is an update; the last is after all."""
+    return np.unique(np.linspace(0, votes, max(updates, 1) + 1).round().astype(int))[1:].tolist() if votes else []
+
+
+def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Groups, int]:
+    ids = matrix.participants[inside].tolist()
+    base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS, earlier=_earlier(ids, memory.base))
+    memory.base = dict(zip(ids, base.labels.tolist(), strict=True))
+    weights = base.sizes.astype(np.float64)
+    tried: dict[int, Clusters] = {}
+    for k in choices_of_k(len(base)):
+        begun = _earlier(base.ids.tolist(), memory.groups.get(k, {}))
+        tried[k] = k_means(base.centers, k, weights, GROUP_ITERATIONS, earlier=begun)
+        memory.groups[k] = dict(zip(base.ids.tolist(), tried[k].labels.tolist(), strict=True))
+    scores = {k: float(silhouettes(base.centers, division.places).mean()) for k, division in tried.items()}
+    best = best_of(scores)
+    memory.patience = memory.patience.after(best)
+    kept = memory.patience.kept if memory.patience.kept in tried else best
+    return with_subgroups(inside, base, Grouping(tried[kept], scores, tried)), best
+
+
+def _earlier(ids: list[int], labels: Mapping[int, int]) -> Ints:
+    return np.fromiter((labels.get(number, -1) for number in ids), dtype=np.int64, count=len(ids))

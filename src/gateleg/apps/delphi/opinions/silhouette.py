@@ -1,0 +1,35 @@
+"""How well separated clusters are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.conversations.votes import Floats
+    from gateleg.apps.delphi.opinions.matrix import Indices
+
+
+def silhouettes(points: Floats, places: Indices, weights: Floats | None = None) -> Floats:
+    """For each point how much nearer its own cluster is than the next one: from -1, in the wrong cluster, to 1.
+
+    0 for a point that is alone in its cluster, and for all points when there is one cluster only. With `weights` each point stands for so
+    many.
+    """
+    count = int(places.max(initial=-1)) + 1
+    heavy = np.ones(len(points)) if weights is None else weights
+    if count < 2:
+        return np.zeros(len(points))
+    distances = np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2)
+    belongs = np.eye(count)[places] * heavy[:, None]
+    totals, mass = distances @ belongs, belongs.sum(axis=0)
+    rows = np.arange(len(points))
+    own = mass[places]
+    alone = own <= 1
+    within = totals[rows, places] / np.where(alone, 1.0, own - 1)
+    others = totals / mass
+    others[rows, places] = np.inf
+    between = others.min(axis=1)
+    larger = np.maximum(within, between)
+    return np.where(alone | (larger == 0), 0.0, (between - within) / np.where(larger == 0, 1.0, larger))

@@ -1,0 +1,187 @@
+"""The votes stage: from votes and comments to opinions, a pure function.
+
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode="exact"))
+
+Everything is arrays whose entries belong to `opinions.matrix.participants` or `opinions.matrix.comments`, in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.apps.delphi.opinions.certainty import Intervals, group_intervals
+from gateleg.apps.delphi.opinions.consensus import (
+    CommonGround,
+    Consensus,
+    common_ground,
+    find_consensus,
+    group_aware_consensus,
+    normalised_consensus,
+)
+from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
+from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
+from gateleg.apps.delphi.opinions.groups import Groups, find_groups, plain_clusters
+from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+from gateleg.apps.delphi.opinions.membership import members
+from gateleg.apps.delphi.opinions.moderation import Moderation
+from gateleg.apps.delphi.opinions.participants import ParticipantStatistics, participant_statistics
+from gateleg.apps.delphi.opinions.pca import Components, Method, principal_components
+from gateleg.apps.delphi.opinions.priorities import comment_priorities
+from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
+from gateleg.apps.delphi.opinions.replay import Update, replay
+from gateleg.apps.delphi.opinions.representative import Representative, contrasts, select_representatives
+from gateleg.apps.delphi.opinions.restarts import restarted_clusters
+from gateleg.apps.delphi.opinions.stability import Stability, group_stability
+from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gateleg.apps.delphi.conversations.conversation import Comment
+    from gateleg.apps.delphi.conversations.votes import Flags, Floats, Votes
+
+
+class VotesConfig(BaseModel):
+    """How the votes of a conversation are analysed: the config of a PCA job."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: only so many of the earliest votes
+    max_votes: int | None = Field(default=None, ge=1)
+    #: votes that are read at a time
+    batch_size: int = Field(default=50_000, ge=1)
+    n_components: int = Field(default=2, ge=1, le=10)
+    pca_method: Method = "auto"
+    #: `exact` is what Polis computes; `improved` has groups from many beginnings, shrunk divisiveness, intervals, common ground, stability
+    mode: Literal["exact", "improved"] = "exact"
+    #: whether groups come about over time, as in a conversation that was analysed while it ran
+    replay: bool = False
+    replay_updates: int = Field(default=100, ge=1, le=10_000)
+    #: comments to be taken out beside the moderated ones
+    excluded_comments: frozenset[int] = frozenset()
+    #: comments that are correlated with each other; 0 leaves correlations out
+    correlated_comments: int = Field(default=200, ge=0, le=2_000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinions:
+    """What the votes of a conversation tell."""
+
+    config: VotesConfig
+    matrix: VoteMatrix
+    moderation: Moderation
+    #: for each participant whether they are in the conversation
+    inside: Flags
+    pca: Components
+    #: where each participant and each comment lies on the map
+    positions: Floats
+    comment_positions: Floats
+    #: how far each comment lies from the middle of the map
+    map_extremity: Floats
+    groups: Groups
+    tallies: Tallies
+    #: by group id
+    representatives: dict[int, tuple[Representative, ...]]
+    consensus: Consensus
+    group_aware_consensus: Floats
+    normalised_consensus: Floats
+    divisiveness: Divisiveness
+    priorities: Floats
+    participants: ParticipantStatistics
+    correlations: Correlations | None
+    #: only in improved mode
+    intervals: Intervals | None
+    common_ground: tuple[CommonGround, ...]
+    stability: Stability | None
+    #: only with replay
+    history: tuple[Update, ...]
+
+    @property
+    def out(self) -> Flags:
+        """For each comment whether moderation takes it out."""
+        return self.moderation.out_of(self.matrix.comments)
+
+
+def analyse(
+    votes: Votes,
+    comments: Iterable[Comment],
+    config: VotesConfig | None = None,
+    *,
+    removed_participants: Iterable[int] = (),
+    report: Callable[[str], object] = lambda step: None,
+) -> Opinions:
+    """Analyse the votes on some comments. The same votes give the same opinions, in whatever order they come.
+
+    `report` is told each step as it begins, and may raise to end the analysis.
+    """
+    config = config or VotesConfig()
+    report("matrix")
+    cast = votes.without(removed_participants)
+    cast = cast if config.max_votes is None else cast.first(config.max_votes)
+    matrix, moderation = VoteMatrix.of(cast), Moderation.of(comments, config.excluded_comments)
+    out = moderation.out_of(matrix.comments)
+    report("components")
+    pca = principal_components(matrix, out, config.n_components, config.pca_method)
+    positions = participant_positions(matrix, out, pca)
+    report("groups")
+    groups, history = _groups(cast, matrix, moderation, positions, config)
+    report("statistics")
+    return _with_statistics(config, matrix, moderation, pca, positions, groups, history)
+
+
+def _with_statistics(
+    config: VotesConfig,
+    matrix: VoteMatrix,
+    moderation: Moderation,
+    pca: Components,
+    positions: Floats,
+    groups: Groups,
+    history: tuple[Update, ...],
+) -> Opinions:
+    """What follows once everybody has a position and a group."""
+    improved = config.mode == "improved"
+    ids, out = matrix.comments, moderation.out_of(matrix.comments)
+    tallies = tally_votes(matrix, groups)
+    group_ids = groups.groups.clusters.ids
+    of_comments = comment_positions(pca)
+    extremity = map_extremity(of_comments, out)
+    beside_others = zip(group_ids.tolist(), contrasts(tallies.groups), strict=True)
+    return Opinions(
+        config=config,
+        matrix=matrix,
+        moderation=moderation,
+        inside=np.isin(np.arange(len(matrix.participants)), groups.members),
+        pca=pca,
+        positions=positions,
+        comment_positions=of_comments,
+        map_extremity=extremity,
+        groups=groups,
+        tallies=tallies,
+        representatives={group: select_representatives(contrast, ids, out) for group, contrast in beside_others},
+        consensus=find_consensus(tallies.everybody, ids, out),
+        group_aware_consensus=group_aware_consensus(tallies.groups),
+        normalised_consensus=normalised_consensus(tallies.groups),
+        divisiveness=divisiveness(tallies.groups, PRIOR_VOTES if improved else 0.0),
+        priorities=comment_priorities(tallies.grouped, extremity, moderation.meta_of(ids)),
+        participants=participant_statistics(matrix, positions, groups, tallies.groups),
+        correlations=correlate(matrix, out, config.correlated_comments) if config.correlated_comments else None,
+        intervals=group_intervals(tallies.groups) if improved else None,
+        common_ground=common_ground(tallies.groups, group_ids, ids, out) if improved else (),
+        stability=group_stability(matrix, out, groups, config.n_components) if improved else None,
+        history=history,
+    )
+
+
+def _groups(
+    votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig
+) -> tuple[Groups, tuple[Update, ...]]:
+    if config.replay:
+        replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method)
+        return replayed.groups, replayed.history
+    inside = np.flatnonzero(members(matrix.vote_counts, len(matrix.comments)))
+    improved = config.mode == "improved"
+    return find_groups(positions, inside, restarted_clusters if improved else plain_clusters, weigh_scores=improved), ()

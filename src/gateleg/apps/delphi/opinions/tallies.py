@@ -1,0 +1,95 @@
+"""Counts of votes: of everybody, of each base cluster and of each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
+    from gateleg.apps.delphi.opinions.groups import Groups
+    from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Votes on each comment: arrays whose last axis is the comments, and whose first, if there are two, the groups or clusters."""
+
+    agrees: Ints
+    disagrees: Ints
+    #: all votes cast, passes included
+    seen: Ints
+
+    @property
+    def passes(self) -> Ints:
+        """Votes that were neither."""
+        return self.seen - self.agrees - self.disagrees
+
+    def total(self) -> Tally:
+        """Summed over groups or clusters."""
+        return Tally(self.agrees.sum(axis=0), self.disagrees.sum(axis=0), self.seen.sum(axis=0))
+
+    def others(self) -> Tally:
+        """For each group the votes of all other groups together."""
+        whole = self.total()
+        return Tally(whole.agrees - self.agrees, whole.disagrees - self.disagrees, whole.seen - self.seen)
+
+    def shares(self) -> tuple[Floats, Floats, Floats]:
+        """The shares of agreement, disagreement and passes; 0 where nobody has voted."""
+        cast = np.maximum(self.seen, 1)
+        return self.agrees / cast, self.disagrees / cast, self.passes / cast
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """All counts of a conversation. Comments that are out keep their true votes."""
+
+    everybody: Tally
+    #: rows are base clusters by id
+    base: Tally
+    #: rows are groups by id
+    groups: Tally
+    #: how many participants each group has
+    group_sizes: Ints
+
+    @property
+    def grouped(self) -> Tally:
+        """The votes of everybody who is in a group."""
+        return self.groups.total()
+
+
+def tally_votes(matrix: VoteMatrix, groups: Groups) -> Tallies:
+    """Count the votes of everybody, of each base cluster and of each group."""
+    people = matrix.shape[0]
+    place_of_base = np.full(people, -1, dtype=np.int64)
+    place_of_base[groups.members] = groups.base.places
+    base = _tally(matrix, place_of_base, len(groups.base))
+    of_group = groups.groups.clusters.places
+    count = len(groups.groups.clusters)
+    sizes = np.bincount(of_group, weights=groups.base.sizes, minlength=count).astype(np.int64)
+    return Tallies(_tally(matrix, np.zeros(people, dtype=np.int64), 1).total(), base, _gathered(base, of_group, count), sizes)
+
+
+def _tally(matrix: VoteMatrix, place: Ints, count: int) -> Tally:
+    comments = len(matrix.comments)
+    of_cell = place[matrix.rows]
+    cells = of_cell * comments + matrix.columns
+    known = of_cell >= 0
+
+    def counted(which: Flags) -> Ints:
+        return np.bincount(cells[which], minlength=count * comments).reshape(count, comments).astype(np.int64)
+
+    return Tally(counted(known & matrix.agreed), counted(known & matrix.disagreed), counted(known))
+
+
+def _gathered(base: Tally, of_group: npt.NDArray[np.intp], count: int) -> Tally:
+    def summed(rows: Ints) -> Ints:
+        found = np.zeros((count, rows.shape[1]), dtype=np.int64)
+        np.add.at(found, of_group, rows)
+        return found
+
+    return Tally(summed(base.agrees), summed(base.disagrees), summed(base.seen))

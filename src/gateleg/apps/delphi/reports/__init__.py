@@ -1,0 +1,1 @@
+"""What people look at: findings in words, maps, the report and its files."""

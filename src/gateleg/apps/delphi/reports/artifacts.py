@@ -1,0 +1,52 @@
+"""All files of a report, by name: the report, the interactive map, pictures, and data. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from gateleg.apps.delphi.reports.explorer import write_explorer
+from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, participant_votes
+from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
+from gateleg.apps.delphi.reports.report import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gateleg.apps.delphi.conversations.conversation import Comment
+    from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+    from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.reports.sections import Section
+
+REPORT = "report.html"
+MAP = "map.html"
+
+
+def make_artifacts(
+    findings: Findings, sections: Sequence[Section], data: Mapping[str, str], written_by: str = "templates"
+) -> dict[str, bytes]:
+    """The files of a report. `data` has its CSV files, which come with the report as well."""
+    found = {
+        REPORT: write_report(findings, sections, data, written_by),
+        MAP: write_explorer(findings),
+        "maps/groups.svg": groups_map(findings),
+        "maps/consensus.svg": consensus_map(findings),
+        **{f"maps/layer_{layer}.svg": topics_map(findings, layer) for layer in range(len(findings.topics))},
+        **{f"data/{name}": text for name, text in data.items()},
+    }
+    narrative = orjson.dumps([section.model_dump() for section in sections], option=orjson.OPT_INDENT_2)
+    # What a comment holds that UTF-8 cannot say was replaced on the pages; in data it becomes a question mark.
+    return {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
+
+
+def data_files(findings: Findings, matrix: VoteMatrix, group_of: Mapping[int, int], comments: Iterable[Comment]) -> dict[str, str]:
+    """The CSV files of a conversation, in Polis's formats."""
+    files = {"participant-votes.csv": participant_votes(matrix, group_of, comments), "comment-groups.csv": comment_groups(findings)}
+    return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
+
+
+def content_type(name: str) -> str:
+    """What a file is."""
+    kinds = {"html": "text/html; charset=utf-8", "svg": "image/svg+xml", "csv": "text/csv; charset=utf-8", "json": "application/json"}
+    return kinds[name.rpartition(".")[2]]

@@ -1,0 +1,261 @@
+"""What maps and reports are made from: the opinions, the topics and the texts of a conversation, comment by comment and group by group.
+
+    findings = find(conversation, opinions, topics)
+
+A pure view: every number in it stands in the results of the votes stage or the comments stage. Comments that moderation takes out are not
+in it, so that nothing that is made from it can show them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gateleg.apps.delphi.opinions.proportions import wilson_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+    from gateleg.apps.delphi.conversations.votes import Floats, Ints
+    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.stage import Opinions
+    from gateleg.apps.delphi.opinions.tallies import Tally
+    from gateleg.apps.delphi.topics.stage import Topic, Topics
+
+#: Votes that must be cast before a share is worth saying.
+ENOUGH_VOTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The votes of everybody, or of one group, on a comment."""
+
+    agrees: int = 0
+    disagrees: int = 0
+    passes: int = 0
+
+    @property
+    def votes(self) -> int:
+        """All of them."""
+        return self.agrees + self.disagrees + self.passes
+
+    @property
+    def enough(self) -> bool:
+        """Whether shares mean something."""
+        return self.votes >= ENOUGH_VOTES
+
+    def share(self, side: str) -> float:
+        """The share of `agree`, `disagree` or `pass`; 0 without votes."""
+        counted = {"agree": self.agrees, "disagree": self.disagrees, "pass": self.passes}[side]
+        return counted / self.votes if self.votes else 0.0
+
+    def interval(self, side: str) -> tuple[float, float]:
+        """Between which bounds the true share lies in 95 of 100 cases."""
+        counted = {"agree": self.agrees, "disagree": self.disagrees, "pass": self.passes}[side]
+        low, high = wilson_interval(counted, self.votes)
+        return float(low), float(high)
+
+    @property
+    def side(self) -> str:
+        """`agree` or `disagree`, whichever more have chosen; `divided` when as many."""
+        return "divided" if self.agrees == self.disagrees else "agree" if self.agrees > self.disagrees else "disagree"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A comment, and what was voted on it."""
+
+    comment_id: int
+    body: str
+    everybody: Count
+    #: by group, in the order of the groups
+    groups: tuple[Count, ...] = ()
+    #: the chance that one member of each group all agree
+    group_consensus: float = 0.0
+    #: the mean over groups of the share that agrees among those who take a side
+    normalised_consensus: float = 0.5
+    #: how much groups differ, from 0 to 1
+    divisiveness: float = 0.0
+    #: its topics, finest first; empty if it says nothing
+    topics: tuple[str, ...] = ()
+    #: where it lies on the map of comments
+    position: tuple[float, float] | None = None
+    outlier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An opinion group."""
+
+    group_id: int
+    place: int
+    size: int
+    representatives: tuple[Representative, ...] = ()
+
+    @property
+    def letter(self) -> str:
+        """A, B, C ... by id."""
+        return chr(ord("A") + self.place)
+
+    @property
+    def name(self) -> str:
+        """What it is called in front of people."""
+        return f"Group {self.letter}"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The size of a conversation."""
+
+    participants: int = 0
+    #: participants who have voted often enough to be in a group
+    grouped: int = 0
+    votes: int = 0
+    #: comments that are in
+    comments: int = 0
+    #: comments that moderation took out
+    comments_out: int = 0
+    authors: int = 0
+
+    @property
+    def votes_per_participant(self) -> float:
+        """On average."""
+        return self.votes / self.participants if self.participants else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """A conversation as it is told to people."""
+
+    conversation_id: str
+    title: str
+    description: str
+    totals: Totals
+    groups: tuple[Group, ...]
+    #: by comment id, ascending
+    statements: Mapping[int, Statement]
+    #: what most participants agree with, and what most disagree with, clearest first
+    agreed: tuple[int, ...]
+    disagreed: tuple[int, ...]
+    #: the topics of each layer, finest first
+    topics: tuple[tuple[Topic, ...], ...]
+    #: which layer to begin with
+    main_layer: int
+    #: where participants lie on their map, and the place of each one's group in `groups`, -1 without one
+    people: Floats
+    people_groups: Ints
+
+    def topic(self, key: str) -> Topic | None:
+        """The topic with a key."""
+        return next((topic for layer in self.topics for topic in layer if topic.key == key), None)
+
+    def of_topic(self, topic: Topic) -> list[Statement]:
+        """The comments of a topic, most votes first."""
+        found = [self.statements[number] for number in topic.comments if number in self.statements]
+        return sorted(found, key=lambda statement: (-statement.everybody.votes, statement.comment_id))
+
+    def bridging(self) -> list[Statement]:
+        """Comments that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure."""
+        scored = [(_least(statement), statement) for statement in self.statements.values()]
+        sure = [(least, statement) for least, statement in scored if least > 0.5]
+        return [statement for _, statement in sorted(sure, key=lambda pair: (-pair[0], pair[1].comment_id))]
+
+    def divisive(self) -> list[Statement]:
+        """Comments on which a majority of one group agrees and one of another disagrees, with enough votes; most divisive first."""
+        found = [statement for statement in self.statements.values() if _splits(statement)]
+        return sorted(found, key=lambda statement: (-round(statement.divisiveness, 9), statement.comment_id))
+
+    def uncertain(self) -> list[Statement]:
+        """Comments that at least a fifth of voters passed on, with enough votes; most passes first."""
+        found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= 0.2]
+        return sorted(found, key=lambda statement: (-statement.everybody.share("pass"), -statement.everybody.votes, statement.comment_id))
+
+
+def _least(statement: Statement) -> float:
+    if not statement.groups or not all(count.enough for count in statement.groups):
+        return 0.0
+    return min(count.interval("agree")[0] for count in statement.groups)
+
+
+def _splits(statement: Statement) -> bool:
+    sides = {count.side for count in statement.groups if count.enough and max(count.share("agree"), count.share("disagree")) > 0.5}
+    return {"agree", "disagree"} <= sides
+
+
+def find(conversation: Conversation, opinions: Opinions, topics: Topics | None = None) -> Findings:
+    """The findings of a conversation. Without topics there is no map of comments and no section on topics."""
+    kept = [comment for comment in conversation.comments if comment.comment_id not in opinions.moderation.out]
+    places = {int(number): place for place, number in enumerate(opinions.matrix.comments.tolist())}
+    where = whereabouts(topics)
+    statements = {
+        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, where.get(comment.comment_id, {}))
+        for comment in sorted(kept, key=lambda comment: comment.comment_id)
+    }
+    ids = opinions.groups.groups.clusters.ids
+    place_of = {int(group): place for place, group in enumerate(ids.tolist())}
+    labels = opinions.groups.group_of(len(opinions.matrix.participants))
+    return Findings(
+        conversation_id=conversation.conversation_id,
+        title=conversation.topic or conversation.conversation_id,
+        description=conversation.description,
+        totals=_totals(conversation.comments, kept, opinions),
+        groups=tuple(
+            Group(int(group), place, int(opinions.tallies.group_sizes[place]), opinions.representatives.get(int(group), ()))
+            for place, group in enumerate(ids.tolist())
+        ),
+        statements=statements,
+        agreed=tuple(shared.comment_id for shared in opinions.consensus.agree if shared.comment_id in statements),
+        disagreed=tuple(shared.comment_id for shared in opinions.consensus.disagree if shared.comment_id in statements),
+        topics=() if topics is None else topics.topics,
+        main_layer=0 if topics is None else topics.layers.steadiest,
+        people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
+        people_groups=np.array([place_of.get(int(label), -1) for label in labels], dtype=np.int64),
+    )
+
+
+def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions) -> Totals:
+    every = list(comments)
+    return Totals(
+        participants=len(opinions.matrix.participants),
+        grouped=int(opinions.inside.sum()),
+        votes=len(opinions.matrix.rows),
+        comments=len(kept),
+        comments_out=len(every) - len(kept),
+        authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+    )
+
+
+def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
+    """For each comment its topics, its place on the map and whether it is an outlier."""
+    found: dict[int, dict[str, Any]] = {}
+    if topics is None:
+        return found
+    for row, number in enumerate(topics.comment_ids.tolist()):
+        labels = [int(layer.labels[row]) for layer in topics.layers.layers]
+        keys = tuple(f"layer{layer}_{label}" for layer, label in enumerate(labels) if label >= 0)
+        x, y = topics.positions[row, :2].tolist()
+        found[number] = {"topics": keys, "position": None if np.isnan(x) else (x, y), "outlier": bool(topics.layers.outliers[row])}
+    return found
+
+
+def _statement(comment: Comment, place: int | None, opinions: Opinions, where: dict[str, Any]) -> Statement:
+    if place is None:
+        groups = len(opinions.groups.groups.clusters)
+        return Statement(comment.comment_id, comment.body, Count(), (Count(),) * groups, **where)
+    return Statement(
+        comment.comment_id,
+        comment.body,
+        _count(opinions.tallies.everybody, place),
+        tuple(_count(opinions.tallies.groups, (row, place)) for row in range(len(opinions.tallies.groups.seen))),
+        float(opinions.group_aware_consensus[place]),
+        float(opinions.normalised_consensus[place]),
+        float(opinions.divisiveness.values[place]),
+        **where,
+    )
+
+
+def _count(tally: Tally, place: Any) -> Count:
+    return Count(int(tally.agrees[place]), int(tally.disagrees[place]), int(tally.passes[place]))

@@ -1,0 +1,223 @@
+"""The report in words, written from templates and the numbers: an overview, the groups, what is shared, what is uncertain, and each topic.
+
+Works without any model. Everything it says passes `checking.check`, which a test holds for every conversation there is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.reports.checking import total
+from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement
+    from gateleg.apps.delphi.topics.stage import Topic
+
+#: Comments that a list in a section names.
+_MOST_NAMED = 5
+_LONGEST_QUOTE = 240
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def write_sections(findings: Findings) -> list[Section]:
+    """All sections: the four on the whole conversation, then the topics from coarse to fine."""
+    return [
+        overview(findings),
+        groups(findings),
+        consensus(findings),
+        uncertainty(findings),
+        *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer),
+    ]
+
+
+def overview(findings: Findings) -> Section:
+    """How large the conversation is, which groups there are, and what it is about."""
+    totals = findings.totals
+    size = [
+        sentence(
+            f"{_many(totals.participants, 'participant')} cast {_many(totals.votes, 'vote')} on {_many(totals.comments, 'comment')},"
+            f" {totals.votes_per_participant:.1f} votes each on average."
+        )
+    ]
+    if findings.groups:
+        listed = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
+        size.append(
+            sentence(
+                f"{totals.grouped:,} of them voted often enough to be compared, and fall into {_count(len(findings.groups), 'group')}"
+                f" that vote alike: {listed}."
+            )
+        )
+    else:
+        size.append(sentence("Too few of them voted often enough for groups to be found."))
+    paragraphs = [_paragraph("size", "", size), _paragraph("highlights", "", _highlights(findings))]
+    if findings.topics:
+        paragraphs.append(_paragraph("topics", "", _topic_list(findings)))
+    return Section(id="overview", title="Overview", paragraphs=_filled(paragraphs))
+
+
+def _highlights(findings: Findings) -> list[Sentence]:
+    found = []
+    if shared := findings.bridging()[:1]:
+        found.append(sentence("What unites the groups most:", _everywhere(shared[0])))
+    if divided := findings.divisive()[:1]:
+        found.append(sentence("What divides them most:", _divided(findings, divided[0])))
+    return found
+
+
+def _topic_list(findings: Findings) -> list[Sentence]:
+    topics = sorted(findings.topics[findings.main_layer], key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
+    largest = "; ".join(f"‘{topic.name}’ ({_many(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
+    return [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
+
+
+def groups(findings: Findings) -> Section:
+    """What sets each group apart, in plain words."""
+    paragraphs = [_paragraph(f"group_{group.letter.lower()}", group.name, _about_group(findings, group)) for group in findings.groups]
+    if not paragraphs:
+        paragraphs = [_paragraph("none", "", [sentence("Too few participants voted often enough for groups to be found.")])]
+    elif divided := findings.divisive()[:_MOST_NAMED]:
+        heading = "What the groups see differently"
+        paragraphs.append(_paragraph("divisive", heading, [sentence(_divided(findings, statement)) for statement in divided]))
+    return Section(id="groups", title="Opinion groups", paragraphs=_filled(paragraphs))
+
+
+def _about_group(findings: Findings, group: Group) -> list[Sentence]:
+    share = group.size / max(1, findings.totals.grouped)
+    found = [sentence(f"{group.name} has {_many(group.size, 'participant')}, {share:.0%} of those who were grouped.")]
+    shown = [one for one in group.representatives if one.comment_id in findings.statements]
+    if shown:
+        found.append(sentence(f"What sets {group.name} apart:"))
+        found.extend(sentence(_representative(findings, group, one)) for one in shown)
+    return found
+
+
+def _representative(findings: Findings, group: Group, found: Representative) -> tuple[str, tuple[int, ...]]:
+    statement = findings.statements[found.comment_id]
+    own = statement.groups[group.place]
+    rest = total(count for place, count in enumerate(statement.groups) if place != group.place)
+    elsewhere = f", elsewhere {_percent(rest, found.side)} {found.side}" if rest.enough else ""
+    return f"{_percent(own, found.side)} of {group.name} {found.side}{elsewhere}: {_quote(statement)}", (statement.comment_id,)
+
+
+def consensus(findings: Findings) -> Section:
+    """What all groups share, and what nearly everybody agrees or disagrees with."""
+    shared = findings.bridging()[:_MOST_NAMED]
+    paragraphs = []
+    if shared:
+        paragraphs.append(_paragraph("bridging", "What every group agrees with", [sentence(_everywhere(one)) for one in shared]))
+    elif findings.groups:
+        nothing = "There is no comment that a clear majority of every group agrees with, as far as the votes tell."
+        paragraphs.append(_paragraph("bridging", "What every group agrees with", [sentence(nothing)]))
+    seen = {statement.comment_id for statement in shared}
+    for side, numbers in (("agree", findings.agreed), ("disagree", findings.disagreed)):
+        rest = [findings.statements[number] for number in numbers if number in findings.statements and number not in seen]
+        said = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
+        paragraphs.append(_paragraph(side, f"What most participants {side} with", said))
+    if not any(part.sentences for part in paragraphs):
+        paragraphs = [_paragraph("none", "", [sentence("No comment has a clear majority yet.")])]
+    return Section(id="group_informed_consensus", title="Common ground", paragraphs=_filled(paragraphs))
+
+
+def uncertainty(findings: Findings) -> Section:
+    """What many passed on, and what too few have voted on."""
+    unsure = findings.uncertain()[:_MOST_NAMED]
+    few = sum(not statement.everybody.enough for statement in findings.statements.values())
+    paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
+    said = []
+    if few:
+        said.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
+    if findings.groups and (left := findings.totals.participants - findings.totals.grouped):
+        said.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
+    paragraphs.append(_paragraph("few_votes", "What is not known", said))
+    if not any(part.sentences for part in paragraphs):
+        paragraphs = [_paragraph("none", "", [sentence("Hardly anybody passed on a comment, and every comment had enough votes.")])]
+    return Section(id="uncertainty", title="Uncertainty", paragraphs=_filled(paragraphs))
+
+
+def topic_section(findings: Findings, topic: Topic) -> Section:
+    """What a topic is about, what is shared in it and what divides."""
+    members = findings.of_topic(topic)
+    votes = sum(statement.everybody.votes for statement in members)
+    said = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
+    examples = [findings.statements[number] for number in topic.examples if number in findings.statements][:1]
+    said.extend(sentence("Typical of it:", (_quote(statement), (statement.comment_id,))) for statement in examples)
+    inside = {statement.comment_id for statement in members}
+    paragraphs = [_paragraph("about", "", said)]
+    shared = [one for one in findings.bridging() if one.comment_id in inside][:2]
+    divided = [one for one in findings.divisive() if one.comment_id in inside][:2]
+    unsure = [one for one in findings.uncertain() if one.comment_id in inside][:1]
+    paragraphs.append(_paragraph("shared", "Shared by all groups", [sentence(_everywhere(one)) for one in shared]))
+    paragraphs.append(_paragraph("divided", "Divided", [sentence(_divided(findings, one)) for one in divided]))
+    paragraphs.append(_paragraph("unsure", "Unsure", [sentence(_passed(one)) for one in unsure]))
+    if not shared and not divided:
+        clear = [one for one in members if one.everybody.enough and one.everybody.side != "divided"]
+        best = sorted(clear, key=lambda one: -abs(one.everybody.share("agree") - one.everybody.share("disagree")))[:1]
+        paragraphs.append(_paragraph("clearest", "Clearest", [sentence(_overall(one, one.everybody.side)) for one in best]))
+    return Section(id=topic.key, title=topic.name, paragraphs=_filled(paragraphs))
+
+
+def _everywhere(statement: Statement) -> tuple[str, tuple[int, ...]]:
+    least = min(count.share("agree") for count in statement.groups)
+    return f"In every group at least {_whole(least)} % agree: {_quote(statement)}", (statement.comment_id,)
+
+
+def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
+    enough = [(count, group) for count, group in zip(statement.groups, findings.groups, strict=True) if count.enough]
+    most = max(enough, key=lambda pair: (pair[0].share("agree"), -pair[1].place))
+    least = max(enough, key=lambda pair: (pair[0].share("disagree"), -pair[1].place))
+    return (
+        f"{_percent(most[0], 'agree')} of {most[1].name} agree, {_percent(least[0], 'disagree')} of {least[1].name} disagree: "
+        f"{_quote(statement)}",
+        (statement.comment_id,),
+    )
+
+
+def _overall(statement: Statement, side: str) -> tuple[str, tuple[int, ...]]:
+    count = statement.everybody
+    return f"{_percent(count, side)} of {_many(count.votes, 'voter')} {side}: {_quote(statement)}", (statement.comment_id,)
+
+
+def _passed(statement: Statement) -> tuple[str, tuple[int, ...]]:
+    count = statement.everybody
+    return f"{_percent(count, 'pass')} of {_many(count.votes, 'voter')} pass: {_quote(statement)}", (statement.comment_id,)
+
+
+def _quote(statement: Statement) -> str:
+    """The comment in quotation marks, cut where it is long."""
+    text = " ".join(statement.body.replace("“", "‘").replace("”", "’").split())
+    if len(text) > _LONGEST_QUOTE:
+        text = text[:_LONGEST_QUOTE].rsplit(" ", 1)[0] + "…"
+    return f"“{text}”"
+
+
+def _percent(count: Count, side: str) -> str:
+    return f"{_whole(count.share(side))} %"
+
+
+def _whole(share: float) -> int:
+    return round(100 * share)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _count(count: int, noun: str) -> str:
+    word = _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
+    return f"{word} {noun}" if count == 1 else f"{word} {noun}s"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _paragraph(identifier: str, title: str, sentences: Sequence[Sentence]) -> Paragraph:
+    return Paragraph(id=identifier, title=title, sentences=tuple(sentences))
+
+
+def _filled(paragraphs: Sequence[Paragraph]) -> tuple[Paragraph, ...]:
+    return tuple(paragraph for paragraph in paragraphs if paragraph.sentences)

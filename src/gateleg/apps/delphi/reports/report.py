@@ -1,0 +1,268 @@
+"""The report: one HTML file with everything in it, for the screen in light and dark, for print, and for those who hear it.
+
+It loads nothing and runs no script; what participants wrote is only ever text. Its data come along as CSV files to be saved.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_key
+from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
+from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gateleg.apps.delphi.reports.findings import Findings, Statement
+    from gateleg.apps.delphi.reports.sections import Paragraph, Section
+    from gateleg.apps.delphi.topics.stage import Topic
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_MOST_SHOWN = 5
+_CHAPTERS = (
+    ("overview", "Overview"),
+    ("groups", "Opinion groups"),
+    ("common", "Common ground"),
+    ("divided", "What divides"),
+    ("uncertainty", "Uncertainty"),
+    ("topics", "Topics"),
+    ("all", "All comments"),
+    ("data", "Data and method"),
+)
+
+
+def write_report(
+    findings: Findings, sections: Sequence[Section], data: Mapping[str, str] | None = None, written_by: str = "templates"
+) -> str:
+    """The whole report as HTML. `data` has CSV files by name, `written_by` says who wrote the sections."""
+    by_id = {section.id: section for section in sections}
+    chapters = [
+        _overview(findings, by_id),
+        _groups(findings, by_id),
+        _common(findings, by_id),
+        _divided(findings),
+        _uncertainty(findings, by_id),
+        _topics(findings, by_id),
+        _all(findings),
+        _data(data or {}, written_by),
+    ]
+    return page(f"{findings.title}: report", joined([_top(findings), tag("main", {"id": "main"}, chapters)]))
+
+
+def page(title: str, body: Markup, styles: Sequence[str] = ("page.css",), policy: str = _POLICY) -> str:
+    """A page that needs nothing but itself."""
+    head = [
+        tag("meta", {"charset": "utf-8"}),
+        tag("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+        tag("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        tag("meta", {"name": "referrer", "content": "no-referrer"}),
+        tag("title", None, title),
+        *(tag("style", None, raw(static(name))) for name in styles),
+    ]
+    return "<!doctype html>\n" + tag("html", {"lang": "en"}, tag("head", None, head), tag("body", None, body))
+
+
+def static(name: str) -> str:
+    """A file that is written into pages."""
+    return (files("gateleg.apps.delphi.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+def _top(findings: Findings) -> Markup:
+    links = [tag("li", None, tag("a", {"href": f"#{key}"}, title)) for key, title in _CHAPTERS]
+    return tag(
+        "header",
+        {"class": "top"},
+        tag("a", {"class": "skip", "href": "#main"}, "Skip to the report"),
+        tag("h1", {"dir": "auto"}, findings.title),
+        tag("p", {"class": "lead", "dir": "auto"}, findings.description) if findings.description else None,
+        tag("nav", {"aria-label": "Contents"}, tag("ul", None, links)),
+    )
+
+
+def _chapter(key: str, *children: Markup | Iterable[Markup] | None) -> Markup:
+    title = dict(_CHAPTERS)[key]
+    return tag("section", {"id": key, "aria-labelledby": f"h-{key}"}, tag("h2", {"id": f"h-{key}"}, title), *children)
+
+
+def _prose(section: Section | None, only: Sequence[str] | None = None) -> list[Markup]:
+    if section is None:
+        return []
+    return [part for paragraph in section.paragraphs if only is None or paragraph.id in only for part in _paragraph(paragraph)]
+
+
+def _paragraph(paragraph: Paragraph) -> list[Markup]:
+    """A paragraph; sentences that each cite a comment become a list."""
+    found = [tag("h4", None, paragraph.title)] if paragraph.title else []
+    lines = [
+        joined([*(joined([clause.text, *map(cite_link, clause.citations), " "]) for clause in sentence.clauses)])
+        for sentence in paragraph.sentences
+    ]
+    citing = [any(clause.citations for clause in sentence.clauses) for sentence in paragraph.sentences]
+    if sum(citing) > 1:
+        plain = [line for line, cites in zip(lines, citing, strict=True) if not cites]
+        found += [tag("p", None, joined(plain))] if plain else []
+        found.append(
+            tag("ul", {"class": "list"}, (tag("li", {"dir": "auto"}, line) for line, cites in zip(lines, citing, strict=True) if cites))
+        )
+    else:
+        found.append(tag("p", {"dir": "auto"}, joined(lines)))
+    return found
+
+
+def _overview(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+    totals = findings.totals
+    numbers = [
+        ("people voted", f"{totals.participants:,}"),
+        ("people grouped", f"{totals.grouped:,}"),
+        ("votes cast", f"{totals.votes:,}"),
+        ("comments", f"{totals.comments:,}"),
+        ("votes per voter", f"{totals.votes_per_participant:.1f}"),
+        ("opinion groups", f"{len(findings.groups)}"),
+    ]
+    listed = [tag("div", None, tag("dt", None, name), tag("dd", None, value)) for name, value in numbers]
+    return _chapter("overview", tag("dl", {"class": "numbers"}, listed), _prose(sections.get("overview")))
+
+
+def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+    if not findings.groups:
+        return _chapter("groups", _prose(sections.get("groups")))
+    blocks = []
+    for group in findings.groups:
+        cards = [findings.statements[one.comment_id] for one in group.representatives if one.comment_id in findings.statements]
+        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participants"))
+        blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
+        blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
+    picture = _picture(
+        groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
+    )
+    return _chapter("groups", picture, vote_key(), blocks)
+
+
+def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+    shared = findings.bridging()[:_MOST_SHOWN]
+    return _chapter(
+        "common",
+        _prose(sections.get("group_informed_consensus")),
+        _folded("Votes on what every group agrees with", [statement_card(findings, statement) for statement in shared], is_open=True),
+    )
+
+
+def _divided(findings: Findings) -> Markup:
+    divided = findings.divisive()[:_MOST_SHOWN]
+    note = "Comments that a majority of one group agrees with and a majority of another disagrees with, most divisive first."
+    if not divided:
+        note = "There is no comment that a majority of one group agrees with and a majority of another disagrees with."
+    drawn = any(statement.position for statement in findings.statements.values())
+    caption = (
+        "The map of comments: similar ones lie close together. Blue: groups vote alike. Orange: groups differ. Empty: not enough votes."
+    )
+    return _chapter(
+        "divided",
+        tag("p", None, note),
+        [statement_card(findings, statement) for statement in divided],
+        _picture(consensus_map(findings), caption) if drawn else None,
+    )
+
+
+def _uncertainty(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+    unsure = findings.uncertain()[:_MOST_SHOWN]
+    return _chapter(
+        "uncertainty",
+        _prose(sections.get("uncertainty")),
+        _folded("Votes on what many pass on", [statement_card(findings, statement) for statement in unsure]),
+    )
+
+
+def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+    if not findings.topics:
+        return _chapter("topics", tag("p", None, "The comments were not divided into topics."))
+    coarse = findings.topics[-1]
+    caption = "Each mark is a comment, larger with more votes. Similar comments lie close together; colour and shape show their topic."
+    return _chapter("topics", _picture(topics_map(findings), caption), [_topic(findings, sections, topic) for topic in coarse])
+
+
+def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) -> Markup:
+    """A topic with what it holds: finer topics, or its comments at the finest layer."""
+    members = findings.of_topic(topic)
+    children = [child for key in topic.children if (child := findings.topic(key)) is not None]
+    words = ", ".join(keyword.term for keyword in topic.keywords[:8])
+    inner: list[Markup] = [tag("p", {"class": "words", "dir": "auto"}, f"Keywords: {words}")] if words else []
+    inner += _prose(sections.get(topic.key))
+    if len(children) > 1:
+        inner += [_topic(findings, sections, child) for child in children]
+    else:
+        inner.append(_folded(f"All {len(members)} comments", [statement_card(findings, statement) for statement in members]))
+    title = tag("summary", {"dir": "auto"}, topic.name, " ", tag("span", {"class": "note"}, f"{len(members)} comments"))
+    return tag("details", {"class": "topic", "open": topic.parent is None, "id": topic.key}, title, inner)
+
+
+def _all(findings: Findings) -> Markup:
+    titles = [
+        "#",
+        "Comment",
+        "Topic",
+        "Votes",
+        "Agree",
+        "Disagree",
+        "Pass",
+        *(f"{group.letter}: agree" for group in findings.groups),
+        "Divides",
+    ]
+    head = tag(
+        "tr", None, (tag("th", {"scope": "col", "class": None if title in {"Comment", "Topic"} else "number"}, title) for title in titles)
+    )
+    rows = [_table_row(findings, statement) for statement in findings.statements.values()]
+    table = tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))
+    return _chapter("all", tag("div", {"class": "wide", "tabindex": 0, "role": "region", "aria-label": "All comments"}, table))
+
+
+def _table_row(findings: Findings, statement: Statement) -> Markup:
+    count = statement.everybody
+    topic = findings.topic(statement.topics[findings.main_layer]) if statement.topics else None
+    shares = [f"{count.share(side):.0%}" if count.votes else "–" for side in ("agree", "disagree", "pass")]
+    groups = [f"{one.share('agree'):.0%}" if one.enough else "–" for one in statement.groups]
+    divides = f"{statement.divisiveness:.2f}" if sum(one.enough for one in statement.groups) > 1 else "–"
+    numbers = [f"{count.votes:,}", *shares, *groups, divides]
+    return tag(
+        "tr",
+        {"id": f"c{statement.comment_id}"},
+        tag("td", {"class": "number"}, str(statement.comment_id)),
+        tag("td", {"class": "text", "dir": "auto"}, statement.body),
+        tag("td", {"dir": "auto"}, topic.name if topic else "–"),
+        (tag("td", {"class": "number"}, number) for number in numbers),
+    )
+
+
+def _data(data: Mapping[str, str], written_by: str) -> Markup:
+    links = [
+        tag(
+            "li",
+            None,
+            tag("a", {"download": name, "href": f"data:text/csv;charset=utf-8;base64,{b64encode(text.encode()).decode()}"}, name),
+        )
+        for name, text in data.items()
+    ]
+    method = (
+        "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. A comment "
+        "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
+        "each other. Bounds are 95 % intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
+        "the meaning of the comments, not from the votes."
+    )
+    by = (
+        "The text of this report was written from templates and the numbers."
+        if written_by == "templates"
+        else f"The text was written by {written_by}."
+    )
+    checked = f"{by} Every citation, number and side in it was checked against the votes."
+    return _chapter("data", tag("ul", {"class": "downloads"}, links) if links else None, tag("p", None, method), tag("p", None, checked))
+
+
+def _picture(picture: Markup, caption: str) -> Markup:
+    return tag("figure", {"class": "picture"}, picture, tag("figcaption", None, caption))
+
+
+def _folded(title: str, cards: Sequence[Markup], is_open: bool = False) -> Markup:
+    return tag("details", {"open": is_open}, tag("summary", None, title), cards) if cards else Markup("")

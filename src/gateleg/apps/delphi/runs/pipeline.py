@@ -1,0 +1,76 @@
+"""The full pipeline: which stages a run has, in which order, and what became of them. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from gateleg.apps.delphi.opinions.stage import VotesConfig
+from gateleg.apps.delphi.runs.report_runs import ReportConfig
+from gateleg.apps.delphi.topics.stage import TopicsConfig
+from gateleg.jobs import JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PIPELINE = "FULL_PIPELINE"
+#: Every stage with those that must be completed before it.
+STAGES: dict[str, tuple[str, ...]] = {"PCA": (), "UMAP": (), "REPORT": ("PCA", "UMAP")}
+#: What the configs of stages are checked against when a pipeline is submitted.
+_CONFIGS: dict[str, type[BaseModel]] = {"PCA": VotesConfig, "UMAP": TopicsConfig, "REPORT": ReportConfig}
+
+
+class StageConfig(BaseModel):
+    """One stage of a pipeline."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    stage: str
+    config: dict[str, Any] = Field(default_factory=dict)
+
+
+class PipelineConfig(BaseModel):
+    """What a pipeline does: the config of a FULL_PIPELINE job. Without stages it has all that are installed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    stages: list[StageConfig] = Field(default_factory=list)
+    #: passed on to the report
+    visualizations: list[str] = Field(default_factory=list)
+
+    @field_validator("stages")
+    @classmethod
+    def _known_once(cls, stages: list[StageConfig]) -> list[StageConfig]:
+        names = [stage.stage for stage in stages]
+        unknown = [name for name in names if name not in STAGES]
+        if unknown:
+            raise ValueError(f"there is no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+        if len(set(names)) < len(names):
+            raise ValueError("a stage stands there twice")
+        for stage in stages:
+            if stage.stage in _CONFIGS:
+                _CONFIGS[stage.stage].model_validate(stage.config)
+        return stages
+
+    def ordered(self, installed: Sequence[str]) -> list[StageConfig]:
+        """The stages in an order in which each follows those that it needs."""
+        chosen = {stage.stage: stage for stage in self.stages} or {name: StageConfig(stage=name) for name in installed}
+        return [chosen[name] for name in STAGES if name in chosen]
+
+
+def needed_by(stage: str, chosen: Sequence[str]) -> list[str]:
+    """The stages of a pipeline that one must wait for."""
+    return [name for name in STAGES[stage] if name in chosen]
+
+
+def verdict(states: Mapping[str, JobStatus]) -> JobStatus | None:
+    """What a pipeline has come to by its stages; None while some are not done.
+
+    A failure counts as soon as it is there, though other stages may still be running.
+    """
+    if JobStatus.FAILED in states.values():
+        return JobStatus.FAILED
+    if JobStatus.CANCELLED in states.values():
+        return JobStatus.CANCELLED
+    return JobStatus.COMPLETED if all(state is JobStatus.COMPLETED for state in states.values()) else None

@@ -1,0 +1,178 @@
+"""Use cases of the report stage: write what runs have found as sections, maps and files, under a job of its own.
+
+Artifacts lie at `visualizations/{conversation}/{job_id}/...`; `artifact_key` says where. Written again they are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.ai import Models
+from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.writing import Written, write_section
+from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
+from gateleg.apps.delphi.runs.service import VOTES_STAGE, complete_run, results, run_beside, start_run
+from gateleg.apps.delphi.runs.stored_findings import VoteRows, findings_from
+from gateleg.apps.delphi.runs.tables import CommentExtremity
+from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, load_topics
+from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation
+from gateleg.apps.delphi.runs.vote_tables import (
+    CommentStatistics,
+    ConsensusComment,
+    OpinionGroup,
+    ParticipantProjection,
+    RepresentativeComment,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.apps.delphi.conversations.conversation import Conversation
+    from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.reports.sections import Section
+    from gateleg.apps.delphi.runs.rows import Origin
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+REPORT_STAGE = "REPORT"
+
+
+class ReportConfig(BaseModel):
+    """What a report has: the config of a REPORT job."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: the address of a chat model that writes the sections, or the bare name of one of Anthropic's; templates write them without
+    model: str | None = None
+    include_topics: bool = True
+    include_consensus: bool = True
+    include_uncertainty: bool = True
+    #: of sections that a model writes; templates write English
+    language: str = Field(default="en", min_length=2, max_length=35)
+    max_tokens: int = Field(default=4_000, ge=200, le=100_000)
+
+    @property
+    def model_address(self) -> str | None:
+        """The address of the model."""
+        return f"anthropic:{self.model}" if self.model and ":" not in self.model else self.model
+
+
+def artifact_key(origin: Origin, name: str) -> str:
+    """The key of a report's file."""
+    return f"visualizations/{quote(origin.conversation_id, safe='').replace('.', '%2E')}/{origin.job_id}/{name}"
+
+
+async def run_report(
+    store: AsyncStore,
+    objects: AsyncObjects,
+    origin: Origin,
+    config: ReportConfig | None = None,
+    report: Callable[[float, str], object] = lambda done, step: None,
+    models: Models | None = None,
+) -> Run:
+    """Write the report of a conversation: sections into the store, files into the objects; `summary["artifacts"]` has their names.
+
+    It tells of the runs of the same pipeline, or else of the latest completed ones; without a run of the comments stage it has no topics.
+    """
+    config = config or ReportConfig()
+    votes = await run_beside(store, origin, VOTES_STAGE)
+    run, _ = await start_run(store, origin, config.model_dump(mode="json"), votes.upload_id)
+    report(0.0, "reading results")
+    topics = await _topics_run(store, origin) if config.include_topics else None
+    conversation, findings = await load_findings(store, votes, topics)
+    written = await _written(findings, config, models or Models(), report)
+    await store.batch_write(_rows(written, origin))
+    report(0.8, "drawing maps")
+    files = await asyncio.to_thread(_files, conversation, findings, written)
+    for number, (name, content) in enumerate(files.items()):
+        report(0.85 + 0.15 * number / len(files), "storing files")
+        await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
+    return await complete_run(store, run, summary=_summary(votes, topics, written, list(files)))
+
+
+async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
+    try:
+        return await run_beside(store, origin, TOPICS_STAGE)
+    except RunMissing:
+        return None
+
+
+async def _written(findings: Findings, config: ReportConfig, models: Models, report: Callable[[float, str], object]) -> list[Written]:
+    """The sections that are wanted, by the model if there is one."""
+    chat = None if config.model_address is None else models.chat(config.model_address)
+    templates = chosen_sections(findings, config)
+    found: list[Written] = []
+    for number, template in enumerate(templates):
+        report(0.3 + 0.5 * number / max(1, len(templates)), "writing sections")
+        if chat is None:
+            found.append(Written(template, "templates"))
+        else:
+            found.append(await asyncio.to_thread(write_section, chat, findings, template, config.language, config.max_tokens))
+    return found
+
+
+async def load_findings(store: AsyncStore, votes: Run, topics: Run | None = None) -> tuple[Conversation, Findings]:
+    """The findings of completed runs, and the conversation that the votes stage has read."""
+    upload = await find_upload(store, votes.conversation_id, votes.upload_id)
+    conversation = await load_conversation(store, upload, max_votes=votes.config.get("max_votes"))
+    rows = VoteRows(
+        [row async for row in results(store, CommentStatistics, votes.job_id)],
+        [row async for row in results(store, CommentExtremity, votes.job_id)],
+        [row async for row in results(store, OpinionGroup, votes.job_id)],
+        [row async for row in results(store, RepresentativeComment, votes.job_id)],
+        [row async for row in results(store, ConsensusComment, votes.job_id)],
+        [row async for row in results(store, ParticipantProjection, votes.job_id)],
+    )
+    return conversation, findings_from(conversation, votes, rows, None if topics is None else await load_topics(store, topics))
+
+
+def chosen_sections(findings: Findings, config: ReportConfig) -> list[Section]:
+    """The sections that a config wants, as templates write them."""
+    left_out = set() if config.include_consensus else {"group_informed_consensus"}
+    left_out |= set() if config.include_uncertainty else {"uncertainty"}
+    return [section for section in write_sections(findings) if section.id not in left_out]
+
+
+def _rows(written: Sequence[Written], origin: Origin) -> list[NarrativeSection]:
+    common = origin.fields()
+    return [
+        NarrativeSection(
+            **common,
+            section=one.section.id,
+            title=one.section.title,
+            place=place,
+            model=one.by,
+            body=one.section.model_dump(mode="json"),
+        )
+        for place, one in enumerate(written)
+    ]
+
+
+def _files(conversation: Conversation, findings: Findings, written: Sequence[Written]) -> dict[str, bytes]:
+    matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
+    labels = findings.people_groups.tolist()
+    group_of = {
+        person: findings.groups[label].group_id for person, label in zip(matrix.participants.tolist(), labels, strict=True) if label >= 0
+    }
+    data = data_files(findings, matrix, group_of, conversation.comments)
+    authors = sorted({one.by for one in written})
+    return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates")
+
+
+def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:
+    given_up = {one.section.id: one.failure or [fault.why for fault in one.faults][:5] for one in written if one.failure or one.faults}
+    return {
+        "votes_job": str(votes.job_id),
+        "topics_job": None if topics is None else str(topics.job_id),
+        "sections": len(written),
+        "written_by": sorted({one.by for one in written}),
+        "given_up": dict(list(given_up.items())[:20]),
+        "artifacts": list(names),
+    }

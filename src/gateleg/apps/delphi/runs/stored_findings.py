@@ -1,0 +1,116 @@
+"""Findings from the rows that runs have stored: what a report says is what the tables hold. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.opinions.representative import Representative
+from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement, Totals, whereabouts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+    from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.apps.delphi.runs.tables import CommentExtremity
+    from gateleg.apps.delphi.runs.vote_tables import (
+        CommentStatistics,
+        ConsensusComment,
+        OpinionGroup,
+        ParticipantProjection,
+        RepresentativeComment,
+    )
+    from gateleg.apps.delphi.topics.stage import Topics
+
+
+@dataclass(frozen=True, slots=True)
+class VoteRows:
+    """The rows of a run of the votes stage that a report is made from, each kind by its key."""
+
+    statistics: Sequence[CommentStatistics]
+    extremities: Sequence[CommentExtremity]
+    groups: Sequence[OpinionGroup]
+    representatives: Sequence[RepresentativeComment]
+    consensus: Sequence[ConsensusComment]
+    participants: Sequence[ParticipantProjection]
+
+
+def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: Topics | None = None) -> Findings:
+    """What a run has found, as `find` gives it but for the last decimals."""
+    known = {row.comment_id: row for row in rows.statistics}
+    excluded = {row.comment_id for row in rows.statistics if row.is_out} | set(run.config.get("excluded_comments", ()))
+    kept = [one for one in conversation.comments if one.moderated != -1 and not one.is_meta and one.comment_id not in excluded]
+    groups = sorted((row for row in rows.groups if row.level == "group"), key=lambda row: row.group_id)
+    places = {row.group_id: place for place, row in enumerate(groups)}
+    divided = {row.comment_id: row.extremity_value for row in rows.extremities}
+    where = whereabouts(topics)
+    statements = {
+        comment.comment_id: Statement(
+            comment.comment_id,
+            comment.body,
+            *_votes(known.get(comment.comment_id), places),
+            divisiveness=divided.get(comment.comment_id, 0.0),
+            **where.get(comment.comment_id, {}),
+        )
+        for comment in sorted(kept, key=lambda comment: comment.comment_id)
+    }
+    return Findings(
+        conversation_id=conversation.conversation_id,
+        title=conversation.topic or conversation.conversation_id,
+        description=conversation.description,
+        totals=_totals(conversation, kept, rows),
+        groups=tuple(Group(row.group_id, places[row.group_id], row.member_count, _representatives(rows, row.group_id)) for row in groups),
+        statements=statements,
+        agreed=_listed(rows, "agree", statements),
+        disagreed=_listed(rows, "disagree", statements),
+        topics=() if topics is None else topics.topics,
+        main_layer=0 if topics is None else topics.layers.steadiest,
+        people=np.array([(*row.coordinates, 0.0)[:2] for row in rows.participants], dtype=np.float64).reshape(-1, 2),
+        people_groups=np.array([-1 if row.group_id is None else places[row.group_id] for row in rows.participants], dtype=np.int64),
+    )
+
+
+def _votes(row: CommentStatistics | None, places: Mapping[int, int]) -> tuple[Count, tuple[Count, ...], float, float]:
+    if row is None:
+        return Count(), (Count(),) * len(places), 0.0, 0.5
+    of_groups = tuple(Count(votes.agrees, votes.disagrees, votes.passes) for votes in (row.groups[str(group)] for group in places))
+    return Count(row.agrees, row.disagrees, row.passes), of_groups, row.consensus_score, row.normalised_consensus
+
+
+def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows) -> Totals:
+    return Totals(
+        participants=len(rows.participants),
+        grouped=sum(row.in_conversation for row in rows.participants),
+        votes=sum(row.n_votes for row in rows.participants),
+        comments=len(kept),
+        comments_out=len(conversation.comments) - len(kept),
+        authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+    )
+
+
+def _representatives(rows: VoteRows, group: int) -> tuple[Representative, ...]:
+    mine = sorted((row for row in rows.representatives if row.group_id == group), key=lambda row: row.rank)
+    return tuple(
+        Representative(
+            comment_id=row.comment_id,
+            repful_for=row.repful_for,
+            n_success=row.n_success,
+            n_trials=row.n_trials,
+            p_success=row.p_success,
+            p_test=row.p_test,
+            repness=row.repness,
+            repness_test=row.repness_test,
+            agrees=row.n_agree,
+            disagrees=row.n_disagree,
+            best_agree=row.best_agree,
+        )
+        for row in mine
+    )
+
+
+def _listed(rows: VoteRows, kind: str, statements: Mapping[int, Statement]) -> tuple[int, ...]:
+    found = sorted((row for row in rows.consensus if row.kind == kind), key=lambda row: row.rank)
+    return tuple(row.comment_id for row in found if row.comment_id in statements)

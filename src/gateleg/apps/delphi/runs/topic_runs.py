@@ -1,0 +1,152 @@
+"""Use cases of the comments stage: find topics under a job, and rename them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.runs.run_tables import StoredComment
+from gateleg.apps.delphi.runs.service import complete_run, latest_run, results, start_run
+from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
+from gateleg.apps.delphi.runs.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, GraphEdge, TopicName
+from gateleg.apps.delphi.runs.topic_rows import sketches_of, topic_rows_of, topics_summary
+from gateleg.apps.delphi.runs.uploads import load_comments
+from gateleg.apps.delphi.topics.naming import NameHistory, Naming
+from gateleg.apps.delphi.topics.stage import TopicsConfig, analyse_comments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from uuid import UUID
+
+    from numpy.typing import NDArray
+
+    from gateleg.ai import Models
+    from gateleg.apps.delphi.conversations.conversation import Comment
+    from gateleg.apps.delphi.runs.rows import Origin
+    from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.apps.delphi.topics.identity import Sketch
+    from gateleg.apps.delphi.topics.stage import Topics
+    from gateleg.store import AsyncStore
+
+TOPICS_STAGE = "UMAP"
+_ROWS_AT_ONCE = 100
+#: How far each step takes a run, of 1, and how much of it the step is.
+_STEPS = {"embeddings": (0.05, 0.4), "layers": (0.45, 0.1), "map": (0.55, 0.15), "graph": (0.7, 0.05), "names": (0.75, 0.15)}
+
+
+async def run_topics(
+    store: AsyncStore,
+    models: Models,
+    origin: Origin,
+    config: TopicsConfig | None = None,
+    report: Callable[[float, str], object] = lambda done, step: None,
+) -> Run:
+    """Find the topics of a conversation's comments, write them under the job, and make the run the latest of its stage.
+
+    Topics that the run before has found keep their identity. `report` is as for `run_votes`.
+    """
+    config = config or TopicsConfig()
+    run, upload = await start_run(store, origin, config.model_dump(mode="json"))
+    report(0.0, "reading comments")
+    comments = await load_comments(store, upload)
+    before = await _run_before(store, run)
+    sketches = [] if before is None else await _sketches(store, before)
+    embeddings = models.embeddings(config.embedding_address)
+    known = await _known(store, before, comments, embeddings.model) if config.skip_embedding and before is not None else {}
+
+    def told(step: str, done: float) -> None:
+        start, share = _STEPS[step]
+        report(start + share * done, step)
+
+    topics = await asyncio.to_thread(
+        analyse_comments,
+        comments,
+        embeddings,
+        config,
+        chat=None if config.naming_model is None else models.chat(config.naming_model),
+        known=known,
+        before=sketches,
+        report=told,
+    )
+    await write_topics(store, topics, comments, origin, report)
+    return await complete_run(store, run, summary=topics_summary(topics))
+
+
+async def write_topics(
+    store: AsyncStore,
+    topics: Topics,
+    comments: Sequence[Comment],
+    origin: Origin,
+    report: Callable[[float, str], object] = lambda done, step: None,
+) -> None:
+    """Write all rows of a run; written again they are the same."""
+    rows = topic_rows_of(topics, comments, origin)
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        await store.batch_write(batch)
+        report(0.95, "writing results")
+
+
+async def load_topics(store: AsyncStore, run: Run) -> Topics:
+    """The topics of a completed run, with the names that they have now."""
+    return topics_from(
+        run,
+        TopicRows(
+            [row async for row in results(store, CommentEmbedding, run.job_id)],
+            [row async for row in results(store, ClusterAssignment, run.job_id)],
+            [row async for row in results(store, ClusterKeywords, run.job_id)],
+            [row async for row in results(store, TopicName, run.job_id)],
+            [row async for row in results(store, GraphEdge, run.job_id)],
+        ),
+    )
+
+
+async def _run_before(store: AsyncStore, run: Run) -> Run | None:
+    """The latest completed run; one that is begun again does not follow itself."""
+    try:
+        before = await latest_run(store, run.conversation_id, run.stage)
+    except RunMissing:
+        return None
+    return None if before.job_id == run.job_id else before
+
+
+async def _sketches(store: AsyncStore, run: Run) -> Sequence[Sketch]:
+    keywords = [row async for row in results(store, ClusterKeywords, run.job_id)]
+    return sketches_of(keywords, [row async for row in results(store, ClusterAssignment, run.job_id)])
+
+
+async def _known(store: AsyncStore, before: Run, comments: Sequence[Comment], model: str) -> dict[int, NDArray[np.float32]]:
+    """The vectors of comments whose text is what it was in an earlier run by the same model."""
+    earlier = {row.comment_id: row.body async for row in store.query(StoredComment.of_upload, upload_id=before.upload_id)}
+    same = {comment.comment_id for comment in comments if earlier.get(comment.comment_id) == comment.body}
+    return {
+        row.comment_id: np.array(row.embedding.vector, dtype=np.float32)
+        async for row in results(store, CommentEmbedding, before.job_id)
+        if row.comment_id in same and row.embedding.model == model
+    }
+
+
+async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: str, by: str) -> TopicName:
+    """Give a topic of a run another name, keeping those it had; `BadName` when it is none or another topic has it."""
+    topics = {row.topic_key: row async for row in results(store, TopicName, job_id)}
+    topic = topics.get(topic_key)
+    if topic is None:
+        raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Look at the keys of its topics.")
+    now: datetime = store.setup.now().astimezone(UTC)
+    taken = [other.topic_name for other in topics.values() if other.topic_key != topic_key]
+    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).renamed(name, by, now, taken)
+    if history.name == topic.topic_name:
+        return topic
+    past = EarlierName(topic_name=topic.topic_name, model_name=topic.model_name, until=now)
+    return await store.patch(
+        topic,
+        TopicName.topic_name.set(history.name),
+        TopicName.model_name.set(by),
+        TopicName.earlier.append(past),
+        # Two people who rename it at once: the second is told.
+        condition=TopicName.topic_name == topic.topic_name,
+    )

@@ -1,0 +1,164 @@
+"""Conversations in the store. An upload is written whole before anything points to it, so nobody reads half of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.errors import ConversationMissing, UploadRaced
+from gateleg.apps.delphi.runs.chunks import pack, unpack
+from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation, Upload, VotesChunk
+from gateleg.store import AlreadyExists, LostRace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from gateleg.store import AsyncStore
+
+#: Votes in one item: about seven bytes each once packed.
+VOTES_PER_CHUNK = 20_000
+_ROWS_AT_ONCE = 500
+
+
+async def upload_conversation(
+    store: AsyncStore,
+    conversation: Conversation,
+    *,
+    group: str | None = None,
+    check: Callable[[StoredConversation | None], object] = lambda current: None,
+) -> Upload:
+    """Keep a conversation; from now on jobs read this upload. Earlier ones stay, for the runs that read them.
+
+    A new conversation is given to `group`; one that is there stays with its own. `check` sees what is there before anything is written,
+    and may raise: nobody can change it in between.
+    """
+    current = await store.find(StoredConversation, conversation_id=conversation.conversation_id, consistent=True)
+    check(current)
+    votes = conversation.votes
+    votes = votes.take(np.lexsort((votes.choices, votes.times, votes.comments, votes.participants)))
+    removed = np.array(sorted(conversation.removed_participants), dtype=np.int64)
+    upload = Upload(
+        conversation_id=conversation.conversation_id,
+        topic=conversation.topic,
+        description=conversation.description,
+        n_comments=len(conversation.comments),
+        n_votes=len(votes),
+        n_participants=len(np.unique(votes.participants)),
+        chunks=-(-len(votes) // VOTES_PER_CHUNK),
+        removed_participants=pack(removed) if len(removed) else None,
+        summary=conversation.summary,
+    )
+    comments = [_stored(comment, upload.upload_id) for comment in conversation.comments]
+    for start in range(0, len(comments), _ROWS_AT_ONCE):
+        await store.batch_write(comments[start : start + _ROWS_AT_ONCE])
+    for chunk in range(upload.chunks):
+        await store.put(_packed(votes.take(np.arange(chunk * VOTES_PER_CHUNK, len(votes))[:VOTES_PER_CHUNK]), upload.upload_id, chunk))
+    upload = await store.create(upload)
+    await _point(store, current, upload, group)
+    return upload
+
+
+async def _point(store: AsyncStore, current: StoredConversation | None, upload: Upload, group: str | None = None) -> None:
+    """Make the upload the one that counts, if nobody else has made another one so in the meantime."""
+    try:
+        if current is None:
+            await store.create(
+                StoredConversation(
+                    conversation_id=upload.conversation_id, topic=upload.topic, upload_id=upload.upload_id, group=group or None
+                )
+            )
+        else:
+            await store.patch(current, StoredConversation.upload_id.set(upload.upload_id), StoredConversation.topic.set(upload.topic))
+    except (AlreadyExists, LostRace) as error:
+        raise UploadRaced(f"Conversation {upload.conversation_id} was uploaded to by somebody else at the same time.") from error
+
+
+async def find_upload(store: AsyncStore, conversation_id: str, upload_id: UUID | None = None) -> Upload:
+    """The upload that counts, or another one of the conversation."""
+    if upload_id is None:
+        current = await store.find(StoredConversation, conversation_id=conversation_id, consistent=True)
+        if current is None:
+            raise ConversationMissing(f"There is no conversation {conversation_id!r}.")
+        upload_id = current.upload_id
+    upload = await store.find(Upload, upload_id=upload_id, consistent=True)
+    if upload is None or upload.conversation_id != conversation_id:
+        raise ConversationMissing(f"Conversation {conversation_id!r} has no upload {upload_id}.")
+    return upload
+
+
+async def load_comments(store: AsyncStore, upload: Upload) -> list[Comment]:
+    """The comments of an upload, by id."""
+    return [_comment(row) async for row in store.query(StoredComment.of_upload, upload_id=upload.upload_id, consistent=True)]
+
+
+async def load_conversation(
+    store: AsyncStore,
+    upload: Upload,
+    *,
+    max_votes: int | None = None,
+    batch_size: int = 50_000,
+    report: Callable[[int], object] = lambda votes: None,
+) -> Conversation:
+    """The conversation of an upload. `report` is told how many votes were read, about every `batch_size` of them."""
+    comments = await load_comments(store, upload)
+    parts: list[Votes] = []
+    read = told = 0
+    async for row in store.query(VotesChunk.of_upload, upload_id=upload.upload_id, consistent=True):
+        parts.append(Votes(unpack(row.participants), unpack(row.comments), unpack(row.choices).astype(np.int8), unpack(row.times)))
+        read += len(parts[-1])
+        if read - told >= batch_size:
+            told = read
+            report(read)
+    votes = _joined(parts)
+    removed = unpack(upload.removed_participants).tolist() if upload.removed_participants else []
+    return Conversation(
+        upload.conversation_id,
+        votes if max_votes is None else votes.first(max_votes),
+        comments,
+        topic=upload.topic,
+        description=upload.description,
+        removed_participants=frozenset(removed),
+        summary=upload.summary,
+    )
+
+
+def _joined(parts: list[Votes]) -> Votes:
+    if not parts:
+        return Votes.of([])
+    return Votes(
+        np.concatenate([part.participants for part in parts]),
+        np.concatenate([part.comments for part in parts]),
+        np.concatenate([part.choices for part in parts]),
+        np.concatenate([part.times for part in parts]),
+    )
+
+
+def _packed(votes: Votes, upload_id: UUID, chunk: int) -> VotesChunk:
+    return VotesChunk(
+        upload_id=upload_id,
+        chunk=chunk,
+        participants=pack(votes.participants),
+        comments=pack(votes.comments),
+        choices=pack(votes.choices),
+        times=pack(votes.times),
+    )
+
+
+def _stored(comment: Comment, upload_id: UUID) -> StoredComment:
+    return StoredComment(
+        upload_id=upload_id,
+        comment_id=comment.comment_id,
+        body=comment.body,
+        author_id=comment.author_id,
+        commented_at=comment.created_at,
+        moderated=comment.moderated,
+        is_meta=comment.is_meta,
+    )
+
+
+def _comment(row: StoredComment) -> Comment:
+    return Comment(row.comment_id, row.body, row.author_id, row.commented_at, row.moderated, row.is_meta)

@@ -1,0 +1,94 @@
+"""The map of comments: a place in the plane for each, similar comments side by side (UMAP).
+
+The same vectors give the same map: one thread, a fixed seed, a beginning that is computed and not drawn, and an order of rows that does not
+depend on the input's. UMAP compiles itself when it is first imported, which takes some seconds; that happens in `project`, not before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateleg.apps.delphi.topics.neighbours import distinct
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.conversations.votes import Floats
+    from gateleg.apps.delphi.topics.neighbours import Vectors
+
+#: Fewer different comments are laid out by their two main directions: there is no neighbourhood to preserve.
+FEWEST_FOR_UMAP = 8
+
+Metric = Literal["cosine", "euclidean", "manhattan", "chebyshev", "correlation"]
+
+
+class MapConfig(BaseModel):
+    """How comments are laid out: the parameters of UMAP."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: how many nearest others are kept near; at most one less than there are comments
+    n_neighbors: int = Field(default=15, ge=2, le=500)
+    #: how close together comments may lie
+    min_dist: float = Field(default=0.1, ge=0.0, lt=1.0)
+    n_components: int = Field(default=2, ge=2, le=10)
+    metric: Metric = "cosine"
+    random_state: int = Field(default=42, ge=0, lt=2**32)
+
+
+def project(vectors: Vectors, config: MapConfig | None = None) -> Floats:
+    """A place for each row, in as many dimensions as the config says; equal rows share their place, rows that say nothing lie at NaN.
+
+    The places are centred, and scaled so that the furthest lies at distance 1.
+    """
+    config = config or MapConfig()
+    unique = distinct(vectors)
+    count = len(unique.vectors)
+    places = _main_directions(unique.vectors, config.n_components)
+    if count >= FEWEST_FOR_UMAP:
+        places = _umap(unique.vectors, places, config)
+    found: Floats = unique.spread(_framed(places), np.nan)
+    return found
+
+
+def _main_directions(vectors: Floats, dimensions: int) -> Floats:
+    """Coordinates along the directions in which the vectors differ most, each pointing to where its largest weight is positive."""
+    places = np.zeros((len(vectors), dimensions))
+    if len(vectors) < 2:
+        return places
+    centred = vectors - vectors.mean(axis=0)
+    left, strength, right = np.linalg.svd(centred, full_matrices=False)
+    kept = min(dimensions, len(strength))
+    signs = np.sign(right[np.arange(kept), np.abs(right[:kept]).argmax(axis=1)])
+    places[:, :kept] = left[:, :kept] * strength[:kept] * np.where(signs == 0, 1.0, signs)
+    return places
+
+
+def _umap(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
+    with warnings.catch_warnings():
+        # Warnings of umap and numba are about their own ways, and nothing that a caller could change.
+        warnings.simplefilter("ignore")
+        from umap import UMAP  # type: ignore[import-untyped]
+
+        spread = np.abs(beginning).max() or 1.0
+        mapper: Any = UMAP(
+            n_neighbors=min(config.n_neighbors, len(vectors) - 1),
+            min_dist=config.min_dist,
+            n_components=config.n_components,
+            metric=config.metric,
+            random_state=config.random_state,
+            init=(10.0 * beginning / spread).astype(np.float32),
+            n_jobs=1,
+        )
+        found: Floats = np.asarray(mapper.fit_transform(vectors.astype(np.float32)), dtype=np.float64)
+    return found
+
+
+def _framed(places: Floats) -> Floats:
+    if not len(places):
+        return places
+    centred = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    furthest = float(np.linalg.norm(centred, axis=1).max())
+    return np.asarray(centred / (furthest or 1.0))

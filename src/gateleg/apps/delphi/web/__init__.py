@@ -1,0 +1,1 @@
+"""Delphi in a host: its API and its pages."""

@@ -1,0 +1,78 @@
+"""Who may see a conversation and who may change it. Pure.
+
+A conversation belongs to a group, or to nobody. Members see what belongs to nobody or to one of their groups; viewers and those above see
+all. Members change what belongs to one of their groups; operators and those above change all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.web import Refusal, Role
+from gateleg.web.errors import NotAllowed, Unknown
+
+if TYPE_CHECKING:
+    from gateleg.model import Condition
+    from gateleg.web import Principal
+
+#: Values that one comparison may list.
+_LISTED = 100
+
+
+class NameTaken(Refusal):
+    """The caller may not know of the conversation that has the name."""
+
+    code = "name-taken"
+    status = 409
+    fix = "Choose another name for yours."
+
+
+def may_see(principal: Principal, group: str | None) -> bool:
+    """Whether somebody may see what belongs to a group, or to nobody."""
+    return principal.may(Role.VIEWER) or group is None or group in principal.groups
+
+
+def may_change(principal: Principal, group: str | None) -> bool:
+    """Whether somebody may upload, submit jobs and rename topics for what belongs to a group, or to nobody."""
+    return principal.may(Role.OPERATOR) or (group is not None and group in principal.groups)
+
+
+def seen(principal: Principal, conversation: StoredConversation | None, name: str) -> StoredConversation:
+    """The conversation, if it is there and the caller may see it: both are refused alike."""
+    if conversation is None or not may_see(principal, conversation.group):
+        raise Unknown(f"There is no conversation {name!r}.", fix="GET /api/delphi/conversations lists them.")
+    return conversation
+
+
+def changed(principal: Principal, conversation: StoredConversation) -> StoredConversation:
+    """The conversation that the caller sees, if they may change it."""
+    if not may_change(principal, conversation.group):
+        raise NotAllowed(
+            f"{principal.name!r} may look at this conversation, and not change it.",
+            fix="Ask an operator, or somebody of the group that it belongs to.",
+        )
+    return conversation
+
+
+def uploaded(principal: Principal, current: StoredConversation | None, group: str | None) -> None:
+    """Refuse an upload that the caller may not make: to what is there, or as something new of a group."""
+    if current is not None:
+        if not may_see(principal, current.group):
+            raise NameTaken("This name cannot be used.")
+        changed(principal, current)
+    elif not may_change(principal, group):
+        raise NotAllowed(
+            f"{principal.name!r} may only upload for a group of their own.", fix="Name one of your groups, or ask an operator to upload it."
+        )
+
+
+def listed(principal: Principal) -> Condition | None:
+    """What conversations must fulfil to be listed for somebody; None when they see all."""
+    if principal.may(Role.VIEWER):
+        return None
+    condition = StoredConversation.group.missing()
+    groups = sorted(principal.groups)
+    for start in range(0, len(groups), _LISTED):
+        condition |= StoredConversation.group.is_in(groups[start : start + _LISTED])
+    return condition

@@ -1,0 +1,95 @@
+"""`/api/delphi/runs`: what a job has found, its files, comparing two runs, and renaming topics."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from gateleg.apps.delphi.runs import service
+from gateleg.apps.delphi.runs.comparing import Comparison
+from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
+from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
+from gateleg.apps.delphi.runs.topic_runs import rename_topic
+from gateleg.apps.delphi.web import rules
+from gateleg.apps.delphi.web.api import Text, kind_of
+from gateleg.apps.delphi.web.refusals import DelphiRoute
+from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, result_view
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.errors import Unknown
+
+router = APIRouter(route_class=DelphiRoute)
+_COMPARISON = TypeAdapter(Comparison)
+
+
+class NewName(BaseModel):
+    """What a topic is to be called."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Text = Field(max_length=500)
+
+
+async def stages_of(call: Call, job_id: UUID) -> list[Run]:
+    """The stages of a job or of a pipeline that are about conversations which the caller may see."""
+    store = call.host.store
+    runs = [run async for run in store.query(Run.of_job, job_id=job_id, consistent=True)]
+    runs = runs or [run async for run in store.query(Run.of_root, root_job_id=job_id)]
+    groups: dict[str, bool] = {}
+    for name in {run.conversation_id for run in runs}:
+        found = await store.find(StoredConversation, conversation_id=name, consistent=True)
+        groups[name] = found is not None and rules.may_see(call.principal, found.group)
+    visible = [run for run in runs if groups[run.conversation_id]]
+    if not visible:
+        raise Unknown(f"There is no run of job {job_id}.", fix="GET /api/delphi/conversations/{conversation}/runs lists them.")
+    return visible
+
+
+@router.get("/runs/{job_id}")
+async def get_run(call: Using, job_id: UUID) -> list[RunView]:
+    """The stages of a job; of a pipeline, those of its children in the order in which they began."""
+    return [RunView.of(run) for run in await stages_of(call, job_id)]
+
+
+@router.get("/runs/{job_id}/results/{table}")
+async def list_results(call: Using, job_id: UUID, table: str, limit: Limit = 50, cursor: Cursor = None) -> Listing[dict[str, Any]]:
+    """The results of one table that a job has, by their identifiers. Those of a pipeline lie under the jobs of its stages."""
+    await stages_of(call, job_id)
+    page = await call.host.store.page(kind_of(table).of_job(job_id=job_id), limit=limit, cursor=cursor)
+    return Listing(items=[result_view(row) for row in page], next=page.next)
+
+
+@router.get("/runs/{job_id}/artifacts")
+async def list_artifacts(
+    call: Using, job_id: UUID, expires: Annotated[int, Query(ge=1, le=86_400, description="Seconds for which links hold.")] = 3600
+) -> list[Artifact]:
+    """The files of a job's report, or of its pipeline's, each by a signed link. There are none before the report is completed."""
+    reports = [run for run in await stages_of(call, job_id) if run.stage == REPORT_STAGE]
+    files = [
+        (name, artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), name))
+        for run in reports
+        for name in run.summary.get("artifacts", [])
+    ]
+    return [Artifact(name=name, url=await call.host.objects.presign(key, expires=expires)) for name, key in files]
+
+
+@router.get("/comparison")
+async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
+    """What differs between two completed runs of the votes stage."""
+    await stages_of(call, before)
+    await stages_of(call, after)
+    differences = await service.compare_runs(call.host.store, before, after)
+    return ComparisonView(before=before, after=after, differences=_COMPARISON.dump_python(differences, mode="json"))
+
+
+@router.put("/runs/{job_id}/topics/{topic}/name")
+async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_length=200)], new: NewName) -> dict[str, Any]:
+    """Give a topic another name; the names that it had stay with it."""
+    for run in await stages_of(call, job_id):
+        found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
+        rules.changed(call.principal, found)
+    renamed = await rename_topic(call.host.store, job_id, topic, new.name, call.principal.name)
+    await call.note("delphi.rename-topic", f"{job_id}/{topic}", name=renamed.topic_name)
+    return result_view(renamed)

@@ -1,0 +1,110 @@
+"""Conversations, runs and comparisons as the API shows them."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from gateleg.apps.delphi.runs.chunks import unpack
+from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConversation, Upload
+from gateleg.apps.delphi.runs.tables import JobResult
+from gateleg.apps.delphi.runs.vote_tables import BaseCluster
+
+
+class ConversationView(BaseModel):
+    """A conversation in a list."""
+
+    conversation_id: str
+    topic: str
+    group: str | None = Field(description="Whose it is; null when it is open to all who are let in.")
+    upload_id: UUID = Field(description="What jobs read from now on.")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, conversation: StoredConversation) -> "ConversationView":
+        """A conversation."""
+        return cls(**{name: getattr(conversation, name) for name in ConversationView.model_fields})
+
+
+class UploadView(BaseModel):
+    """What was uploaded."""
+
+    upload_id: UUID
+    conversation_id: str
+    created_at: datetime
+    topic: str
+    description: str
+    n_comments: int
+    n_votes: int
+    n_participants: int
+
+    @classmethod
+    def of(cls, upload: Upload) -> "UploadView":
+        """An upload, without its content."""
+        return cls(**{name: getattr(upload, name) for name in UploadView.model_fields})
+
+
+class CommentView(BaseModel):
+    """A comment of the upload that counts."""
+
+    comment_id: int
+    body: str
+    moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not looked at.")
+    is_meta: bool
+
+    @classmethod
+    def of(cls, comment: StoredComment) -> "CommentView":
+        """A comment. Who wrote it is not told."""
+        return cls(**{name: getattr(comment, name) for name in CommentView.model_fields})
+
+
+class RunView(BaseModel):
+    """One stage of one job on a conversation."""
+
+    job_id: UUID
+    stage: str
+    conversation_id: str
+    status: str
+    created_at: datetime
+    completed_at: datetime | None
+    parent_job_id: UUID | None
+    root_job_id: UUID | None
+    upload_id: UUID
+    config: dict[str, Any]
+    summary: dict[str, Any]
+
+    @classmethod
+    def of(cls, run: Run) -> "RunView":
+        """A run, without its history."""
+        return cls(**{name: getattr(run, name) for name in RunView.model_fields if name != "status"}, status=run.status.value)
+
+
+class ConversationDetail(ConversationView):
+    """A conversation, what counts of it now, and the newest completed run of each stage."""
+
+    upload: UploadView
+    latest: dict[str, RunView]
+
+
+class Artifact(BaseModel):
+    """A file of a report: who has its link may read it until the link expires."""
+
+    name: str
+    url: str
+
+
+class ComparisonView(BaseModel):
+    """What differs between two runs of the votes stage."""
+
+    before: UUID
+    after: UUID
+    differences: dict[str, Any]
+
+
+def result_view(row: JobResult) -> dict[str, Any]:
+    """A result as JSON; what is packed in the store is a list here."""
+    if isinstance(row, BaseCluster):
+        return row.model_dump(mode="json", exclude_none=True, exclude={"members"}) | {"members": unpack(row.members).tolist()}
+    return row.model_dump(mode="json", exclude_none=True)

@@ -1,0 +1,36 @@
+import numpy as np
+
+from gateleg.apps.delphi.conversations.phrases import TOPICS
+from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+
+
+def test_the_same_plan_gives_the_same_conversation() -> None:
+    one, other = synthesise(Plan(seed=3)), synthesise(Plan(seed=3))
+    assert np.array_equal(one.conversation.votes.choices, other.conversation.votes.choices)
+    assert one.conversation.comments == other.conversation.comments
+    assert not np.array_equal(one.group_of, synthesise(Plan(seed=5)).group_of)
+
+
+def test_comments_are_about_their_topic_and_all_different() -> None:
+    found = synthesise(Plan(comments=120, topics=8))
+    bodies = [comment.body for comment in found.conversation.comments]
+    assert len(set(bodies)) == 120
+    for comment, topic in zip(found.conversation.comments, found.topic_of, strict=True):
+        assert any(subject.lower() in comment.body.lower() for subject in TOPICS[topic].subjects)
+
+
+def test_more_comments_than_words_still_have_a_body() -> None:
+    found = synthesise(Plan(participants=10, comments=700, topics=1))
+    assert all(comment.body.endswith(".") for comment in found.conversation.comments)
+
+
+def test_some_votes_are_cast_again() -> None:
+    votes = synthesise(Plan(changed=0.2)).conversation.votes
+    assert 0.1 < 1 - len(votes.latest()) / len(votes) < 0.25
+
+
+def test_planted_agreement_is_nearly_all() -> None:
+    found = synthesise(Plan(participants=2000, votes_per_participant=40))
+    votes = found.conversation.votes.latest()
+    of_agreed = votes.take(np.isin(votes.comments, sorted(found.agreed)))
+    assert 0.93 < (of_agreed.choices == 1).mean() < 0.97

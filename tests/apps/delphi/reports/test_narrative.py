@@ -1,0 +1,79 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.findings import Count, Statement, find
+from gateleg.apps.delphi.reports.narrative import consensus, overview, topic_section, uncertainty, write_sections
+from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
+from tests.apps.delphi.told import empty, findings, synthetic
+
+counts = st.builds(Count, st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
+
+
+def test_there_is_a_section_for_every_topic_and_four_for_the_whole() -> None:
+    identifiers = [section.id for section in write_sections(findings())]
+    assert identifiers[:4] == ["overview", "groups", "group_informed_consensus", "uncertainty"]
+    assert identifiers[4:] == [topic.key for layer in reversed(findings().topics) for topic in layer]
+
+
+def test_everything_that_is_written_passes_the_checks() -> None:
+    assert [fault for section in write_sections(findings()) for fault in check(section, findings())] == []
+
+
+@given(st.lists(st.tuples(counts, counts, counts, st.text(max_size=40)), min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_whatever_the_votes_and_texts_what_is_written_passes_the_checks(rows: list[tuple[Count, Count, Count, str]]) -> None:
+    base = findings()
+    statements = {}
+    for number, (one, two, three, text) in enumerate(rows):
+        everybody = Count(
+            one.agrees + two.agrees + three.agrees, one.disagrees + two.disagrees + three.disagrees, one.passes + two.passes + three.passes
+        )
+        statements[number] = Statement(number, text, everybody, (one, two, three), topics=("layer0_0", "layer1_0"))
+    groups = tuple(replace(group, representatives=()) for group in base.groups)
+    found = replace(base, statements=statements, agreed=tuple(statements), disagreed=tuple(statements), groups=groups)
+    assert [fault for section in write_sections(found) for fault in check(section, found)] == []
+
+
+def test_the_overview_says_how_large_the_conversation_is() -> None:
+    totals = findings().totals
+    assert f"{totals.participants:,} participants cast {totals.votes:,} votes on {totals.comments:,} comments" in overview(findings()).text
+
+
+def test_what_is_planted_as_agreed_is_told_as_common_ground() -> None:
+    cited = {number for clause in consensus(findings()).clauses() for number in clause.citations}
+    assert synthetic().agreed & set(findings().statements) <= cited | {one.comment_id for one in findings().bridging()[5:]}
+
+
+def test_a_topic_cites_its_own_comments_only() -> None:
+    for layer in findings().topics:
+        for topic in layer:
+            cited = {number for clause in topic_section(findings(), topic).clauses() for number in clause.citations}
+            assert cited
+            assert cited <= set(topic.comments)
+
+
+def test_long_comments_are_cut_and_inner_quotes_kept_apart() -> None:
+    base = findings()
+    number, statement = next(iter(base.statements.items()))
+    long = replace(statement, body="He said “no” " + "and again " * 60, everybody=Count(1, 1, 30))
+    found = replace(base, statements={number: long})
+    assert check(uncertainty(found), found) == []
+    assert "…”" in uncertainty(found).text
+
+
+def test_an_empty_conversation_is_told() -> None:
+    assert "0 participants cast 0 votes on 0 comments" in overview(empty()).text
+    assert len(write_sections(empty())) == 4
+
+
+@needs_real_conversations
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_about_real_conversations_passes_the_checks(name: str) -> None:
+    conversation = real_conversation(name)
+    found = find(conversation, analyse(conversation.votes, conversation.comments, VotesConfig(mode="improved")))
+    assert [fault for section in write_sections(found) for fault in check(section, found)] == []

@@ -1,0 +1,84 @@
+import csv
+import io
+import re
+from base64 import b64decode
+from dataclasses import replace
+
+import pytest
+
+from gateleg.apps.delphi.reports.explorer import write_explorer
+from gateleg.apps.delphi.reports.findings import Findings
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.report import write_report
+from tests.apps.delphi.reports.test_markup import Reader
+from tests.apps.delphi.told import empty, findings, synthetic
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&"
+
+
+def _report(found: Findings) -> str:
+    return write_report(found, write_sections(found), {"a.csv": "x,y\n1,ü\n"})
+
+
+def hostile_findings() -> Findings:
+    base = findings()
+    statements = {number: replace(statement, body=f"{HOSTILE} {number}") for number, statement in base.statements.items()}
+    topics = tuple(tuple(replace(topic, naming=replace(topic.naming, name=HOSTILE)) for topic in layer) for layer in base.topics)
+    return replace(base, statements=statements, topics=topics, title=HOSTILE, description=HOSTILE)
+
+
+def test_every_comment_stands_in_the_report_and_every_citation_leads_to_one() -> None:
+    read = Reader(_report(findings()))
+    anchors = {value for name, value in read.attributes if name == "id"}
+    targets = {value for name, value in read.attributes if name == "href" and value and value.startswith("#")}
+    assert {f"#{anchor}" for anchor in anchors} >= targets
+    assert {f"c{number}" for number in findings().statements} <= anchors
+    assert len(anchors) == sum(name == "id" for name, _ in read.attributes)
+
+
+def test_rejected_comments_do_not_stand_in_the_report() -> None:
+    rejected = [comment.body for comment in synthetic().conversation.comments if comment.moderated == -1]
+    page = _report(findings()) + write_explorer(findings())
+    assert not any(body in page for body in rejected)
+
+
+@pytest.mark.parametrize("write", [_report, write_explorer])
+def test_what_participants_wrote_is_only_ever_text(write: object) -> None:
+    assert callable(write)
+    clean, hostile = Reader(write(findings())), Reader(write(hostile_findings()))
+    assert hostile.tags.count("script") == clean.tags.count("script")
+    assert "img" not in hostile.tags
+    assert not [name for name, _ in hostile.attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize("write", [_report, write_explorer])
+def test_a_page_loads_nothing_from_elsewhere(write: object) -> None:
+    assert callable(write)
+    page = write(findings())
+    assert any((value or "").startswith("default-src 'none'") for name, value in Reader(page).attributes if name == "content")
+    without = page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?://|url\(|@import", without)
+
+
+@pytest.mark.parametrize("write", [_report, write_explorer])
+def test_a_page_about_nothing_can_be_written(write: object) -> None:
+    assert callable(write)
+    assert "<h1" in write(empty())
+
+
+def test_the_report_runs_no_script() -> None:
+    assert "script" not in Reader(_report(findings())).tags
+
+
+def test_the_data_can_be_saved_from_the_report() -> None:
+    page = _report(findings())
+    found = re.search(r'download="a.csv" href="data:text/csv;charset=utf-8;base64,([^"]+)"', page)
+    assert found is not None
+    assert list(csv.reader(io.StringIO(b64decode(found.group(1)).decode()))) == [["x", "y"], ["1", "ü"]]
+
+
+def test_texts_of_either_direction_find_their_own() -> None:
+    base = findings()
+    number, statement = next(iter(base.statements.items()))
+    page = _report(replace(base, statements={number: replace(statement, body="الحافلة متأخرة")}))
+    assert re.search(r'<td[^>]*dir="auto"[^>]*>الحافلة متأخرة', page)

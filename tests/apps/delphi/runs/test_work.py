@@ -1,0 +1,103 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.runs.run_tables import Run
+from gateleg.apps.delphi.runs.service import ensure_tables, latest_run, upload_conversation
+from gateleg.apps.delphi.runs.work import delphi_jobs
+from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.store import AsyncStore
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[AsyncStore]:
+    async with AsyncStore.embedded() as store:
+        await ensure_tables(store)
+        await upload_conversation(store, synthesise(Plan(participants=60, comments=20)).conversation)
+        yield store
+
+
+@pytest.fixture
+async def queue(store: AsyncStore, tmp_path: Path) -> AsyncQueue:
+    objects = Offloaded(DirectoryObjects(tmp_path, durability="relaxed"))
+    queue = AsyncQueue(store, delphi_jobs(store, objects), Settings())
+    await queue.ensure_tables()
+    return queue
+
+
+async def worked(queue: AsyncQueue, submission: Submission) -> Job:
+    """The job of a submission, once a real worker has done it."""
+    submitted = (await queue.submit(submission)).job
+    worker = Worker(queue, queues={submitted.queue: 1})
+    running = asyncio.create_task(worker.run())
+    async for _ in follow_async(queue, submitted.job_id):
+        pass
+    worker.stop()
+    await running
+    return await queue.get(submitted.job_id)
+
+
+async def test_a_pca_job_analyses_the_conversation_it_is_about(queue: AsyncQueue, store: AsyncStore) -> None:
+    config = {"max_votes": 1_000_000, "batch_size": 500, "n_components": 2, "pca_method": "randomized"}
+    job = await worked(queue, Submission("PCA", config, subject="synthetic-1"))
+    assert job.status is JobStatus.COMPLETED
+    assert job.job_results is not None
+    assert job.job_results.value["participants"] == 60
+    assert job.job_results.summary_metrics["groups_identified"] == job.job_results.value["groups"]
+    assert "Delphi_CommentExtremity" in job.job_results.output_location["dynamodb_tables"]
+    run = await latest_run(store, "synthetic-1")
+    assert (run.job_id, run.config["pca_method"]) == (job.job_id, "randomized")
+    assert [line.message for line in job.logs.entries][:3] == ["reading votes", "matrix", "components"]
+    assert "60 participants on 20 comments" in job.logs.entries[-1].message
+
+
+async def test_a_conversation_that_is_not_there_fails_at_once_and_clearly(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("PCA", subject="nobody"))
+    assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
+    assert "There is no conversation 'nobody'" in str(job.attempts[-1].error)
+
+
+async def test_a_job_about_nothing_fails_clearly(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("PCA"))
+    assert job.status is JobStatus.FAILED
+    assert "which conversation" in str(job.attempts[-1].error)
+
+
+async def test_a_config_that_means_nothing_is_not_submitted(queue: AsyncQueue) -> None:
+    with pytest.raises(BadConfig, match="n_components"):
+        await queue.submit(Submission("PCA", {"n_components": 99}, subject="synthetic-1"))
+
+
+async def test_a_pipeline_runs_its_stages_as_children_and_ends_with_them(queue: AsyncQueue, store: AsyncStore) -> None:
+    config = {
+        "stages": [{"stage": "PCA", "config": {"mode": "improved"}}, {"stage": "UMAP", "config": {"n_neighbors": 5}}, {"stage": "REPORT"}]
+    }
+    job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1"))
+    assert job.status is JobStatus.COMPLETED
+    tree = await queue.tree(job.job_id)
+    stages = ("PCA", "UMAP", "REPORT")
+    assert {(child.stage, child.status) for child in tree.children} == {(stage, JobStatus.COMPLETED) for stage in stages}
+    for stage in stages:
+        run = await latest_run(store, "synthetic-1", stage)
+        assert (run.parent_job_id, run.root_job_id) == (job.job_id, job.job_id)
+    found = [run.stage async for run in store.query(Run.of_root, root_job_id=job.job_id)]
+    assert sorted(found) == sorted(stages)
+    assert job.job_results is not None
+    assert set(job.job_results.value["stages"]) == set(stages)
+    told = await latest_run(store, "synthetic-1", "REPORT")
+    assert (told.summary["votes_job"], told.summary["topics_job"]) == tuple(job.job_results.value["stages"][stage] for stage in stages[:2])
+
+
+async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("FULL_PIPELINE", {"stages": [{"stage": "PCA"}]}, subject="nobody"))
+    assert job.status is JobStatus.FAILED
+    assert "PCA (job" in str(job.attempts[-1].error)
+
+
+async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQueue) -> None:
+    with pytest.raises(BadConfig, match="min_dist"):
+        await queue.submit(Submission("FULL_PIPELINE", {"stages": [{"stage": "UMAP", "config": {"min_dist": 7}}]}, subject="synthetic-1"))

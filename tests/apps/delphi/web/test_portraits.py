@@ -1,0 +1,75 @@
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES
+from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredConversation
+from gateleg.apps.delphi.web.portraits import deed_of, outings, picked, portrait
+from tests.apps.delphi.served import Served, serving
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    async with serving(tmp_path) as served:
+        yield served
+
+
+def run(stage: str, minutes: int, root: UUID | None = None, status: RunStatus = RunStatus.COMPLETED) -> Run:
+    at = NOW + timedelta(minutes=minutes)
+    return Run(job_id=uuid4(), stage=stage, conversation_id="c", created_at=at, root_job_id=root, upload_id=uuid4(), status=status)
+
+
+def test_stages_of_a_pipeline_are_one_outing() -> None:
+    root = uuid4()
+    alone = run("PCA", 5)
+    found = outings([alone, run("REPORT", 2, root), run("UMAP", 1, root), run("PCA", 0, root)])
+    assert [(one.job_id, one.stages) for one in found] == [(alone.job_id, "PCA"), (root, "PCA, UMAP, REPORT")]
+    assert found[1].at == NOW
+
+
+def test_the_newest_outing_with_a_report_is_shown_unless_another_is_asked_for() -> None:
+    root = uuid4()
+    found = outings([run("PCA", 5), run("REPORT", 2, root), run("PCA", 0, root)])
+    shown, asked = picked(found, None), picked(found, str(found[0].job_id))
+    assert shown is found[1]
+    assert asked is found[0]
+
+
+def test_a_run_that_does_not_exist_is_answered_with_the_newest() -> None:
+    found = outings([run("PCA", 5), run("PCA", 0)])
+    assert picked(found, "nonsense") is found[0]
+    assert picked([], "nonsense") is None
+
+
+def test_a_report_that_is_not_completed_does_not_count() -> None:
+    found = outings([run("REPORT", 5, status=RunStatus.RUNNING), run("PCA", 0)])
+    assert picked(found, None) is found[1]
+
+
+async def test_a_portrait_tells_groups_in_words_and_has_the_files(served: Served) -> None:
+    conversation = await served.host.store.get(StoredConversation, conversation_id="town")
+    shown = await portrait(served.host.store, served.host.objects, conversation)
+    assert shown.outing is not None
+    assert shown.outing.job_id == served.root
+    assert [group.name for group in shown.groups][:2] == ["Group A", "Group B"]
+    assert all(sentence.startswith(("They agree: “", "They disagree: “")) for group in shown.groups for sentence in group.sentences)
+    assert set(shown.files) == {"map.html", "report.html"}
+    assert shown.busy == ()
+
+
+async def test_a_portrait_has_the_jobs_that_are_not_done(served: Served) -> None:
+    job = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()
+    conversation = await served.host.store.get(StoredConversation, conversation_id="town")
+    shown = await portrait(served.host.store, served.host.objects, conversation)
+    assert [str(one.job_id) for one in shown.busy] == [job["job_id"]]
+
+
+def test_every_job_type_has_words_of_its_own() -> None:
+    types = [PIPELINE, *STAGES]
+    assert len({deed_of(kind) for kind in types}) == len(types)
+    assert not {deed_of(kind) for kind in types} & set(types)

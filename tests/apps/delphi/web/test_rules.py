@@ -1,0 +1,118 @@
+"""Who may do what with a conversation: the rules alone, and every route x every kind of caller."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.apps.delphi.application import make_routes
+from gateleg.apps.delphi.web.rules import may_change, may_see
+from gateleg.web import Principal, Role
+from tests.apps.delphi.served import GROUP, Served, serving
+from tests.apps.delphi.web.test_api import FILES
+
+#: What each caller is answered, in the order of WHO, about a conversation of a group, and about one that is open to all.
+WHO = ("nobody", "stranger", "member", "viewer", "operator", "admin")
+LOOK = ((401, 404, 200, 200, 200, 200), (401, 200, 200, 200, 200, 200))
+#: Listing is open to all who are in; what is listed has a test of its own.
+ASK = ((401, 200, 200, 200, 200, 200), (401, 200, 200, 200, 200, 200))
+RENAME = ((401, 404, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
+SUBMIT = ((401, 404, 201, 403, 201, 201), (401, 403, 403, 403, 201, 201))
+#: A name that is taken by what a caller may not know of is taken all the same.
+UPLOAD = ((401, 409, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
+
+RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
+    ("GET", "/conversations"): ASK,
+    ("GET", "/conversations/{conversation}"): LOOK,
+    ("PUT", "/conversations/{conversation}"): UPLOAD,
+    ("GET", "/conversations/{conversation}/comments"): LOOK,
+    ("GET", "/conversations/{conversation}/runs"): LOOK,
+    ("GET", "/conversations/{conversation}/runs/latest"): LOOK,
+    ("GET", "/conversations/{conversation}/results/{table}"): LOOK,
+    ("POST", "/conversations/{conversation}/jobs"): SUBMIT,
+    ("GET", "/jobs/{job_id}"): LOOK,
+    ("GET", "/runs/{job_id}"): LOOK,
+    ("GET", "/runs/{job_id}/results/{table}"): LOOK,
+    ("GET", "/runs/{job_id}/artifacts"): LOOK,
+    ("GET", "/comparison"): LOOK,
+    ("PUT", "/runs/{job_id}/topics/{topic}/name"): RENAME,
+}
+BODIES: dict[tuple[str, str], dict[str, Any]] = {
+    ("PUT", "/conversations/{conversation}"): FILES | {"group": "others"},
+    ("POST", "/conversations/{conversation}/jobs"): {"job_type": "PCA"},
+    ("PUT", "/runs/{job_id}/topics/{topic}/name"): {"name": "A better name"},
+}
+
+
+@pytest.fixture(params=[GROUP, None], ids=["of a group", "open"])
+async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Served, int]]:
+    async with serving(tmp_path, request.param) as served:
+        yield served, int(request.param is None)
+
+
+def routes(served: Served) -> Iterator[tuple[str, str]]:
+    for route in make_routes(served.host).routes:
+        for method in getattr(route, "methods", ()):
+            yield method, getattr(route, "path", "")
+
+
+def address(served: Served, path: str, job: str) -> str:
+    of_run = served.topics if "topics" in path else served.votes
+    places = {
+        "{conversation}": "town",
+        "{table}": "Delphi_CommentExtremity",
+        "{job_id}": job if path.startswith("/jobs") else str(of_run),
+        "{topic}": "layer0_0",
+    }
+    for place, value in places.items():
+        path = path.replace(place, value)
+    return f"/api/delphi{path}" + (f"?before={served.votes}&after={served.votes}" if path == "/comparison" else "")
+
+
+async def test_every_route_has_a_rule(served: tuple[Served, int]) -> None:
+    assert set(routes(served[0])) == set(RULES)
+
+
+async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served, int]) -> None:
+    host, openness = served
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    wrong = []
+    for (method, path), rule in RULES.items():
+        for caller, expected in zip(WHO, rule[openness], strict=True):
+            told = await host[caller].request(method, address(host, path, job), json=BODIES.get((method, path)))
+            if told.status_code != expected:
+                wrong.append((caller, method, path, told.status_code, expected))
+    assert wrong == []
+
+
+async def test_what_a_caller_may_not_know_of_is_answered_like_what_is_not_there(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        hidden = await served["stranger"].get("/api/delphi/conversations/town")
+        absent = await served["stranger"].get("/api/delphi/conversations/tomb")
+        assert hidden.status_code == absent.status_code == 404
+        assert hidden.text.replace("town", "") == absent.text.replace("tomb", "")
+        job = await served["stranger"].get(f"/api/delphi/jobs/{served.votes}")
+        submitted = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+        other = await served["stranger"].get(f"/api/delphi/jobs/{submitted}")
+        assert job.text.replace(str(served.votes), "") == other.text.replace(submitted, "")
+
+
+principals = st.builds(
+    Principal, name=st.just("ann"), role=st.sampled_from(Role), groups=st.frozensets(st.sampled_from(["a", "b"]), max_size=2)
+)
+groups = st.sampled_from([None, "a", "b", "c"])
+
+
+@given(principals, groups)
+def test_who_may_change_a_conversation_may_see_it(principal: Principal, group: str | None) -> None:
+    assert may_see(principal, group) or not may_change(principal, group)
+
+
+@given(principals, groups, st.sampled_from(Role))
+def test_a_higher_role_takes_nothing_away(principal: Principal, group: str | None, role: Role) -> None:
+    above = Principal("ann", max(role, principal.role), principal.groups)
+    assert may_see(above, group) >= may_see(principal, group)
+    assert may_change(above, group) >= may_change(principal, group)
