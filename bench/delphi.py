@@ -53,7 +53,7 @@ def ours(synthetic: Synthetic) -> dict[str, Any]:
 
 
 async def stored(opinions: Opinions) -> float:
-    from gateleg.apps.delphi.runs.service import ensure_tables, write_opinions
+    from gateleg.apps.delphi.service import ensure_tables, write_opinions
     from gateleg.store import AsyncStore
 
     async with AsyncStore.embedded() as store:

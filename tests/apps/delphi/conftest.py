@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateleg.apps.delphi.runs.service import ensure_tables
+from gateleg.apps.delphi.service import ensure_tables
 from gateleg.jobs import ManualClock
 from gateleg.store import AsyncStore
 

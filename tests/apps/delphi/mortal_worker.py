@@ -9,8 +9,8 @@ import signal
 import sys
 from typing import Any
 
-from gateleg.apps.delphi.runs import service, work
-from gateleg.apps.delphi.runs.work import delphi_jobs
+from gateleg.apps.delphi import service, work
+from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, Settings, Worker
 from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore

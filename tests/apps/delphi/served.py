@@ -14,9 +14,9 @@ from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.stage import VotesConfig
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, run_report
 from gateleg.apps.delphi.runs.rows import Origin
-from gateleg.apps.delphi.runs.service import VOTES_STAGE, complete_run, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.runs.topic_rows import topics_summary
 from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, write_topics
+from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.web.app import create_app
 from gateleg.web.host import Host

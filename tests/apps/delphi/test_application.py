@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi import application as declared
+from gateleg.apps.delphi import service
 from gateleg.apps.delphi.application import application, check_installed, load_demo
 from gateleg.apps.delphi.demonstration import CONVERSATION
-from gateleg.apps.delphi.runs import service
 from gateleg.apps.delphi.runs.run_tables import Upload
 from gateleg.jobs import Job, JobStatus
 from gateleg.web.host import Host

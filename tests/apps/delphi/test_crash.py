@@ -10,8 +10,8 @@ import pytest
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import RunStatus
-from gateleg.apps.delphi.runs.service import RESULTS, ensure_tables, latest_run, results, run_votes, runs, upload_conversation
-from gateleg.apps.delphi.runs.work import delphi_jobs
+from gateleg.apps.delphi.service import RESULTS, ensure_tables, latest_run, results, run_votes, runs, upload_conversation
+from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, JobStatus, Settings, Submission, Worker, follow_async
 from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore

@@ -4,8 +4,9 @@
     opinions = analyse(conversation.votes, conversation.comments)          a pure function; no store needed
     run = await run_votes(store, Origin(job_id, conversation_id, now))     the same, read from and written to a store
 
-Who reads it from the inside begins with `conversations.votes` (what a vote is), `opinions.stage` and `topics.stage` (the two stages, pure),
-`reports` (what people look at), `runs` (what is kept, the use cases and the jobs), and `web` (the API and the pages).
+Who reads it from the inside begins with `tables` (what is kept), `service` (the use cases), `work` (the jobs), `api` and `pages`, as in
+every application. The rooms below hold what it knows: `conversations` (what goes in), `opinions` and `topics` (the two stages, pure),
+`reports` (what people look at), `runs` (results, kept and found again) and `web` (parts of the API and the pages).
 """
 
 from importlib import import_module

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from gateleg.apps.delphi.runs import run_tables, tables, vote_tables
+from gateleg.apps.delphi import tables
+from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def check_installed() -> None:
 
 def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
-    from gateleg.apps.delphi.runs.work import delphi_jobs
+    from gateleg.apps.delphi.work import delphi_jobs
 
     return delphi_jobs(resources.store, resources.objects)
 
@@ -38,7 +39,8 @@ def make_routes(resources: Resources) -> APIRouter:
     """The routes of Delphi, which work with the host that serves them."""
     from fastapi import APIRouter
 
-    from gateleg.apps.delphi.web import api, run_api
+    from gateleg.apps.delphi import api
+    from gateleg.apps.delphi.web import run_api
 
     router = APIRouter()
     router.routes.extend((*api.router.routes, *run_api.router.routes))
@@ -47,7 +49,7 @@ def make_routes(resources: Resources) -> APIRouter:
 
 def register_pages(resources: Resources) -> None:
     """The pages of Delphi."""
-    from gateleg.apps.delphi.web.pages import register
+    from gateleg.apps.delphi.pages import register
 
     register(resources)
 

@@ -7,7 +7,7 @@ from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.stage import VotesConfig
 from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Outcome, compare
 from gateleg.apps.delphi.runs.rows import Origin
-from gateleg.apps.delphi.runs.service import compare_runs, run_votes, upload_conversation
+from gateleg.apps.delphi.service import compare_runs, run_votes, upload_conversation
 from gateleg.store import AsyncStore
 
 BEFORE = Outcome(

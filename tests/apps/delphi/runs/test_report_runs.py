@@ -14,9 +14,9 @@ from gateleg.apps.delphi.reports.findings import Findings, find
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, ReportConfig, artifact_key, load_findings, run_report
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
-from gateleg.apps.delphi.runs.service import VOTES_STAGE, complete_run, latest_run, results, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.runs.topic_rows import topics_summary
 from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, write_topics
+from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, latest_run, results, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore

@@ -12,8 +12,8 @@ from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import ConversationMissing, UploadRaced
 from gateleg.apps.delphi.runs import uploads
 from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation, Upload, VotesChunk
-from gateleg.apps.delphi.runs.service import conversations
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
+from gateleg.apps.delphi.service import conversations
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, item_size

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from gateleg.apps.delphi.application import find_made
-from gateleg.apps.delphi.runs.service import upload_conversation
+from gateleg.apps.delphi.service import upload_conversation
 from tests.apps.delphi.served import conversation, serving
 
 

@@ -1,1 +1,1 @@
-"""What is kept, and the use cases on it: uploads, runs of each stage under their jobs, and the handlers of those jobs."""
+"""What is kept of runs: tables of each stage, rows to and from findings, uploads, and the stages run under their jobs."""

@@ -18,9 +18,7 @@ from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.writing import Written, write_section
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
-from gateleg.apps.delphi.runs.service import VOTES_STAGE, complete_run, results, run_beside, start_run
 from gateleg.apps.delphi.runs.stored_findings import VoteRows, findings_from
-from gateleg.apps.delphi.runs.tables import CommentExtremity
 from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, load_topics
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation
 from gateleg.apps.delphi.runs.vote_tables import (
@@ -30,6 +28,8 @@ from gateleg.apps.delphi.runs.vote_tables import (
     ParticipantProjection,
     RepresentativeComment,
 )
+from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, results, run_beside, start_run
+from gateleg.apps.delphi.tables import CommentExtremity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gateleg.apps.delphi.runs.chunks import pack
-from gateleg.apps.delphi.runs.tables import CommentExtremity, VoteDifferences
 from gateleg.apps.delphi.runs.vote_tables import (
     BaseCluster,
     CommentStatistics,
@@ -21,6 +20,7 @@ from gateleg.apps.delphi.runs.vote_tables import (
     ParticipantProjection,
     RepresentativeComment,
 )
+from gateleg.apps.delphi.tables import CommentExtremity, VoteDifferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.groups import Grouping
     from gateleg.apps.delphi.opinions.representative import Side
     from gateleg.apps.delphi.opinions.stage import Opinions
-    from gateleg.apps.delphi.runs.tables import JobResult
+    from gateleg.apps.delphi.tables import JobResult
 
 #: Comments in a chunk of components: about 20 bytes for each of their numbers before compression.
 _COMMENTS_PER_CHUNK = 1_000

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from gateleg.apps.delphi.runs.tables import JobResult, results_table
+from gateleg.apps.delphi.tables import JobResult, results_table
 from gateleg.model import (
     GSI,
     Attr,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.runs.run_tables import Run
-    from gateleg.apps.delphi.runs.tables import CommentExtremity
     from gateleg.apps.delphi.runs.vote_tables import (
         CommentStatistics,
         ConsensusComment,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         ParticipantProjection,
         RepresentativeComment,
     )
+    from gateleg.apps.delphi.tables import CommentExtremity
     from gateleg.apps.delphi.topics.stage import Topics
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.delphi.runs.run_tables import Run
-    from gateleg.apps.delphi.runs.tables import ClusterAssignment, ClusterKeywords, ClusterPlace, CommentEmbedding, GraphEdge, TopicName
+    from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, ClusterPlace, CommentEmbedding, GraphEdge, TopicName
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gateleg.apps.delphi.runs.tables import (
+from gateleg.apps.delphi.tables import (
     ClusterAssignment,
     ClusterKeywords,
     ClusterPlace,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.runs.rows import Origin
-    from gateleg.apps.delphi.runs.tables import JobResult
+    from gateleg.apps.delphi.tables import JobResult
     from gateleg.apps.delphi.topics.layering import Layers
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 

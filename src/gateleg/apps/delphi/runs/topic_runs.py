@@ -11,11 +11,11 @@ import numpy as np
 
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.run_tables import StoredComment
-from gateleg.apps.delphi.runs.service import complete_run, latest_run, results, start_run
 from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
-from gateleg.apps.delphi.runs.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, GraphEdge, TopicName
 from gateleg.apps.delphi.runs.topic_rows import sketches_of, topic_rows_of, topics_summary
 from gateleg.apps.delphi.runs.uploads import load_comments
+from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run
+from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, GraphEdge, TopicName
 from gateleg.apps.delphi.topics.naming import NameHistory, Naming
 from gateleg.apps.delphi.topics.stage import TopicsConfig, analyse_comments
 

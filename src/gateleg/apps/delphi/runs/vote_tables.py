@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from gateleg.apps.delphi.runs.tables import JobResult, results_table
+from gateleg.apps.delphi.tables import JobResult, results_table
 from gateleg.model import Attr, Compressed, Key, Pattern, Record, field
 
 components_table = results_table("Delphi_PCAResults", "chunk")

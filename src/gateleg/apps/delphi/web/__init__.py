@@ -1,1 +1,1 @@
-"""Delphi in a host: its API and its pages."""
+"""What the API and the pages are made of."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi import service
 from gateleg.apps.delphi.reports.artifacts import MAP, REPORT
-from gateleg.apps.delphi.runs import service
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredComment

@@ -6,14 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from gateleg.apps.delphi.runs import service
+from gateleg.apps.delphi import rules, service
+from gateleg.apps.delphi.api import Text, kind_of
 from gateleg.apps.delphi.runs.comparing import Comparison
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_runs import rename_topic
-from gateleg.apps.delphi.web import rules
-from gateleg.apps.delphi.web.api import Text, kind_of
 from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, result_view
 from gateleg.web.api.calls import Call, Using

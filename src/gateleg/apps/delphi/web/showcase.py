@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
-from gateleg.apps.delphi.runs import service
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.web import Made

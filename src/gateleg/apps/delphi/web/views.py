@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from gateleg.apps.delphi.runs.chunks import unpack
 from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConversation, Upload
-from gateleg.apps.delphi.runs.tables import JobResult
 from gateleg.apps.delphi.runs.vote_tables import BaseCluster
+from gateleg.apps.delphi.tables import JobResult
 
 
 class ConversationView(BaseModel):

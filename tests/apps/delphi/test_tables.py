@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.apps.delphi.runs import service
-from gateleg.apps.delphi.runs.service import RESULTS, TABLES, results, results_of_conversation
-from gateleg.apps.delphi.runs.tables import (
+from gateleg.apps.delphi import service
+from gateleg.apps.delphi.service import RESULTS, TABLES, results, results_of_conversation
+from gateleg.apps.delphi.tables import (
     ClusterAssignment,
     ClusterKeywords,
     CommentEmbedding,

@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gateleg.apps.delphi.web.api import RESULTS
+from gateleg.apps.delphi.api import RESULTS
 from tests.apps.delphi.served import GROUP, Served, serving
 
 VOTES = "timestamp,comment-id,voter-id,vote\n" + "".join(

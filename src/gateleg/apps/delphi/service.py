@@ -16,13 +16,16 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
-from gateleg.apps.delphi.runs import run_tables, tables, vote_tables
+from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.apps.delphi.runs.comparing import Comparison, Outcome, compare
 from gateleg.apps.delphi.runs.rows import Origin, rows_of, summary_of
 from gateleg.apps.delphi.runs.run_tables import LatestRun, NarrativeSection, Run, RunStatus, StoredConversation, Upload
-from gateleg.apps.delphi.runs.tables import (
+from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
+from gateleg.apps.delphi.runs.vote_tables import ConsensusComment, ParticipantProjection, RepresentativeComment
+from gateleg.apps.delphi.tables import (
     ClusterAssignment,
     ClusterKeywords,
     CommentEmbedding,
@@ -31,8 +34,6 @@ from gateleg.apps.delphi.runs.tables import (
     JobResult,
     TopicName,
 )
-from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
-from gateleg.apps.delphi.runs.vote_tables import ConsensusComment, ParticipantProjection, RepresentativeComment
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:

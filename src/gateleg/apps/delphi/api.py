@@ -13,12 +13,11 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
+from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.conversations.exports import read_export
-from gateleg.apps.delphi.runs import service
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation
-from gateleg.apps.delphi.runs.tables import JobResult
-from gateleg.apps.delphi.web import rules
+from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission

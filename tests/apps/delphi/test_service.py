@@ -12,18 +12,6 @@ from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
 from gateleg.apps.delphi.runs.chunks import unpack
 from gateleg.apps.delphi.runs.rows import Origin, rows_of
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus
-from gateleg.apps.delphi.runs.service import (
-    RESULTS,
-    complete_run,
-    delete_run,
-    latest_run,
-    results,
-    run_votes,
-    runs,
-    start_run,
-    upload_conversation,
-)
-from gateleg.apps.delphi.runs.tables import CommentExtremity
 from gateleg.apps.delphi.runs.vote_tables import (
     BaseCluster,
     CommentStatistics,
@@ -34,6 +22,18 @@ from gateleg.apps.delphi.runs.vote_tables import (
     ParticipantProjection,
     RepresentativeComment,
 )
+from gateleg.apps.delphi.service import (
+    RESULTS,
+    complete_run,
+    delete_run,
+    latest_run,
+    results,
+    run_votes,
+    runs,
+    start_run,
+    upload_conversation,
+)
+from gateleg.apps.delphi.tables import CommentExtremity
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, item_size

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from gateleg.ai import Models
+from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import DelphiError
 from gateleg.apps.delphi.opinions.stage import VotesConfig
-from gateleg.apps.delphi.runs import tables, vote_tables
+from gateleg.apps.delphi.runs import vote_tables
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by, verdict
 from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, ReportConfig, artifact_key, run_report
 from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import narratives_table
-from gateleg.apps.delphi.runs.service import VOTES_STAGE, run_votes
 from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, run_topics
+from gateleg.apps.delphi.service import VOTES_STAGE, run_votes
 from gateleg.apps.delphi.topics.stage import TopicsConfig
 from gateleg.jobs import GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
 

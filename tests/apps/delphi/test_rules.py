@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.application import make_routes
-from gateleg.apps.delphi.web.rules import may_change, may_see
+from gateleg.apps.delphi.rules import may_change, may_see
 from gateleg.web import Principal, Role
 from tests.apps.delphi.served import GROUP, Served, serving
-from tests.apps.delphi.web.test_api import FILES
+from tests.apps.delphi.test_api import FILES
 
 #: What each caller is answered, in the order of WHO, about a conversation of a group, and about one that is open to all.
 WHO = ("nobody", "stranger", "member", "viewer", "operator", "admin")

@@ -6,8 +6,8 @@ import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.runs.run_tables import Run
-from gateleg.apps.delphi.runs.service import ensure_tables, latest_run, upload_conversation
-from gateleg.apps.delphi.runs.work import delphi_jobs
+from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
+from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
 from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore
