@@ -94,7 +94,9 @@ def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path)
 
 
 def test_serve_answers_without_a_worker_and_stops_when_told(tmp_path: Path) -> None:
-    with running(tmp_path, "serve", "--log", "json") as (process, url):
+    with running(tmp_path, "serve", "--log", "json", "--dynamodb") as (process, url):
+        target = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
+        assert "DelphiJobQueue" in httpx.post(f"{url}/dynamodb", content=b"{}", headers=target).json()["TableNames"]
         assert httpx.get(f"{url}/api/jobs/workers").json() == []
         assert httpx.get(f"{url}/api/music").status_code == 404
         with httpx.stream("GET", f"{url}/events/stats") as stream:

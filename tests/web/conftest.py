@@ -23,7 +23,14 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path, body_limit=10_000, upload_limit=100_000)
+    return Settings(
+        store="embedded::memory:",
+        objects=f"dir:{tmp_path}/objects",
+        data=tmp_path,
+        body_limit=10_000,
+        upload_limit=100_000,
+        dynamodb=True,
+    )
 
 
 @pytest.fixture

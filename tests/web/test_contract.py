@@ -40,7 +40,7 @@ class Served:
 
     async def _serve(self) -> None:
         folder = self._folder
-        chosen = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder, key_rate=0)
+        chosen = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder, key_rate=0, dynamodb=True)
         async with Host.open(chosen, [make_application()]) as host:
             app = create_app(host, console=False)
             self.document = openapi(app)

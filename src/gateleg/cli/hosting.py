@@ -24,6 +24,9 @@ PortOption = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535
 StoreFlag = Annotated[str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION.")]
 PrefixFlag = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
 ObjectsFlag = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
+DynamoFlag = Annotated[
+    bool | None, typer.Option("--dynamodb/--no-dynamodb", help="Speak DynamoDB's protocol at /dynamodb, for SDKs; off by default.")
+]
 LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
 
 

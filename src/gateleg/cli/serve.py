@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, HostOption, LogOption, ObjectsFlag, PortOption, PrefixFlag, StoreFlag
+from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, ObjectsFlag, PortOption, PrefixFlag, StoreFlag
 
 app = typer.Typer(add_completion=False)
 
@@ -14,6 +14,7 @@ def serve(
     objects: ObjectsFlag = None,
     host: HostOption = None,
     port: PortOption = None,
+    dynamodb: DynamoFlag = None,
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -21,5 +22,6 @@ def serve(
     from gateleg.cli.hosting import run_host, settings_from
     from gateleg.cli.installed import installed_applications
 
-    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects, "host": host, "port": port, "log": log})
+    flags = {"store": store, "prefix": prefix, "objects": objects, "host": host, "port": port, "dynamodb": dynamodb, "log": log}
+    settings = settings_from(config, flags)
     run_host(settings, installed_applications(settings), lambda address: typer.echo(f"Serving {settings.store} at {address}"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, HostOption, LogOption, PortOption
+from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, PortOption
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
@@ -22,6 +22,7 @@ def up(
     demo: Annotated[bool, typer.Option("--demo", help="Load something worth seeing.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the console in a browser, if there is one.")] = True,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
+    dynamodb: DynamoFlag = None,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after Ctrl-C.")] = 10.0,
     log: LogOption = None,
     config: ConfigOption = None,
@@ -31,7 +32,7 @@ def up(
     from gateleg.cli.hosting import run_host, settings_from
     from gateleg.cli.installed import installed_applications
 
-    flags: dict[str, Any] = {"host": host, "port": port, "log": log}
+    flags: dict[str, Any] = {"host": host, "port": port, "dynamodb": dynamodb, "log": log}
     if data is not None:
         flags |= {"data": data, "store": f"embedded:{data}", "objects": f"dir:{data / 'objects'}"}
     settings = settings_from(config, flags)
@@ -55,6 +56,8 @@ def up(
 def _announce(address: str, settings: "Settings") -> None:
     typer.echo(f"Gateleg is up at {address}")
     typer.echo(f"  {settings.store} · {settings.objects} · API at {address}/api/docs · Ctrl-C stops it")
+    if settings.dynamodb:
+        typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
 
 
 def _open_browser(address: str) -> None:

@@ -75,21 +75,27 @@ def cors_headers(request: Request) -> bytes:
     return lines + b"Access-Control-Max-Age: 172800\r\n"
 
 
-def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, keep_alive: bool) -> bytes:
-    """The answer as bytes; compressed if the client accepts it and the body is large enough to gain by it."""
+def packed(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
+    """The body as it is sent, and its encoding: compressed if the client accepts it and the body is large enough to gain by it."""
     body = answer.body
-    extra = answer.headers
-    headers = request.headers
-    if len(body) >= COMPRESS_FROM and b"accept-encoding" in headers:
-        encoding = choose_encoding(request.accepts or headers[b"accept-encoding"])
+    if len(body) >= COMPRESS_FROM and b"accept-encoding" in request.headers:
+        encoding = choose_encoding(request.accepts or request.headers[b"accept-encoding"])
         if encoding is not None:
-            packed = compress(body, encoding)
-            if len(packed) < len(body):
-                body = packed
-                extra += b"Content-Encoding: " + encoding + b"\r\n"
+            smaller = compress(body, encoding)
+            if len(smaller) < len(body):
+                return smaller, encoding
+    return body, None
+
+
+def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, keep_alive: bool) -> bytes:
+    """The answer as bytes."""
+    body, encoding = packed(request, answer)
+    extra = answer.headers
+    if encoding is not None:
+        extra += b"Content-Encoding: " + encoding + b"\r\n"
     if answer.content_type is not None:
         extra += b"Content-Type: " + answer.content_type + b"\r\n"
-    if b"origin" in headers:
+    if b"origin" in request.headers:
         extra += cors_headers(request)
     # The checksum is of the bytes as sent, compressed or not: that is what the SDKs verify.
     return _HEAD % (

@@ -1,6 +1,6 @@
 """What to do with a request: answer it here, or call the engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import orjson
@@ -29,18 +29,32 @@ class Gate:
     """Decides on requests, in the order in which DynamoDB does.
 
     Without a `verifier` any signature will do, but there must be one. With `separate`, each access key id and region has its own tables.
+    `paths` are those at which the protocol is spoken.
     """
 
-    def __init__(self, is_write: Callable[[str], bool], *, region: str, verifier: Verifier | None, separate: bool, max_body: int) -> None:
+    def __init__(
+        self,
+        is_write: Callable[[str], bool],
+        *,
+        region: str,
+        verifier: Verifier | None,
+        separate: bool,
+        max_body: int,
+        paths: Collection[bytes] = (b"/",),
+    ) -> None:
         self._targets = {target: (operation, kind_of(operation, is_write=is_write(operation))) for target, operation in TARGETS.items()}
         self._health = Answer(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode())
         self._verifier = verifier
         self._separate = separate
         self._max_body = max_body
+        self._paths = frozenset(paths)
 
-    def decide(self, request: Request) -> Call | Answer:
-        """The call that the request asks for, or the answer to give without one."""
-        if request.method != b"POST" or (request.target != b"/" and request.path != b"/"):
+    def decide(self, request: Request, *, known: bool = False) -> Call | Answer:
+        """The call that the request asks for, or the answer to give without one.
+
+        Whoever is `known` by other means needs no signature.
+        """
+        if request.method != b"POST" or (request.target != b"/" and request.path not in self._paths):
             return self._without_operation(request)
         content_type = _json_type(request.headers.get(b"content-type", b""))
         if content_type is None:
@@ -48,18 +62,18 @@ class Gate:
                 return NOT_FOUND
             content_type = PLAIN_JSON
         try:
-            return self._call(request, content_type)
+            return self._call(request, content_type, known=known)
         except EngineError as error:
             return error_answer(error, content_type)
 
     def _without_operation(self, request: Request) -> Answer:
         if request.method == b"OPTIONS" and b"origin" in request.headers:
             return Answer(200)
-        if request.method in (b"GET", b"HEAD") and request.path == b"/":
+        if request.method in (b"GET", b"HEAD") and request.path in self._paths:
             return self._health
         return NOT_FOUND
 
-    def _call(self, request: Request, content_type: bytes) -> Call | Answer:
+    def _call(self, request: Request, content_type: bytes, *, known: bool) -> Call | Answer:
         body = request.body
         encoding = request.headers.get(b"content-encoding")
         if encoding is not None:
@@ -71,7 +85,7 @@ class Gate:
                 return Answer(413, content_type=content_type)
         try:
             operation, kind = self._operation(request)
-            realm = self._authenticate(request)
+            realm = None if known else self._authenticate(request)
         except EngineError:
             # DynamoDB reads the body before it looks at the target and the signature.
             _check_json(body)
@@ -80,7 +94,7 @@ class Gate:
             raise serialization()
         host = request.headers.get(b"host")
         if operation == "DescribeEndpoints" and host is not None:
-            return _here(host, content_type)
+            return _here(host + request.path.rstrip(b"/"), content_type)
         return Call(operation, body, kind, content_type, realm)
 
     def _operation(self, request: Request) -> tuple[str, Kind]:
@@ -98,9 +112,9 @@ class Gate:
         return realm_of(claim.key_id, claim.region) if self._separate else None
 
 
-def _here(host: bytes, content_type: bytes) -> Answer:
+def _here(place: bytes, content_type: bytes) -> Answer:
     """The address that the client has come by: a client that discovers endpoints must not be sent to Amazon's."""
-    address = {"Address": host.decode("latin-1"), "CachePeriodInMinutes": 1440}
+    address = {"Address": place.decode("latin-1"), "CachePeriodInMinutes": 1440}
     return Answer(200, orjson.dumps({"Endpoints": [address]}), content_type)
 
 

@@ -19,6 +19,7 @@ from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
 from gateleg.web.bodies import BodyLimit
 from gateleg.web.documents import document_routes
+from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import answer
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.gate import Gate
@@ -61,7 +62,8 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.add_middleware(Gate, host=host, limits=limits)
     app.add_middleware(BodyLimit, settings=host.settings)
     app.add_middleware(Passage, traffic=traffic)
-    for router in (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, streams.router, delivery.router):
+    own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
+    for router in (*own, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.
         app.router.routes.extend(router.routes)
     for application in host.applications:
@@ -101,7 +103,7 @@ def _end_surfaces(app: FastAPI) -> None:
         raise Unknown("There is nothing at this address.")
 
     methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-    for surface in ("/api", "/events", "/objects", "/metrics", "/health", "/ready", "/signin", "/signout"):
+    for surface in ("/api", "/events", "/objects", "/metrics", "/health", "/ready", "/signin", "/signout", "/dynamodb"):
         if surface != "/objects":  # which is a page of the console; only what is below it is content
             app.add_route(surface, nothing, methods=methods, include_in_schema=False)
         app.add_route(f"{surface}/{{path:path}}", nothing, methods=methods, include_in_schema=False)

@@ -9,15 +9,21 @@ from starlette.datastructures import Headers
 
 from gateleg.web.envelope import answer
 from gateleg.web.errors import BadRequest, TooLargeBody
+from gateleg.web.gate import DYNAMODB_PATHS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.settings import Settings
 
+#: A batch of 16 MB is the largest request that DynamoDB takes.
+DYNAMODB_LIMIT = 16 * 1024 * 1024
+
 
 def limit_of(path: str, settings: Settings) -> int:
     """The bytes that a request to a path may have. Objects, and what a page of the console uploads, are large."""
+    if settings.dynamodb and path in DYNAMODB_PATHS:
+        return DYNAMODB_LIMIT
     return settings.upload_limit if path.startswith(("/objects/", "/_nicegui/client/")) else settings.body_limit
 
 

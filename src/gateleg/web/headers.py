@@ -35,7 +35,7 @@ DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 def security_headers(path: str, present: Mapping[str, str], secure: bool) -> dict[str, str]:
     """The headers to add to an answer; those that a route has set itself stay."""
-    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready"))
+    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
     headers = {
         "content-security-policy": DATA_POLICY if programs else CONSOLE_POLICY,
         "x-content-type-options": "nosniff",

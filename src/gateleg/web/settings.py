@@ -56,6 +56,7 @@ class Settings(BaseModel):
     log: Literal["human", "json"] = Field(default="human", description="how log lines look")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is logged")
     console: bool = Field(default=True, description="whether the console is served at /")
+    dynamodb: bool = Field(default=False, description="whether /dynamodb speaks DynamoDB's protocol, on an embedded store")
     applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
     body_limit: int = Field(default=1_000_000, ge=1, description="bytes that the body of a request may have")
     upload_limit: int = Field(default=5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
