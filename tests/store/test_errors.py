@@ -2,10 +2,12 @@
 
 import inspect
 import pickle
+from typing import Any
 
 import pytest
 
-from gateleg.store import StoreError, errors
+from gateleg.model.errors import NotAnEntity, NotAQuestion
+from gateleg.store import Store, StoreError, errors
 from gateleg.store.failures import translated
 from gateleg.store.redaction import redacted
 from gateleg.store.requests import Request
@@ -50,7 +52,7 @@ def test_codes_are_distinct() -> None:
 def test_service_codes_become_kinds(code: str, status: int, kind: type[StoreError]) -> None:
     error = translated(ServiceError(code, "why", status=status), Request("GetItem", {"TableName": "t"}))
     assert type(error) is kind
-    assert error.what == "GetItem: why"
+    assert error.what == "GetItem on t: why."
     assert error.request == {"operation": "GetItem", "request": {"TableName": "t"}}
 
 
@@ -118,3 +120,15 @@ def test_errors_survive_a_process_boundary() -> None:
     error = errors.UniqueTaken("taken", constraint="Title.once", request=Request("GetItem", {"TableName": "t"}))
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.__dict__, str(copy)) == (type(error), error.__dict__, str(error))
+
+
+@pytest.mark.parametrize("given", ["Note.of", 3, str])
+def test_what_is_no_entity_is_named(given: Any) -> None:
+    with Store.embedded() as store, pytest.raises(NotAnEntity, match="is no entity"):
+        store.put(given)
+
+
+@pytest.mark.parametrize("question", ["Note.of", None, 3])
+def test_what_is_no_pattern_is_named(question: Any) -> None:
+    with Store.embedded() as store, pytest.raises(NotAQuestion, match="no pattern and no query"):
+        list(store.query(question))

@@ -158,6 +158,13 @@ class BadStates(DeclarationError):
     code = "bad-states"
 
 
+class NotAnEntity(ModelError, TypeError):
+    """A class or value that is no entity was given where one is needed."""
+
+    code = "not-an-entity"
+    fix = "Give a subclass of Entity that names its table, or an instance of one."
+
+
 class KeyValueError(ModelError, ValueError):
     """A value that a key template cannot hold."""
 
@@ -321,6 +328,13 @@ class QueryError(ModelError, ValueError):
     """A query that the pattern's index cannot answer."""
 
     code = "query"
+
+
+class NotAQuestion(QueryError, TypeError):
+    """Something else was given where a pattern or a query is needed."""
+
+    code = "not-a-question"
+    fix = "Give a pattern of an entity, as in query(Job.ready, queue=...), or a query made from one, as in query(Job.ready(queue=...))."
 
 
 class NotAKeyCondition(QueryError):

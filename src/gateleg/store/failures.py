@@ -118,11 +118,19 @@ _MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "In
 _BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
 
 
+def _named(request: Request | None) -> str:
+    """A request as it is called in messages: its operation, and the table if it is of one."""
+    if request is None:
+        return "The request"
+    table = request.payload.get("TableName")
+    return f"{request.operation} on {table}" if isinstance(table, str) else request.operation
+
+
 def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
     """The store's error for an answer that no flow has dealt with."""
     if isinstance(error, Unreachable):
         return NoAnswer(error.message, request=request)
-    what = f"{request.operation if request else 'The request'}: {error.message or error.code}"
+    what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
     if error.code == "ValidationException" and "maximum allowed size" in error.message:
         return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
     if error.code == "ValidationException" and _LONG_KEY.search(error.message):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, spec_of
-from gateleg.model.errors import ConsistentOnGlobal, ModelError
+from gateleg.model.errors import ConsistentOnGlobal, ModelError, NotAQuestion
 from gateleg.store.batches import batch_get_flow
 from gateleg.store.errors import NotProjected
 from gateleg.store.merging import Merge
@@ -206,6 +206,8 @@ def asked(question: Question[E], arguments: Mapping[str, Any], newest_first: boo
     """The query that is meant: itself, or a pattern with its arguments."""
     if isinstance(question, Access):
         query = question(**arguments)
+    elif not isinstance(question, Query):
+        raise NotAQuestion(f"{question!r} is no pattern and no query.")
     elif arguments:
         raise TypeError(f"{', '.join(arguments)} given besides a query")
     else:
