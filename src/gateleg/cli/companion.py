@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.cli")
 #: Seconds before a worker that died is started again: the first and the longest.
 _AGAIN = (0.5, 30.0)
+#: How far the worker stands back behind the host, so that pages come at once while jobs take all there is.
+_NICE = 5
 #: A worker that has lived for so long had no bad start.
 _SETTLED = 30.0
 
@@ -136,6 +138,7 @@ async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:
 def main() -> None:
     """Work on what standard input says, until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(_NICE)
     # Byte by byte: what follows the line belongs to the event loop.
     line = bytearray()
     while not line.endswith(b"\n"):

@@ -11,7 +11,7 @@ from gateleg.cli.failures import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
 
     from gateleg.web import Application
@@ -119,9 +119,19 @@ async def _run(
                     from gateleg.web.app import create_app
 
                     app = create_app(host)
-                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address_of(listener, settings)))
+                    address = address_of(listener, settings)
+                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address), first=_warming(settings))
             finally:
                 listener.close()
+
+
+def _warming(settings: Settings) -> Callable[[], Awaitable[None]] | None:
+    """What makes the first page quick, where there are pages."""
+    if not settings.console:
+        return None
+    from gateleg.web.console.warming import warm
+
+    return warm
 
 
 def _signals(stop: asyncio.Event) -> Any:

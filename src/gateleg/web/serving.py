@@ -15,7 +15,7 @@ from gateleg.web.errors import Refusal
 from gateleg.web.gate import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from starlette.types import ASGIApp
 
@@ -114,8 +114,19 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(host: Host, app: ASGIApp, listener: socket.socket, *, stop: asyncio.Event, ready: Callable[[], None]) -> None:
-    """Serve until told to stop; then let requests end, for some seconds, and close streams at once."""
+async def serve(
+    host: Host,
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    first: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Serve until told to stop; then let requests end, for some seconds, and close streams at once.
+
+    `first` is awaited when requests can be answered, before `ready` is told.
+    """
     settings = host.settings
     config = uvicorn.Config(
         app,
@@ -139,6 +150,8 @@ async def serve(host: Host, app: ASGIApp, listener: socket.socket, *, stop: asyn
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
         if not serving.done():
+            if first is not None:
+                await first()
             ready()
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         # Streams would otherwise be waited for, and they have no end of their own.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import nicegui
 from nicegui import ui
+from starlette.middleware.gzip import GZipMiddleware
 
 from gateleg.web.console import astray, jobs, objects, overview, search, settings, tables
 from gateleg.web.console.live import Live
@@ -54,6 +55,8 @@ def mount(app: FastAPI, host: Host) -> None:
         dark=None,
         language="en-US",
         tailwind=False,
+        # The highest level, which is the default, takes three times as long for two percent fewer bytes.
+        gzip_middleware_factory=lambda inner: GZipMiddleware(inner, compresslevel=4),
         binding_refresh_interval=None,
         reconnect_timeout=20.0,
         storage_secret=host.secret.sign("console", "storage"),

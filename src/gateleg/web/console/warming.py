@@ -1,0 +1,59 @@
+"""The first page costs more than the others: what it is built with is loaded, compiled and read for the first time."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+import nicegui
+from nicegui import Client
+
+from gateleg.web.principal import LOCAL
+
+if TYPE_CHECKING:
+    from starlette.types import Message
+
+_log = logging.getLogger("gateleg.web")
+
+
+async def warm() -> None:
+    """Build the overview once for nobody, so that whoever comes first does not wait for it. It fails silently: nothing depends on it."""
+    before = set(Client.instances)
+    status = 0
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        status = message.get("status", status)
+
+    try:
+        await nicegui.app(_scope(), receive, send)
+    except Exception:
+        _log.debug("The overview could not be built ahead.", exc_info=True)
+    finally:
+        for name in set(Client.instances) - before:
+            with contextlib.suppress(KeyError):
+                Client.instances[name].delete()
+    _log.debug("The overview was built ahead, with status %s.", status)
+
+
+def _scope() -> dict[str, Any]:
+    """A request for the overview, of somebody who may see all of it."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "raw_path": b"/",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"accept", b"text/html"), (b"accept-encoding", b"gzip")],
+        "client": ("127.0.0.1", 0),
+        "server": ("127.0.0.1", 0),
+        "state": {"principal": LOCAL, "session": None, "request_id": "first"},
+    }
