@@ -29,7 +29,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignor
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import Origin
 
 CONSOLE = Console(width=140)
 #: Participants, comments, and votes that each participant is asked for: a few are asked for twice.

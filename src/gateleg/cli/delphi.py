@@ -123,10 +123,12 @@ def _analysed(
     report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
     from gateleg.ai import Models
-    from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+    from gateleg.apps.delphi.opinions.config import VotesConfig
+    from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.reports.findings import find
-    from gateleg.apps.delphi.topics.stage import TopicsConfig, analyse_comments
+    from gateleg.apps.delphi.topics.config import TopicsConfig
+    from gateleg.apps.delphi.topics.stage import analyse_comments
 
     report("votes", 0.0)
     removed = conversation.removed_participants
@@ -144,7 +146,7 @@ def _analysed(
     labels = opinions.groups.group_of(len(opinions.matrix.participants)).tolist()
     group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
     data = data_files(findings, opinions.matrix, group_of, conversation.comments)
-    return findings, make_artifacts(findings, sections, data, written_by)
+    return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
 
 
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
@@ -165,7 +167,7 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
 
 def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
     """What Chromium makes of the files."""
-    from gateleg.apps.delphi.reports.artifacts import REPORT
+    from gateleg.apps.delphi.reports.config import REPORT
     from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf
 
     maps = [name for name in files if name.endswith(".svg")] if png else []
@@ -187,7 +189,7 @@ def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
 
 
 def _say(findings: "Findings", out: Path) -> None:
-    from gateleg.apps.delphi.reports.artifacts import MAP, REPORT
+    from gateleg.apps.delphi.reports.config import MAP, REPORT
 
     totals = findings.totals
     typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments:,} comments")

@@ -11,11 +11,11 @@ import httpx
 
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.conversations.conversation import Conversation
-from gateleg.apps.delphi.opinions.stage import VotesConfig
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, run_report
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, Origin
+from gateleg.apps.delphi.runs.report_runs import run_report
 from gateleg.apps.delphi.runs.topic_rows import topics_summary
-from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, write_topics
+from gateleg.apps.delphi.runs.topic_runs import write_topics
 from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.web.app import create_app

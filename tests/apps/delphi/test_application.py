@@ -14,7 +14,7 @@ from gateleg.jobs import Job, JobStatus
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 
-HEAVY = ("numpy", "scipy", "sklearn", "umap", "numba")
+HEAVY = ("numpy", "scipy", "sklearn", "umap", "numba", "tokenizers", "safetensors")
 
 
 @pytest.fixture
@@ -24,9 +24,20 @@ async def host(tmp_path: Path) -> AsyncIterator[Host]:
         yield host
 
 
-def test_declaring_the_application_loads_nothing_that_computes() -> None:
-    asked = f"import sys, gateleg.apps.delphi.application; print([name for name in {HEAVY!r} if name in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "import gateleg.apps.delphi.application",
+        "from gateleg.apps.delphi.work import delphi_jobs; delphi_jobs(None, None)",
+        "import gateleg.apps.delphi.api, gateleg.apps.delphi.web.run_api",
+        "import gateleg.apps.delphi.pages, gateleg.apps.delphi.web.showcase",
+        "import gateleg.apps.delphi.service, gateleg.apps.delphi.runs.topic_names",
+    ],
+    ids=["application", "jobs", "routes", "pages", "use cases"],
+)
+def test_what_a_host_opens_with_loads_nothing_that_computes(steps: str) -> None:
+    asked = f"import sys\n{steps}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=120)
     assert told.stdout.strip() == "[]"
 
 

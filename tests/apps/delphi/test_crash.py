@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.runs.run_tables import RunStatus
 from gateleg.apps.delphi.service import RESULTS, ensure_tables, latest_run, results, run_votes, runs, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs

@@ -8,9 +8,11 @@ import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.errors import ConversationMissing, RunMissing
-from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.runs.chunks import unpack
-from gateleg.apps.delphi.runs.rows import Origin, rows_of
+from gateleg.apps.delphi.runs.origin import Origin
+from gateleg.apps.delphi.runs.rows import rows_of
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus
 from gateleg.apps.delphi.runs.vote_tables import (
     BaseCluster,

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
     from gateleg.apps.delphi.conversations.votes import Choice, Votes
     from gateleg.apps.delphi.opinions.blobs import blob_of
-    from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
+    from gateleg.apps.delphi.opinions.config import VotesConfig
+    from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 
 __all__ = [
     "Choice",
@@ -62,7 +63,7 @@ _LATER = {
     "Plan": "conversations.synthetic",
     "Synthetic": "conversations.synthetic",
     "Votes": "conversations.votes",
-    "VotesConfig": "opinions.stage",
+    "VotesConfig": "opinions.config",
     "analyse": "opinions.stage",
     "blob_of": "opinions.blobs",
     "read_export": "conversations.exports",

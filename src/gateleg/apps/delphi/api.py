@@ -15,7 +15,6 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
-from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.refusals import DelphiRoute
@@ -124,6 +123,8 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
 
 def read_files(conversation: str, new: NewUpload) -> Conversation:
     """The conversation that was sent."""
+    from gateleg.apps.delphi.conversations.exports import read_export
+
     sent = {"votes": new.votes, "comments": new.comments, "flags": new.flags, "participants": new.participants}
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: FilePath(folder, f"{name}.csv") for name, text in sent.items() if text is not None}

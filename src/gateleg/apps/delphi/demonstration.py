@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.errors import UploadRaced
 from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
@@ -18,13 +17,16 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 CONVERSATION = "our-town"
-_PLAN = Plan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
 
 
 async def load(store: AsyncStore, queue: AsyncQueue) -> None:
     """Upload the conversation unless it is there, and submit its pipeline once."""
     if await store.find(StoredConversation, conversation_id=CONVERSATION, consistent=True) is None:
+        # Loaded only where it is needed: most hosts that start have the conversation already.
+        from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+
+        plan = Plan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
         # Of two hosts that start at once, one uploads.
         with suppress(UploadRaced):
-            await upload_conversation(store, replace(synthesise(_PLAN).conversation, conversation_id=CONVERSATION))
+            await upload_conversation(store, replace(synthesise(plan).conversation, conversation_id=CONVERSATION))
     await queue.submit(Submission(PIPELINE, {}, subject=CONVERSATION, idempotency_key="delphi/demo", tags=["demo"], created_by="demo"))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from nicegui import ui
 
 from gateleg.apps.delphi import rules
-from gateleg.apps.delphi.reports.artifacts import MAP, REPORT
+from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, portrait

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import RunMissing
-from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.apps.delphi.runs.comparing import Comparison, Outcome, compare
-from gateleg.apps.delphi.runs.rows import Origin, rows_of, summary_of
+from gateleg.apps.delphi.runs.origin import VOTES_STAGE, Origin
 from gateleg.apps.delphi.runs.run_tables import LatestRun, NarrativeSection, Run, RunStatus, StoredConversation, Upload
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
 from gateleg.apps.delphi.runs.vote_tables import ConsensusComment, ParticipantProjection, RepresentativeComment
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.store import AsyncStore
 
@@ -69,7 +70,6 @@ __all__ = [
 ]
 
 R = TypeVar("R", bound=JobResult)
-VOTES_STAGE = "PCA"
 TABLES = (*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES)
 #: Every kind of result that a job may have.
 RESULTS: tuple[type[JobResult], ...] = (
@@ -113,16 +113,22 @@ async def run_votes(
     conversation = await load_conversation(
         store, upload, batch_size=config.batch_size, report=lambda read: report(0.15 * read / upload.n_votes, "reading votes")
     )
-    opinions = await asyncio.to_thread(
-        analyse,
+    opinions = await asyncio.to_thread(_analysed, conversation, config, report)
+    await write_opinions(store, opinions, origin, report)
+    return await complete_run(store, run, opinions)
+
+
+def _analysed(conversation: Conversation, config: VotesConfig, report: Callable[[float, str], object]) -> Opinions:
+    # What computes is loaded here, in the thread of the first run: it takes a second.
+    from gateleg.apps.delphi.opinions.stage import analyse
+
+    return analyse(
         conversation.votes,
         conversation.comments,
         config,
         removed_participants=conversation.removed_participants,
         report=lambda step: report(_STEPS[step], step),
     )
-    await write_opinions(store, opinions, origin, report)
-    return await complete_run(store, run, opinions)
 
 
 async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object], upload_id: UUID | None = None) -> tuple[Run, Upload]:
@@ -149,6 +155,8 @@ async def write_opinions(
     store: AsyncStore, opinions: Opinions, origin: Origin, report: Callable[[float, str], object] = lambda done, step: None
 ) -> None:
     """Write all rows of a run; written again they are the same."""
+    from gateleg.apps.delphi.runs.rows import rows_of
+
     rows = rows_of(opinions, origin)
     expected = len(opinions.matrix.participants) + 2 * len(opinions.matrix.comments) + 1
     written = 0
@@ -160,8 +168,11 @@ async def write_opinions(
 
 async def complete_run(store: AsyncStore, run: Run, opinions: Opinions | None = None, summary: dict[str, object] | None = None) -> Run:
     """Note that a stage is completed with all its results written, and make it the latest unless a newer one is there."""
-    found = summary or ({} if opinions is None else summary_of(opinions))
-    history = [] if opinions is None else [asdict(update) for update in opinions.history]
+    found, history = summary or {}, []
+    if opinions is not None:
+        from gateleg.apps.delphi.runs.rows import summary_of
+
+        found, history = summary_of(opinions), [asdict(update) for update in opinions.history]
     done = await store.patch(
         run,
         Run.status.to(RunStatus.COMPLETED),

@@ -1,6 +1,7 @@
 """The job handlers of Delphi: `delphi_jobs(store, objects)` makes them for a store.
 
-Handlers await the store in the worker's loop and compute in a thread, which looks at each step whether the job is to stop.
+Handlers await the store in the worker's loop and compute in a thread, which looks at each step whether the job is to stop. What computes is
+loaded by the first job that needs it: a host that only declares the job types does not wait for it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from pydantic import BaseModel
 from gateleg.ai import Models
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import DelphiError
-from gateleg.apps.delphi.opinions.stage import VotesConfig
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.runs import vote_tables
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by, verdict
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, ReportConfig, artifact_key, run_report
-from gateleg.apps.delphi.runs.rows import Origin
 from gateleg.apps.delphi.runs.run_tables import narratives_table
-from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, run_topics
-from gateleg.apps.delphi.service import VOTES_STAGE, run_votes
-from gateleg.apps.delphi.topics.stage import TopicsConfig
+from gateleg.apps.delphi.service import run_votes
+from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.jobs import GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore)
 
 async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models) -> TopicsResult:
     """Find the topics of the conversation that a job is about."""
+    from gateleg.apps.delphi.runs.topic_runs import run_topics
+
     try:
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
     except DelphiError as error:
@@ -125,6 +127,8 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
 
 async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models) -> ReportResult:
     """Write the report of the conversation that a job is about."""
+    from gateleg.apps.delphi.runs.report_runs import run_report
+
     origin = origin_of(job, REPORT_STAGE)
     try:
         run = await run_report(store, objects, origin, config, reporting(job), models)

@@ -6,7 +6,8 @@ import pytest
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.blobs import blob_of
-from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.opinions.stage import analyse
 from tests.apps.delphi.opinions.test_parity import reference_of, rows_of_groups
 
 

@@ -10,8 +10,9 @@ from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.kmeans import k_means
-from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
+from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
 from tests.apps.delphi.reference import Reference
 

@@ -3,8 +3,9 @@ import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.opinions.config import Method
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
-from gateleg.apps.delphi.opinions.pca import Method, principal_components
+from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 
 

@@ -2,9 +2,10 @@ import numpy as np
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.stability import Stability
-from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.opinions.stage import analyse
 
 IMPROVED = VotesConfig(mode="improved", correlated_comments=0)
 

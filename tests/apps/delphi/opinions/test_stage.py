@@ -9,8 +9,9 @@ from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.groups import Patience
-from gateleg.apps.delphi.opinions.stage import Opinions, VotesConfig, analyse
+from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 
 CONFIGS = [VotesConfig(), VotesConfig(mode="improved"), VotesConfig(replay=True, replay_updates=8)]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.checking import check
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
 from gateleg.apps.delphi.reports.narrative import consensus, overview, topic_section, uncertainty, write_sections

@@ -4,9 +4,9 @@ import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.errors import RunMissing
-from gateleg.apps.delphi.opinions.stage import VotesConfig
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Outcome, compare
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import compare_runs, run_votes, upload_conversation
 from gateleg.store import AsyncStore
 

@@ -9,13 +9,15 @@ import pytest
 from pydantic import ValidationError
 
 from gateleg.apps.delphi.errors import RunMissing
-from gateleg.apps.delphi.opinions.stage import VotesConfig, analyse
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.opinions.stage import analyse
+from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.findings import Findings, find
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, ReportConfig, artifact_key, load_findings, run_report
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, Origin, artifact_key
+from gateleg.apps.delphi.runs.report_runs import load_findings, run_report
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
 from gateleg.apps.delphi.runs.topic_rows import topics_summary
-from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, write_topics
+from gateleg.apps.delphi.runs.topic_runs import write_topics
 from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, latest_run, results, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.objects import DirectoryObjects, Offloaded

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from gateleg.apps.delphi.topics.projecting import MapConfig, project
+from gateleg.apps.delphi.topics.config import MapConfig
+from gateleg.apps.delphi.topics.projecting import project
 from tests.apps.delphi.planted import planted_vectors
 
 

@@ -7,7 +7,8 @@ import pytest
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
-from gateleg.apps.delphi.topics.stage import Topics, TopicsConfig, analyse_comments
+from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from tests.apps.delphi.real import needs_real_conversations, real_conversation
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.topics.test_naming import Answers

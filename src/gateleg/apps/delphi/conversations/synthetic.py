@@ -110,12 +110,7 @@ def _votes(plan: Plan, group_of: Ints, chances: Floats, random: np.random.Genera
     first = Votes(people, comments, _drawn(chances[group_of[people], comments], comments, chances, random), times)
     again = first.take(random.random(len(first)) < plan.changed)
     drafts = Votes(again.participants, again.comments, -again.choices, again.times - 1_000)
-    return Votes(
-        np.concatenate([first.participants, drafts.participants]),
-        np.concatenate([first.comments, drafts.comments]),
-        np.concatenate([first.choices, drafts.choices]),
-        np.concatenate([first.times, drafts.times]),
-    )
+    return Votes.joined([first, drafts])
 
 
 def _drawn(agreeing: Floats, comments: Ints, chances: Floats, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int8]]:

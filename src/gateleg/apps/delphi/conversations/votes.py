@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -46,12 +46,24 @@ class Votes:
         table: npt.NDArray[Any] = np.array(list(rows), dtype=np.int64).reshape(-1, 4)
         return cls(table[:, 0], table[:, 1], table[:, 2].astype(np.int8), table[:, 3])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Votes]) -> Votes:
+        """The votes of all parts."""
+        if not parts:
+            return cls.of([])
+        names = ("participants", "comments", "choices", "times")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
     def __len__(self) -> int:
         return len(self.participants)
 
     def take(self, places: npt.NDArray[Any]) -> Votes:
         """The votes at some places, or where a mask is true."""
         return Votes(self.participants[places], self.comments[places], self.choices[places], self.times[places])
+
+    def by_person(self) -> Votes:
+        """The votes by participant, comment, time and choice, so that the order of the input is forgotten."""
+        return self.take(np.lexsort((self.choices, self.times, self.comments, self.participants)))
 
     def in_time(self) -> Votes:
         """The votes by time; those of one moment by participant, comment and choice, so that the order of the input is forgotten."""
@@ -71,8 +83,8 @@ class Votes:
 
         Two different votes of one moment tell nothing about which was meant: the one that stands first in `Choice` gives way.
         """
-        order = np.lexsort((self.choices, self.times, self.comments, self.participants))
-        people, comments = self.participants[order], self.comments[order]
-        last = np.ones(len(order), dtype=np.bool_)
+        ordered = self.by_person()
+        people, comments = ordered.participants, ordered.comments
+        last = np.ones(len(ordered), dtype=np.bool_)
         last[:-1] = (people[1:] != people[:-1]) | (comments[1:] != comments[:-1])
-        return self.take(order[last])
+        return ordered.take(last)

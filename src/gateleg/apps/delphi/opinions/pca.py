@@ -7,7 +7,7 @@ sparse as the votes are, and even the largest conversations are decomposed exact
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import linalg  # type: ignore[import-untyped]
@@ -18,10 +18,9 @@ from gateleg.apps.delphi.conversations.votes import Choice
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats
+    from gateleg.apps.delphi.opinions.config import Method
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 
-#: `auto` is `full` up to a million cells and `lanczos` above; both are exact. `randomized` is approximate and repeatable.
-Method = Literal["auto", "full", "lanczos", "randomized"]
 _LARGEST_FULL = 1_000_000
 #: A component that explains less than this share of the first one's deviation is rounding noise.
 _NOISE = 1e-10

@@ -25,7 +25,7 @@ from gateleg.apps.delphi.opinions.groups import (
 from gateleg.apps.delphi.opinions.kmeans import Clusters, k_means
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import Membership
-from gateleg.apps.delphi.opinions.pca import Method, principal_components
+from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import participant_positions
 from gateleg.apps.delphi.opinions.silhouette import silhouettes
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.apps.delphi.conversations.votes import Floats, Ints, Votes
+    from gateleg.apps.delphi.opinions.config import Method
     from gateleg.apps.delphi.opinions.moderation import Moderation
 
 

@@ -8,12 +8,12 @@ Everything is arrays whose entries belong to `opinions.matrix.participants` or `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.apps.delphi.opinions.certainty import Intervals, group_intervals
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.consensus import (
     CommonGround,
     Consensus,
@@ -29,7 +29,7 @@ from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.opinions.participants import ParticipantStatistics, participant_statistics
-from gateleg.apps.delphi.opinions.pca import Components, Method, principal_components
+from gateleg.apps.delphi.opinions.pca import Components, principal_components
 from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
@@ -43,28 +43,6 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Votes
-
-
-class VotesConfig(BaseModel):
-    """How the votes of a conversation are analysed: the config of a PCA job."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    #: only so many of the earliest votes
-    max_votes: int | None = Field(default=None, ge=1)
-    #: votes that are read at a time
-    batch_size: int = Field(default=50_000, ge=1)
-    n_components: int = Field(default=2, ge=1, le=10)
-    pca_method: Method = "auto"
-    #: `exact` is what Polis computes; `improved` has groups from many beginnings, shrunk divisiveness, intervals, common ground, stability
-    mode: Literal["exact", "improved"] = "exact"
-    #: whether groups come about over time, as in a conversation that was analysed while it ran
-    replay: bool = False
-    replay_updates: int = Field(default=100, ge=1, le=10_000)
-    #: comments to be taken out beside the moderated ones
-    excluded_comments: frozenset[int] = frozenset()
-    #: comments that are correlated with each other; 0 leaves correlations out
-    correlated_comments: int = Field(default=200, ge=0, le=2_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

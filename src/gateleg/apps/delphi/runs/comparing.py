@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from gateleg.apps.delphi.agreement import agreement
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -75,6 +71,10 @@ class Comparison:
 
 def compare(before: Outcome, after: Outcome) -> Comparison:
     """Compare an earlier run with a later one. Groups are matched by their members: their numbers may have changed."""
+    import numpy as np
+
+    from gateleg.apps.delphi.agreement import agreement
+
     both = sorted(before.group_of.keys() & after.group_of.keys())
     old, new = (np.array([run.group_of[person] for person in both], dtype=np.int64) for run in (before, after))
     matches = _matches(before, after)

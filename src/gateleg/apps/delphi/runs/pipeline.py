@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from gateleg.apps.delphi.opinions.stage import VotesConfig
-from gateleg.apps.delphi.runs.report_runs import ReportConfig
-from gateleg.apps.delphi.topics.stage import TopicsConfig
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE
+from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 PIPELINE = "FULL_PIPELINE"
 #: Every stage with those that must be completed before it.
-STAGES: dict[str, tuple[str, ...]] = {"PCA": (), "UMAP": (), "REPORT": ("PCA", "UMAP")}
+STAGES: dict[str, tuple[str, ...]] = {VOTES_STAGE: (), TOPICS_STAGE: (), REPORT_STAGE: (VOTES_STAGE, TOPICS_STAGE)}
 #: What the configs of stages are checked against when a pipeline is submitted.
-_CONFIGS: dict[str, type[BaseModel]] = {"PCA": VotesConfig, "UMAP": TopicsConfig, "REPORT": ReportConfig}
+_CONFIGS: dict[str, type[BaseModel]] = {VOTES_STAGE: VotesConfig, TOPICS_STAGE: TopicsConfig, REPORT_STAGE: ReportConfig}
 
 
 class StageConfig(BaseModel):

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
-from urllib.parse import quote
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts
+from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.writing import Written, write_section
+from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, artifact_key
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
 from gateleg.apps.delphi.runs.stored_findings import VoteRows, findings_from
-from gateleg.apps.delphi.runs.topic_runs import TOPICS_STAGE, load_topics
+from gateleg.apps.delphi.runs.topic_runs import load_topics
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation
 from gateleg.apps.delphi.runs.vote_tables import (
     CommentStatistics,
@@ -28,7 +27,7 @@ from gateleg.apps.delphi.runs.vote_tables import (
     ParticipantProjection,
     RepresentativeComment,
 )
-from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, results, run_beside, start_run
+from gateleg.apps.delphi.service import complete_run, results, run_beside, start_run
 from gateleg.apps.delphi.tables import CommentExtremity
 
 if TYPE_CHECKING:
@@ -37,36 +36,9 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
-    from gateleg.apps.delphi.runs.rows import Origin
+    from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
-
-REPORT_STAGE = "REPORT"
-
-
-class ReportConfig(BaseModel):
-    """What a report has: the config of a REPORT job."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    #: the address of a chat model that writes the sections, or the bare name of one of Anthropic's; templates write them without
-    model: str | None = None
-    include_topics: bool = True
-    include_consensus: bool = True
-    include_uncertainty: bool = True
-    #: of sections that a model writes; templates write English
-    language: str = Field(default="en", min_length=2, max_length=35)
-    max_tokens: int = Field(default=4_000, ge=200, le=100_000)
-
-    @property
-    def model_address(self) -> str | None:
-        """The address of the model."""
-        return f"anthropic:{self.model}" if self.model and ":" not in self.model else self.model
-
-
-def artifact_key(origin: Origin, name: str) -> str:
-    """The key of a report's file."""
-    return f"visualizations/{quote(origin.conversation_id, safe='').replace('.', '%2E')}/{origin.job_id}/{name}"
 
 
 async def run_report(
@@ -163,7 +135,7 @@ def _files(conversation: Conversation, findings: Findings, written: Sequence[Wri
     }
     data = data_files(findings, matrix, group_of, conversation.comments)
     authors = sorted({one.by for one in written})
-    return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates")
+    return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates", matrix)
 
 
 def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:

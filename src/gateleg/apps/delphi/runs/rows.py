@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,36 +23,19 @@ from gateleg.apps.delphi.tables import CommentExtremity, VoteDifferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
-    from uuid import UUID
 
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
     from gateleg.apps.delphi.opinions.representative import Side
     from gateleg.apps.delphi.opinions.stage import Opinions
+    from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
 
 #: Comments in a chunk of components: about 20 bytes for each of their numbers before compression.
 _COMMENTS_PER_CHUNK = 1_000
 #: Correlations in a chunk.
 _CORRELATIONS_PER_CHUNK = 40_000
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The job that results come from, and the conversation that they are about."""
-
-    job_id: UUID
-    conversation_id: str
-    created_at: datetime
-    parent_job_id: UUID | None = None
-    root_job_id: UUID | None = None
-    job_stage: str = "PCA"
-
-    def fields(self) -> dict[str, Any]:
-        """What every result has."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def rows_of(opinions: Opinions, origin: Origin) -> Iterator[JobResult]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.keywords import Keyword
 from gateleg.apps.delphi.topics.layering import Layer, Layers
 from gateleg.apps.delphi.topics.naming import Naming
 from gateleg.apps.delphi.topics.neighbours import Edge
-from gateleg.apps.delphi.topics.stage import Topic, Topics, TopicsConfig, topic_key
+from gateleg.apps.delphi.topics.stage import Topic, Topics, topic_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

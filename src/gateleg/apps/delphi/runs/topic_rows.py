@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gateleg.apps.delphi.conversations.conversation import Comment
-    from gateleg.apps.delphi.runs.rows import Origin
+    from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
     from gateleg.apps.delphi.topics.layering import Layers
     from gateleg.apps.delphi.topics.stage import Topic, Topics

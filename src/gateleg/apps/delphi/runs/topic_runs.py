@@ -1,9 +1,8 @@
-"""Use cases of the comments stage: find topics under a job, and rename them."""
+"""Use cases of the comments stage: find topics under a job, and read them again."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,25 +14,23 @@ from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
 from gateleg.apps.delphi.runs.topic_rows import sketches_of, topic_rows_of, topics_summary
 from gateleg.apps.delphi.runs.uploads import load_comments
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run
-from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, EarlierName, GraphEdge, TopicName
-from gateleg.apps.delphi.topics.naming import NameHistory, Naming
-from gateleg.apps.delphi.topics.stage import TopicsConfig, analyse_comments
+from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
+from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.apps.delphi.topics.stage import analyse_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from uuid import UUID
 
     from numpy.typing import NDArray
 
     from gateleg.ai import Models
     from gateleg.apps.delphi.conversations.conversation import Comment
-    from gateleg.apps.delphi.runs.rows import Origin
+    from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.apps.delphi.topics.identity import Sketch
     from gateleg.apps.delphi.topics.stage import Topics
     from gateleg.store import AsyncStore
 
-TOPICS_STAGE = "UMAP"
 _ROWS_AT_ONCE = 100
 #: How far each step takes a run, of 1, and how much of it the step is.
 _STEPS = {"embeddings": (0.05, 0.4), "layers": (0.45, 0.1), "map": (0.55, 0.15), "graph": (0.7, 0.05), "names": (0.75, 0.15)}
@@ -128,25 +125,3 @@ async def _known(store: AsyncStore, before: Run, comments: Sequence[Comment], mo
         async for row in results(store, CommentEmbedding, before.job_id)
         if row.comment_id in same and row.embedding.model == model
     }
-
-
-async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: str, by: str) -> TopicName:
-    """Give a topic of a run another name, keeping those it had; `BadName` when it is none or another topic has it."""
-    topics = {row.topic_key: row async for row in results(store, TopicName, job_id)}
-    topic = topics.get(topic_key)
-    if topic is None:
-        raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Look at the keys of its topics.")
-    now: datetime = store.setup.now().astimezone(UTC)
-    taken = [other.topic_name for other in topics.values() if other.topic_key != topic_key]
-    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).renamed(name, by, now, taken)
-    if history.name == topic.topic_name:
-        return topic
-    past = EarlierName(topic_name=topic.topic_name, model_name=topic.model_name, until=now)
-    return await store.patch(
-        topic,
-        TopicName.topic_name.set(history.name),
-        TopicName.model_name.set(by),
-        TopicName.earlier.append(past),
-        # Two people who rename it at once: the second is told.
-        condition=TopicName.topic_name == topic.topic_name,
-    )

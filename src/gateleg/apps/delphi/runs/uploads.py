@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import ConversationMissing, UploadRaced
 from gateleg.apps.delphi.runs.chunks import pack, unpack
 from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation, Upload, VotesChunk
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from gateleg.apps.delphi.conversations.votes import Votes
     from gateleg.store import AsyncStore
 
 #: Votes in one item: about seven bytes each once packed.
@@ -36,10 +34,11 @@ async def upload_conversation(
     A new conversation is given to `group`; one that is there stays with its own. `check` sees what is there before anything is written,
     and may raise: nobody can change it in between.
     """
+    import numpy as np
+
     current = await store.find(StoredConversation, conversation_id=conversation.conversation_id, consistent=True)
     check(current)
-    votes = conversation.votes
-    votes = votes.take(np.lexsort((votes.choices, votes.times, votes.comments, votes.participants)))
+    votes = conversation.votes.by_person()
     removed = np.array(sorted(conversation.removed_participants), dtype=np.int64)
     upload = Upload(
         conversation_id=conversation.conversation_id,
@@ -104,16 +103,18 @@ async def load_conversation(
     report: Callable[[int], object] = lambda votes: None,
 ) -> Conversation:
     """The conversation of an upload. `report` is told how many votes were read, about every `batch_size` of them."""
+    from gateleg.apps.delphi.conversations.votes import Votes
+
     comments = await load_comments(store, upload)
     parts: list[Votes] = []
     read = told = 0
     async for row in store.query(VotesChunk.of_upload, upload_id=upload.upload_id, consistent=True):
-        parts.append(Votes(unpack(row.participants), unpack(row.comments), unpack(row.choices).astype(np.int8), unpack(row.times)))
+        parts.append(Votes(unpack(row.participants), unpack(row.comments), unpack(row.choices).astype("int8"), unpack(row.times)))
         read += len(parts[-1])
         if read - told >= batch_size:
             told = read
             report(read)
-    votes = _joined(parts)
+    votes = Votes.joined(parts)
     removed = unpack(upload.removed_participants).tolist() if upload.removed_participants else []
     return Conversation(
         upload.conversation_id,
@@ -123,17 +124,6 @@ async def load_conversation(
         description=upload.description,
         removed_participants=frozenset(removed),
         summary=upload.summary,
-    )
-
-
-def _joined(parts: list[Votes]) -> Votes:
-    if not parts:
-        return Votes.of([])
-    return Votes(
-        np.concatenate([part.participants for part in parts]),
-        np.concatenate([part.comments for part in parts]),
-        np.concatenate([part.choices for part in parts]),
-        np.concatenate([part.times for part in parts]),
     )
 
 

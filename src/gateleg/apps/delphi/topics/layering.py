@@ -17,6 +17,7 @@ import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.topics.communities import Graph, communities
+from gateleg.apps.delphi.topics.config import MOST_LAYERS
 from gateleg.apps.delphi.topics.neighbours import affinities, distinct, nearest
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
     from gateleg.apps.delphi.topics.neighbours import Distinct, Vectors
 
-#: The tables have room for so many.
-MOST_LAYERS = 5
 #: Below so many different comments all make one topic.
 _FEWEST_COMMENTS = 6
 _RESOLUTIONS = np.geomspace(0.1, 8.0, 17)

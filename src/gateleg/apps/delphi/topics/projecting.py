@@ -7,11 +7,11 @@ depend on the input's. UMAP compiles itself when it is first imported, which tak
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.apps.delphi.topics.config import MapConfig
 from gateleg.apps.delphi.topics.neighbours import distinct
 
 if TYPE_CHECKING:
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
 
 #: Fewer different comments are laid out by their two main directions: there is no neighbourhood to preserve.
 FEWEST_FOR_UMAP = 8
-
-Metric = Literal["cosine", "euclidean", "manhattan", "chebyshev", "correlation"]
-
-
-class MapConfig(BaseModel):
-    """How comments are laid out: the parameters of UMAP."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    #: how many nearest others are kept near; at most one less than there are comments
-    n_neighbors: int = Field(default=15, ge=2, le=500)
-    #: how close together comments may lie
-    min_dist: float = Field(default=0.1, ge=0.0, lt=1.0)
-    n_components: int = Field(default=2, ge=2, le=10)
-    metric: Metric = "cosine"
-    random_state: int = Field(default=42, ge=0, lt=2**32)
 
 
 def project(vectors: Vectors, config: MapConfig | None = None) -> Floats:

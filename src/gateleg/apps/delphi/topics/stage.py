@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
+from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
 from gateleg.apps.delphi.topics.identity import Sketch, identities
 from gateleg.apps.delphi.topics.keywords import Keyword, keywords_of
-from gateleg.apps.delphi.topics.layering import MOST_LAYERS, Layers, find_layers
+from gateleg.apps.delphi.topics.layering import Layers, find_layers
 from gateleg.apps.delphi.topics.naming import Naming, Unnamed, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
-from gateleg.apps.delphi.topics.projecting import MapConfig, project
+from gateleg.apps.delphi.topics.projecting import project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,29 +36,6 @@ _LEAST_FIT = 0.25
 _FIT_MARGIN = 0.05
 #: Few enough that progress is seen to be made.
 _TEXTS_AT_ONCE = 256
-
-
-class TopicsConfig(MapConfig):
-    """How the comments of a conversation are analysed: the config of a UMAP job."""
-
-    #: the address of an embedding model, or the name of the local one
-    embedding_model: str = "all-MiniLM-L6-v2"
-    #: whether the vectors of the conversation's latest run are used again, as far as comments are the same
-    skip_embedding: bool = False
-    #: how many nearest others each comment is compared with when topics are looked for
-    topic_neighbors: int = Field(default=15, ge=2, le=200)
-    max_layers: int = Field(default=MOST_LAYERS, ge=1, le=MOST_LAYERS)
-    #: how many nearest others of each comment the graph holds
-    graph_neighbors: int = Field(default=5, ge=1, le=50)
-    #: the address of a chat model that names topics; without one they are named by keywords
-    naming_model: str | None = None
-    #: whether comments that moderators have rejected are left out; otherwise they have topics, but no part in names and examples
-    exclude_moderated: bool = False
-
-    @property
-    def embedding_address(self) -> str:
-        """The address of the embedding model."""
-        return "local:minilm" if self.embedding_model in {"all-MiniLM-L6-v2", "minilm"} else self.embedding_model
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi import service
-from gateleg.apps.delphi.reports.artifacts import MAP, REPORT
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.reports.config import MAP, REPORT
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredComment
 from gateleg.apps.delphi.runs.vote_tables import OpinionGroup, RepresentativeComment
 from gateleg.jobs import Job

@@ -9,10 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Text, kind_of
 from gateleg.apps.delphi.runs.comparing import Comparison
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
-from gateleg.apps.delphi.runs.topic_runs import rename_topic
+from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, result_view
 from gateleg.web.api.calls import Call, Using

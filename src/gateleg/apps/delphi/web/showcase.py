@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
-from gateleg.apps.delphi.runs.report_runs import REPORT_STAGE, artifact_key
-from gateleg.apps.delphi.runs.rows import Origin
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
 from gateleg.web import Made
 
 if TYPE_CHECKING:

@@ -1,0 +1,27 @@
+"""What a report has. Nothing that draws or writes is loaded for it: who submits a job needs no more."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: The names of the two files that people open first.
+REPORT = "report.html"
+MAP = "map.html"
+
+
+class ReportConfig(BaseModel):
+    """What a report has: the config of a REPORT job."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: the address of a chat model that writes the sections, or the bare name of one of Anthropic's; templates write them without
+    model: str | None = None
+    include_topics: bool = True
+    include_consensus: bool = True
+    include_uncertainty: bool = True
+    #: of sections that a model writes; templates write English
+    language: str = Field(default="en", min_length=2, max_length=35)
+    max_tokens: int = Field(default=4_000, ge=200, le=100_000)
+
+    @property
+    def model_address(self) -> str | None:
+        """The address of the model."""
+        return f"anthropic:{self.model}" if self.model and ":" not in self.model else self.model

@@ -1,0 +1,37 @@
+"""Where results come from, and where their files lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+#: The job types of the stages.
+VOTES_STAGE = "PCA"
+TOPICS_STAGE = "UMAP"
+REPORT_STAGE = "REPORT"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The job that results come from, and the conversation that they are about."""
+
+    job_id: UUID
+    conversation_id: str
+    created_at: datetime
+    parent_job_id: UUID | None = None
+    root_job_id: UUID | None = None
+    job_stage: str = VOTES_STAGE
+
+    def fields(self) -> dict[str, Any]:
+        """What every result has."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def artifact_key(origin: Origin, name: str) -> str:
+    """The key of a report's file."""
+    return f"visualizations/{quote(origin.conversation_id, safe='').replace('.', '%2E')}/{origin.job_id}/{name}"

@@ -1,0 +1,38 @@
+"""Names that people give to topics."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.service import results
+from gateleg.apps.delphi.tables import EarlierName, TopicName
+from gateleg.apps.delphi.topics.naming import NameHistory, Naming
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.store import AsyncStore
+
+
+async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: str, by: str) -> TopicName:
+    """Give a topic of a run another name, keeping those it had; `BadName` when it is none or another topic has it."""
+    topics = {row.topic_key: row async for row in results(store, TopicName, job_id)}
+    topic = topics.get(topic_key)
+    if topic is None:
+        raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Look at the keys of its topics.")
+    now: datetime = store.setup.now().astimezone(UTC)
+    taken = [other.topic_name for other in topics.values() if other.topic_key != topic_key]
+    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).renamed(name, by, now, taken)
+    if history.name == topic.topic_name:
+        return topic
+    past = EarlierName(topic_name=topic.topic_name, model_name=topic.model_name, until=now)
+    return await store.patch(
+        topic,
+        TopicName.topic_name.set(history.name),
+        TopicName.model_name.set(by),
+        TopicName.earlier.append(past),
+        # Two people who rename it at once: the second is told.
+        condition=TopicName.topic_name == topic.topic_name,
+    )

@@ -1,0 +1,46 @@
+"""How the comments of a conversation are analysed. Nothing that computes is loaded for it: who submits a job needs no more."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: The tables have room for so many.
+MOST_LAYERS = 5
+Metric = Literal["cosine", "euclidean", "manhattan", "chebyshev", "correlation"]
+
+
+class MapConfig(BaseModel):
+    """How comments are laid out: the parameters of UMAP."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: how many nearest others are kept near; at most one less than there are comments
+    n_neighbors: int = Field(default=15, ge=2, le=500)
+    #: how close together comments may lie
+    min_dist: float = Field(default=0.1, ge=0.0, lt=1.0)
+    n_components: int = Field(default=2, ge=2, le=10)
+    metric: Metric = "cosine"
+    random_state: int = Field(default=42, ge=0, lt=2**32)
+
+
+class TopicsConfig(MapConfig):
+    """How the comments of a conversation are analysed: the config of a UMAP job."""
+
+    #: the address of an embedding model, or the name of the local one
+    embedding_model: str = "all-MiniLM-L6-v2"
+    #: whether the vectors of the conversation's latest run are used again, as far as comments are the same
+    skip_embedding: bool = False
+    #: how many nearest others each comment is compared with when topics are looked for
+    topic_neighbors: int = Field(default=15, ge=2, le=200)
+    max_layers: int = Field(default=MOST_LAYERS, ge=1, le=MOST_LAYERS)
+    #: how many nearest others of each comment the graph holds
+    graph_neighbors: int = Field(default=5, ge=1, le=50)
+    #: the address of a chat model that names topics; without one they are named by keywords
+    naming_model: str | None = None
+    #: whether comments that moderators have rejected are left out; otherwise they have topics, but no part in names and examples
+    exclude_moderated: bool = False
+
+    @property
+    def embedding_address(self) -> str:
+        """The address of the embedding model."""
+        return "local:minilm" if self.embedding_model in {"all-MiniLM-L6-v2", "minilm"} else self.embedding_model
