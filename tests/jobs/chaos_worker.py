@@ -8,11 +8,12 @@ import os
 import random
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.desk import Settings
-from gateleg.jobs.direct import DirectTransport
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
@@ -20,8 +21,9 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.tables import Job
 from gateleg.jobs.worker import Worker
 from gateleg.store import AsyncStore
-from gateleg.store.transports import AsyncTransport, ServiceError, Unreachable
-from gateleg.store.transports.embedded import open_async_embedded
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.direct import DirectTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_engine
 
 LEASE = 1.0
 LINES = 45
@@ -43,25 +45,60 @@ async def work(job: JobContext, config: dict[str, Any]) -> dict[str, int]:
     return {"lines": LINES}
 
 
-class Faulty:
-    """Loses requests before and answers after they were carried out, and throttles."""
+class Fate:
+    """Whether a request is lost before it is carried out, refused for now, or its answer is lost after."""
 
-    def __init__(self, inner: AsyncTransport, rate: float, seed: str) -> None:
-        self.inner, self.rate, self.chance = inner, rate, random.Random(seed)
+    def __init__(self, rate: float, seed: str) -> None:
+        self.rate, self.chance = rate, random.Random(seed)
 
-    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+    def before(self) -> bool:
+        """Lose or refuse a request now and then; whether its answer is to be lost."""
         draw = self.chance.random()
         if draw < self.rate / 3:
             raise Unreachable("the request was lost")
         if draw < self.rate * 2 / 3:
             raise ServiceError("ProvisionedThroughputExceededException", "too much")
-        reply = await self.inner.call(operation, request)
-        if draw < self.rate:
+        return draw < self.rate
+
+    @staticmethod
+    def after(lost: bool) -> None:
+        """Lose the answer."""
+        if lost:
             raise Unreachable("the answer was lost")
+
+
+class FaultyThreads(AsyncEmbeddedTransport):
+    """The usual transport, with faults."""
+
+    fate: Fate
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        lost = self.fate.before()
+        reply = await super().call(operation, request)
+        self.fate.after(lost)
         return reply
 
-    async def close(self) -> None:
-        await self.inner.close()
+
+class Faulty(DirectTransport):
+    """The transport of a worker, with faults of single requests and of whole commits."""
+
+    fate: Fate
+
+    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        lost = self.fate.before()
+        reply = super().answer(operation, request)
+        self.fate.after(lost)
+        return reply
+
+    @contextmanager
+    def one_commit(self) -> Iterator[None]:
+        undone = self.fate.chance.random() < self.fate.rate / 2
+        lost = self.fate.before()
+        with super().one_commit():
+            yield
+            if undone:
+                raise ServiceError("InternalServerError", "nothing of it was written", status=500)
+        self.fate.after(lost)
 
 
 class AuditedExecution(Execution):
@@ -69,9 +106,9 @@ class AuditedExecution(Execution):
 
     audit: int
 
-    async def carry_out(self) -> Job | None:
+    async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
         """As usual, with a note."""
-        job = await super().carry_out()
+        job = await super().carry_out(vacate)
         told = "lost" if job is None else job.attempts[-1].outcome
         os.write(self.audit, f"{self.job.job_id} {self.job.attempt} {told}\n".encode())
         return job
@@ -88,7 +125,10 @@ class AuditedWorker(Worker):
 async def main(data: str, audit: str, seed: str, rate: float) -> None:
     """Work until told to stop."""
     AuditedExecution.audit = os.open(audit, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    store = AsyncStore(Faulty(DirectTransport(open_async_embedded(data)), rate, seed))
+    usual = FaultyThreads(open_engine(data), owned=True)
+    transport = Faulty(usual)
+    usual.fate = transport.fate = Fate(rate, seed)
+    store = AsyncStore(transport)
     queue = AsyncQueue(store, jobs, Settings(lease_seconds=LEASE))
     worker = AuditedWorker(queue, concurrency=4, worker_id=f"w{seed}", idle=(0.01, 0.1), drain_seconds=0.2)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)

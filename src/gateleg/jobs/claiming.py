@@ -89,8 +89,11 @@ def _permit(desk: Desk, state: QueueState) -> Flow[int | None]:
 def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
     for _ in range(_LOOKS):
+        everything = False
         if not picker.known(queue):
-            found = yield from _look(desk, picker, queue)
+            window = _window(desk, picker, number - len(claimed))
+            found = yield from _look(desk, picker, queue, window)
+            everything = len(found) < window
             picker.learn(queue, found)
         tried = 0
         while chosen := picker.choose(queue, number - len(claimed)):
@@ -105,16 +108,25 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
                 raise failures[0]
             if failures or len(claimed) == number:
                 return claimed
-        if not tried:
-            # There is nothing, or what there is belongs to others for now.
+            if picker.undisturbed:
+                # The others on the list may have been claimed since, so it takes another look at them.
+                break
+        if not tried or (everything and picker.undisturbed and tried == len(found)):
+            # There is nothing more, or what there is belongs to others for now.
             break
         picker.forget(queue)
     return claimed
 
 
-def _look(desk: Desk, picker: Picker, queue: str) -> Flow[list[Candidate]]:
+def _window(desk: Desk, picker: Picker, number: int) -> int:
+    """How many claimable jobs to look at: where claims are not lost, no more than are wanted."""
+    if picker.undisturbed:
+        return min(_WINDOW, number)
+    return min(_WINDOW, desk.settings.window + _SHARE * (picker.peers - 1))
+
+
+def _look(desk: Desk, picker: Picker, queue: str, window: int) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
-    window = min(_WINDOW, desk.settings.window + _SHARE * (picker.peers - 1))
     question, full = Job.ready(queue=queue), picker.full_keys[:_CHOICES]
     if full:
         question = question.filter(~Job.concurrency_key.is_in(full))

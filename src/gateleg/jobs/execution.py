@@ -16,7 +16,7 @@ from gateleg.jobs.tables import Job, JobStatus
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from gateleg.jobs.handlers import Handler
@@ -40,7 +40,7 @@ class Execution:
         self.job = job
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._stopped: asyncio.Future[None] = self._loop.create_future()
+        self._over: asyncio.Future[None] = self._loop.create_future()
         self._beating: asyncio.Task[None] | None = None
         self._ended = False
         self._lock = asyncio.Lock()
@@ -69,15 +69,22 @@ class Execution:
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end."""
         self.run.stop(reason)
-        if not self._stopped.done():
-            self._stopped.set_result(None)
+        self._end_wait()
 
-    async def carry_out(self) -> Job | None:
-        """Run the handler and write what came of it. The job as it is then; None when another worker has it."""
+    def _end_wait(self, work: asyncio.Future[Any] | None = None) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
+    async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
+        """Run the handler and write what came of it. The job as it is then; None when another worker has it.
+
+        `vacate` is called once the handler needs its place no more, before the end is written.
+        """
         # Most jobs end before their first heartbeat and say nothing: those need no task for it.
         first = self._loop.call_later(self._interval, self._begin_to_beat)
         try:
             ending = await self._ending()
+            vacate()
             return None if ending is None else await self._end(ending)
         finally:
             self._ended = True
@@ -88,8 +95,13 @@ class Execution:
 
     async def _ending(self) -> Ending | None:
         """How the attempt ends; None when there is nobody to be told."""
-        work = asyncio.ensure_future(self.run.outcome())
-        await asyncio.wait({work, self._stopped}, timeout=self.job.timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        work = self._loop.create_task(self.run.outcome())
+        work.add_done_callback(self._end_wait)
+        time_up = self._loop.call_later(self.job.timeout_seconds, self._end_wait)
+        try:
+            await self._over
+        finally:
+            time_up.cancel()
         if not work.done():
             if self.run.stopping is None:
                 self.run.stop("timed-out")
@@ -170,7 +182,10 @@ class Execution:
             await self._flush()
         async with self._lock:
             lines, progress = self.notes.lines(), self.notes.current()
-            logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
-            job = await self.queue.finish(self.job, ending, logs=logs if lines else None, chunk=chunk, progress=progress)
+            if lines:
+                logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
+                job = await self.queue.finish(self.job, ending, logs=logs, chunk=chunk, progress=progress)
+            else:
+                job = await self.queue.finish(self.job, ending, progress=progress)
         self.queue.desk.jobs.news.ring(str(self.job.job_id))
         return job

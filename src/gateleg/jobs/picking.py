@@ -73,6 +73,8 @@ class Picker:
     #: seconds until a job that is left lying is everyone's: of workers that have nothing else to do, and of those that have
     patience: float = 0.4
     long_patience: float = 2.0
+    #: whether nobody can claim between a look at the index and the claims that follow from it, so that no claim is lost
+    undisturbed: bool = False
     #: how often a claim was lost to another worker
     losses: int = 0
     #: claims whose answer did not come: the job and the token
@@ -108,14 +110,22 @@ class Picker:
     def learn(self, queue: str, candidates: Sequence[Candidate]) -> None:
         """Take a new list of a queue's claimable jobs."""
         now = self.ticks()
-        self._gone = {job: until for job, until in self._gone.items() if until > now}
         self._full = {key: until for key, until in self._full.items() if until > now}
+        if self.undisturbed:
+            self._lists[queue] = (now, [one for one in candidates if one.concurrency_key not in self._full])
+            return
+        self._remember(now)
         others = {one.job_id for name, (_, known) in self._lists.items() if name != queue for one in known}
         self._seen = {one.job_id: self._seen.get(one.job_id, now) for one in candidates} | {
             job: since for job, since in self._seen.items() if job in others
         }
         free = [one for one in candidates if (one.job_id, one.version) not in self._gone and one.concurrency_key not in self._full]
         self._lists[queue] = (now, self._for_me(queue, free, now))
+
+    def _remember(self, now: float) -> None:
+        """Forget jobs that were taken so long ago that the index has caught up. The oldest come first."""
+        while self._gone and self._gone[job := next(iter(self._gone))] <= now:
+            del self._gone[job]
 
     def _for_me(self, queue: str, free: Sequence[Candidate], now: float) -> list[Candidate]:
         """Those of the jobs that this worker may try now, in the order to be tried; when it may try others is noted."""
@@ -177,7 +187,8 @@ class Picker:
 
     def had(self, candidate: Candidate) -> None:
         """The job is no longer as the index shows it for a while."""
-        self._gone[candidate.job_id, candidate.version] = self.ticks() + self.lost_for
+        if not self.undisturbed:
+            self._gone[candidate.job_id, candidate.version] = self.ticks() + self.lost_for
 
     def full(self, key: str) -> None:
         """No more jobs with this concurrency key may run now."""

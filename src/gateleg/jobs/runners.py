@@ -77,11 +77,11 @@ class InlineRun(Run):
 
     async def outcome(self) -> Any:
         """What the handler returned."""
-        config = self.handler.loaded_config(self.job.job_config)
-        self._task = asyncio.ensure_future(self.handler.handle(JobContext(self.job, self), config))
+        self._task = asyncio.current_task()
         if self.stopping is not None:
-            self._task.cancel()
-        return self.handler.checked_result(await self._task)
+            raise asyncio.CancelledError
+        config = self.handler.loaded_config(self.job.job_config)
+        return self.handler.checked_result(await self.handler.handle(JobContext(self.job, self), config))
 
     def stop(self, reason: StopReason) -> None:
         """Cancel what the handler awaits."""

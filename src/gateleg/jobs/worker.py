@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from gateleg.jobs.direct import DirectTransport, direct
 from gateleg.jobs.duties import Duties
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.finishing import SETTLE
@@ -21,6 +20,7 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
 from gateleg.jobs.rules import Failed
+from gateleg.jobs.sharing import SharedStore, shared
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
 from gateleg.store import StoreError
@@ -73,16 +73,18 @@ class Worker:
         duties: bool = True,
         objects: AsyncObjects | None = None,
     ) -> None:
-        self.queue = direct(queue)
+        self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
         self.concurrency = concurrency
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
         self.app_version = app_version
         self.tallies = Tallies(self.worker_id)
         self.running: dict[UUID, Execution] = {}
-        self._idle = idle or (_NEAR if isinstance(self.queue.store.transport, DirectTransport) else _FAR)
+        #: whether the store is in this process, so that claims are not lost to others
+        self._near = isinstance(self.queue.store, SharedStore)
+        self._idle = idle or (_NEAR if self._near else _FAR)
         self._drain_seconds = drain_seconds
-        self._picker = Picker(queue.desk.setup.ticks, self.worker_id)
+        self._picker = Picker(queue.desk.setup.ticks, self.worker_id, fresh_for=-1.0 if self._near else 0.2, undisturbed=self._near)
         self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
         self._states: dict[str, QueueState] = {}
         self._states_at = float("-inf")
@@ -187,6 +189,16 @@ class Worker:
         task.add_done_callback(self._tasks.discard)
 
     async def _work_on(self, job: Job) -> None:
+        execution: Execution | None = None
+        vacated = False
+
+        def vacate() -> None:
+            """Make room before the end is written, so that both are one commit; unless many ends could not be written yet."""
+            nonlocal vacated
+            if execution is not None and not execution.run.alive and len(self._tasks) < 2 * self.concurrency + 1:
+                vacated = True
+                self._make_room()
+
         try:
             handler = self._handler(job)
             if handler is None:
@@ -194,16 +206,17 @@ class Worker:
                 ended: Job | None = await self.queue.finish(job, Failed(failure))
             else:
                 execution = self.running[job.job_id] = self.execution(job, handler)
-                ended = await execution.carry_out()
+                ended = await execution.carry_out(vacate)
             if ended is not None:
                 self.tallies.ended(ended, self.queue.desk.now())
         except Exception:
             _log.exception("job %s could not be ended; its lease will", job.job_id)
         finally:
-            left = self.running.pop(job.job_id, None)
+            self.running.pop(job.job_id, None)
             if job.concurrency_key is not None:
                 self._picker.freed(job.concurrency_key)
-            await self._let_go(left)
+            if not vacated:
+                await self._let_go(execution)
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
@@ -213,6 +226,9 @@ class Worker:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
         while execution is not None and execution.run.alive and not self._stop.is_set():
             await asyncio.sleep(0.5)
+        self._make_room()
+
+    def _make_room(self) -> None:
         self._room += 1
         self._awake.set()
 
@@ -252,7 +268,9 @@ class Worker:
             await self._report(record)
 
     async def _look_around(self) -> bool:
-        """Learn who else claims from the same queues; whether that has changed."""
+        """Learn who else claims from the same queues; whether that has changed. Nobody needs to know where no claim is lost."""
+        if self._near:
+            return False
         try:
             lately = self.queue.desk.now() - _PRESENT
             peers = [one for one in await self.queue.workers() if one.seen_at > lately and set(one.queues) & set(self.queues)]

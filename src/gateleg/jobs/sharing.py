@@ -1,0 +1,168 @@
+"""A worker's store on an engine in its own process: flows that go on in the same turn of the event loop share one commit.
+
+Each flow is answered by itself, and goes on once what it wrote is durable. While a commit is being made nobody else writes, in this process
+or in another. So a flow that looks first and writes then, as a claim does, writes to what it saw: nobody comes in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
+
+from gateleg.store import AsyncStore
+from gateleg.store.failures import translated
+from gateleg.store.requests import Request, Together, request_of
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.direct import DirectTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport
+from gateleg.store.watching import Watch
+
+if TYPE_CHECKING:
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.store.requests import Flow, Reply, Step
+
+R = TypeVar("R")
+
+_WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
+#: The longest page of a query that is read while others may not write.
+_PAGE = 250
+#: How many flows share a commit: the more, the longer the event loop stands still.
+_SEATS = 32
+
+
+class _Seat:
+    """A flow that waits for a commit: what it asks, and the answer once there is one."""
+
+    def __init__(self, flow: Flow[Any]) -> None:
+        self.flow = flow
+        self.step: Step | None = next(flow)
+        self.reply: Any = None
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.turn: asyncio.Future[None] | None = None
+
+    def advance(self, reply: Any) -> None:
+        """Tell the flow its answer, and note what it asks next, or how it has ended."""
+        self.reply = None
+        asked = self.step
+        try:
+            self.step = self.flow.throw(reply) if isinstance(reply, Exception) else self.flow.send(reply)
+        except StopIteration as end:
+            self.step, self.result = None, end.value
+        except (ServiceError, Unreachable) as error:
+            self.step, self.error = None, translated(error, request_of(asked))
+            self.error.__cause__ = error
+        except Exception as error:
+            self.step, self.error = None, error
+
+
+class SharedStore(AsyncStore):
+    """A store whose flows share commits."""
+
+    transport: DirectTransport
+
+    def __init__(self, store: AsyncStore, transport: DirectTransport) -> None:
+        super().__init__(transport)
+        self.setup = store.setup
+        self._seats: list[_Seat] = []
+
+    async def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
+        """Take the steps of a flow to its result."""
+        if refusal is not None or self.setup.timeout is not None:
+            return await super().drive(flow, refusal)
+        try:
+            seat = _Seat(flow)
+        except StopIteration as end:
+            return cast("R", end.value)
+        while seat.step is not None:
+            if _begins(seat.step):
+                await self._turn_of(seat)
+                if seat.reply is None:
+                    continue
+            else:
+                seat.reply = await self._perform(seat.step, None)
+            seat.advance(seat.reply)
+        if seat.error is not None:
+            raise seat.error
+        return cast("R", seat.result)
+
+    async def _turn_of(self, seat: _Seat) -> None:
+        """Wait until the flow has had its part in a commit."""
+        loop = asyncio.get_running_loop()
+        if not self._seats:
+            # One turn later, so that a claim that follows from the end of a job shares the commit with it.
+            loop.call_soon(loop.call_soon, self._sit)
+        self._seats.append(seat)
+        seat.turn = loop.create_future()
+        await seat.turn
+
+    def _sit(self) -> None:
+        seats, self._seats[:] = self._seats[:_SEATS], self._seats[_SEATS:]
+        if self._seats:
+            asyncio.get_running_loop().call_soon(self._sit)
+        # A flow whose task was cancelled meanwhile asks for nothing any more.
+        seats = [seat for seat in seats if seat.turn is not None and not seat.turn.done()]
+        try:
+            with self.transport.one_commit():
+                for seat in seats:
+                    self._serve(seat)
+        except (ServiceError, Unreachable) as error:
+            for seat in seats:
+                if seat.step is not None and _begins(seat.step):
+                    seat.reply = [error] * len(seat.step.requests) if isinstance(seat.step, Together) else error
+        for seat in seats:
+            if seat.turn is not None:
+                seat.turn.set_result(None)
+
+    def _serve(self, seat: _Seat) -> None:
+        """Read for a flow until it writes; what it writes is answered when it is durable. What is not for here is left to be done after."""
+        while (step := seat.step) is not None:
+            if _writes(step):
+                seat.reply = [self._answer(one) for one in step.requests] if isinstance(step, Together) else self._answer(step)
+                return
+            if not _reads(step):
+                return
+            seat.advance(self._answer(step))
+
+    def _answer(self, request: Request) -> Reply | Exception:
+        try:
+            if not self.setup.hooks:
+                return self.transport.answer(request.operation, request.payload)
+            with Watch(request, self.setup) as watch:
+                return watch.answered(self.transport.answer(request.operation, watch.payload))
+        except Exception as error:
+            return error
+
+
+def _writes(step: Step) -> TypeGuard[Request | Together]:
+    """Whether a step is a small write, or several at once."""
+    if isinstance(step, Together):
+        return all(request.operation in _WRITES for request in step.requests)
+    return isinstance(step, Request) and step.operation in _WRITES
+
+
+def _looks(step: Step) -> TypeGuard[Request]:
+    """Whether a step reads a short page."""
+    return isinstance(step, Request) and step.operation == "Query" and step.payload.get("Limit", _PAGE + 1) <= _PAGE
+
+
+def _begins(step: Step) -> bool:
+    """Whether a flow needs a commit for its step, or may write to what the step shows."""
+    return _writes(step) or _looks(step)
+
+
+def _reads(step: Step) -> TypeGuard[Request]:
+    return _looks(step) or (isinstance(step, Request) and step.operation == "GetItem")
+
+
+def shared(queue: AsyncQueue) -> AsyncQueue:
+    """The same queue by the shortest way to its store, if that is an engine in this process."""
+    transport = queue.store.transport
+    if type(transport) is AsyncEmbeddedTransport:
+        transport = DirectTransport(transport)
+    if not isinstance(transport, DirectTransport) or isinstance(queue.store, SharedStore):
+        return queue
+    near = copy.copy(queue)
+    near.store = SharedStore(queue.store, transport)
+    return near

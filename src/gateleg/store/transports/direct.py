@@ -1,0 +1,71 @@
+"""The engine in this process, for a program that has little else to do: answers come at once, without a thread between.
+
+The usual asynchronous transport gives writes to threads, so that an event loop that serves many never waits for the disk. A worker of a
+queue has nothing to do until it is answered, and handing each small request to a thread and back costs more than the request itself.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateleg.engine import EngineError
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
+#: The longest page of a query that is read without a thread.
+_SHORT_PAGE = 100
+
+
+class DirectTransport:
+    """Small requests are answered at once, on the event loop; all others go the usual way.
+
+    `answer` is the same without awaiting, for any request; within `one_commit`, what it writes becomes durable together.
+    """
+
+    def __init__(self, usual: AsyncEmbeddedTransport) -> None:
+        self.usual = usual
+        self._direct = EmbeddedTransport(usual.engine)
+
+    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """The engine's answer."""
+        return self._direct.call(operation, request)
+
+    @contextmanager
+    def one_commit(self) -> Iterator[None]:
+        """Share one commit among the writes of this thread: nothing that is written inside counts before the end of the block.
+
+        Others cannot write meanwhile. Each request is still carried out or refused by itself, and reads see what was committed before the
+        block. Raises `ServiceError` when the commit fails; then nothing was written.
+        """
+        try:
+            group = self.usual.engine.begin_group()
+        except EngineError as error:
+            raise _refusal(error) from None
+        try:
+            yield
+        except BaseException:
+            group.roll_back()
+            raise
+        try:
+            group.commit()
+        except EngineError as error:
+            raise _refusal(error) from None
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """The engine's answer."""
+        if operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE):
+            return self.answer(operation, request)
+        return await self.usual.call(operation, request, timeout=timeout)
+
+    async def close(self) -> None:
+        """Close the usual transport."""
+        await self.usual.close()
+
+
+def _refusal(error: EngineError) -> ServiceError:
+    return ServiceError(error.code, error.message, error.extra, error.status)

@@ -1,0 +1,170 @@
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import AsyncQueue, Queue
+from gateleg.jobs.sharing import SharedStore, shared
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.worker import Worker
+from gateleg.store import AsyncStore, NotFound, Store, StoreError
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.direct import DirectTransport
+from gateleg.store.transports.embedded import open_async_embedded
+from tests.jobs.sample import DONE, make_jobs
+
+
+class Counted(DirectTransport):
+    """A transport that counts commits, and fails the next one when told to."""
+
+    commits = 0
+    fails = False
+
+    @contextmanager
+    def one_commit(self) -> Iterator[None]:
+        self.commits += 1
+        with super().one_commit():
+            yield
+            if self.fails:
+                self.fails = False
+                raise ServiceError("InternalServerError", "the disk is full", status=500)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[tuple[AsyncQueue, Counted]]:
+    transport = Counted(open_async_embedded(str(path)))
+    async with AsyncStore(transport) as store:
+        queue = shared(AsyncQueue(store, make_jobs()))
+        await queue.ensure_tables()
+        yield queue, transport
+
+
+def picker() -> Picker:
+    return Picker(lambda: 0.0, fresh_for=-1.0, undisturbed=True)
+
+
+async def test_what_is_asked_in_the_same_turn_is_one_commit(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        await queue.submit_many([Submission("plain") for _ in range(8)])
+        first = await queue.claim_several(picker(), "default", "w", 4)
+        before = transport.commits
+        endings = asyncio.gather(*(queue.finish(job, DONE) for job in first))
+        second = await queue.claim_several(picker(), "default", "w", 4)
+        ended = await endings
+        assert transport.commits == before + 1
+        assert {job.status for job in ended} == {JobStatus.COMPLETED}
+        assert len(second) == 4
+
+
+async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        await queue.submit_many([Submission("plain") for _ in range(2)])
+        transport.fails = True
+        with pytest.raises(StoreError):
+            await queue.claim_several(mine := picker(), "default", "w", 2)
+        assert len(mine.unclear) == 2
+        assert [job async for job in queue.store.query(Job.in_status(status=JobStatus.PROCESSING))] == []
+        assert len(await queue.claim_several(mine, "default", "w", 2)) == 2
+
+
+async def test_an_end_whose_commit_fails_is_written_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        await queue.submit(Submission("plain"))
+        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        transport.fails = True
+        assert (await queue.finish(job, DONE)).status == JobStatus.COMPLETED
+        assert len((await queue.get(job.job_id)).attempts) == 1
+
+
+async def test_a_flow_that_is_refused_leaves_the_others_of_its_commit_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, _):
+        await queue.submit(Submission("plain"))
+        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        missing = queue.store.patch(Job.key(job_id=Job(job_type="x").job_id), Job.tags.set(["t"]))
+        ending = asyncio.ensure_future(queue.finish(job, DONE))
+        with pytest.raises(NotFound):
+            await missing
+        assert (await ending).status == JobStatus.COMPLETED
+
+
+async def test_a_flow_whose_task_was_cancelled_writes_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, _):
+        await queue.submit(Submission("plain"))
+        claim = asyncio.ensure_future(queue.claim_several(picker(), "default", "w", 1))
+        await asyncio.sleep(0)
+        claim.cancel()
+        assert len(await queue.claim_several(picker(), "default", "w", 1)) == 1
+
+
+async def test_many_flows_are_several_commits(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        before = transport.commits
+        await asyncio.gather(*(queue.submit(Submission("plain")) for _ in range(70)))
+        assert transport.commits == before + 3
+
+
+async def test_what_a_flow_reads_after_a_write_is_what_it_wrote(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, _):
+        await queue.submit(Submission("plain", concurrency_key="k"))
+        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        assert (job.status, job.attempt) == (JobStatus.PROCESSING, 1)
+
+
+async def test_a_store_with_a_timeout_is_driven_as_usual(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        hurried = AsyncQueue(queue.store.within(30), make_jobs())
+        assert (await hurried.submit(Submission("plain"))).created
+        assert transport.commits == 0
+
+
+async def test_other_stores_are_left_alone(tmp_path: Path) -> None:
+    async with AsyncStore.embedded() as store:
+        near = shared(AsyncQueue(store, Jobs()))
+        assert isinstance(near.store, SharedStore)
+        assert shared(near) is near
+    far = AsyncQueue(AsyncStore.connect("http://localhost:1"), Jobs())
+    assert shared(far) is far
+
+
+def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
+    jobs, started, lock = Jobs(), Counter[str](), threading.Lock()
+    everything = threading.Event()
+
+    @jobs.handler("noted")
+    async def noted(job: JobContext, config: dict[str, Any]) -> None:
+        with lock:
+            started[str(job.job_id)] += 1
+            if len(started) == 200:
+                everything.set()
+
+    async def work() -> int:
+        async with AsyncStore.embedded(str(tmp_path)) as store:
+            worker = Worker(AsyncQueue(store, jobs), concurrency=3, idle=(0.001, 0.01))
+            running = asyncio.ensure_future(worker.run())
+            await asyncio.to_thread(everything.wait, 60)
+            worker.stop()
+            await running
+            return worker._picker.losses
+
+    with Store.embedded(str(tmp_path)) as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        names = [one.job.job_id for one in queue.submit_many([Submission("noted") for _ in range(200)])]
+        losses: list[int] = []
+        crew = [threading.Thread(target=lambda: losses.append(asyncio.run(work()))) for _ in range(3)]
+        for thread in crew:
+            thread.start()
+        for thread in crew:
+            thread.join()
+        assert losses == [0, 0, 0]
+        assert set(started.values()) == {1}
+        assert {queue.get(name).status for name in names} == {JobStatus.COMPLETED}
