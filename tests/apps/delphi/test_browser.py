@@ -10,7 +10,7 @@ from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.reports.test_report import HOSTILE, hostile_findings
-from tests.apps.delphi.told import findings
+from tests.apps.delphi.told import empty, findings, opinions
 from tests.web.console.conftest import chromium
 from tests.web.console.faults import serious_faults
 
@@ -51,7 +51,29 @@ def _show(page: Page, folder: Path, text: str) -> Page:
 
 @pytest.fixture
 def explorer(page: Page, tmp_path: Path) -> Page:
-    return _show(page, tmp_path, write_explorer(findings()))
+    page.set_viewport_size({"width": 1400, "height": 900})
+    return _show(page, tmp_path, write_explorer(findings(), opinions().matrix))
+
+
+def _lit(page: Page, half: str) -> int:
+    """How many points stand out on a map."""
+    return int(page.locator(f".half.{half} canvas").get_attribute("data-lit") or -1)
+
+
+def _drag_around(page: Page, half: str, *, key: str | None = None) -> None:
+    """Draw a line around the left half of a map."""
+    box = page.locator(f".half.{half} canvas").bounding_box()
+    assert box is not None
+    left, top, right, bottom = box["x"] + 2, box["y"] + 2, box["x"] + box["width"] / 2, box["y"] + box["height"] - 2
+    if key:
+        page.keyboard.down(key)
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top)):
+        page.mouse.move(x, y, steps=3)
+    page.mouse.up()
+    if key:
+        page.keyboard.up(key)
 
 
 def test_a_search_leaves_what_it_finds(explorer: Page, said: list[str]) -> None:
@@ -59,48 +81,98 @@ def test_a_search_leaves_what_it_finds(explorer: Page, said: list[str]) -> None:
     explorer.get_by_label("Search").fill(word)
     found = [one for one in findings().statements.values() if word.lower() in one.body.lower()]
     expect(explorer.get_by_role("heading", name=f"{len(found)} of {len(findings().statements)} comments")).to_be_visible()
-    assert explorer.locator(".point.dim").count() == len(findings().statements) - len(found)
+    assert _lit(explorer, "comments") == len(found)
     assert said == []
 
 
-def test_a_comment_that_is_chosen_shows_its_votes(explorer: Page) -> None:
+def test_a_comment_that_is_chosen_shows_who_voted_how(explorer: Page) -> None:
     statement = next(iter(findings().statements.values()))
     explorer.get_by_role("button", name=statement.body).first.click()
     expect(explorer.get_by_role("heading", name=f"Comment {statement.comment_id}", exact=True)).to_be_visible()
-    share = round(100 * statement.everybody.share("agree"))
-    expect(explorer.locator("aside")).to_contain_text(f"{share} % agree")
-    explorer.get_by_role("button", name="Back to the list").click()
-    expect(explorer.locator(".point.on")).to_have_count(0)
+    count = statement.everybody
+    expect(explorer.get_by_role("row", name="Everyone")).to_contain_text(f"{round(100 * count.share('agree'))}%")
+    expect(explorer.locator(".half.people .legend")).to_contain_text(f"agree ({count.agrees})")
+    unseen = findings().totals.participants - count.votes
+    expect(explorer.locator(".half.people .legend")).to_contain_text(f"did not see it ({unseen})")
+    assert _lit(explorer, "people") == count.votes
+    explorer.get_by_role("button", name="Show everything").click()
+    assert _lit(explorer, "people") == findings().totals.participants
 
 
-def test_a_topic_that_is_chosen_dims_the_others(explorer: Page) -> None:
+def test_a_group_that_is_chosen_says_what_sets_it_apart(explorer: Page) -> None:
+    group = findings().groups[1]
+    explorer.locator(".half.people .legend").get_by_role("button", name=group.name).click()
+    expect(explorer.get_by_role("heading", name=f"{group.name}: {group.size} people")).to_be_visible()
+    for one in group.representatives:
+        expect(explorer.locator(".panel")).to_contain_text(findings().statements[one.comment_id].body)
+    assert _lit(explorer, "people") == group.size
+    expect(explorer.locator(".half.comments .legend")).to_contain_text("most disagree")
+
+
+def test_a_topic_that_is_chosen_shows_its_comments_and_who_takes_which_side(explorer: Page) -> None:
     topic = findings().topics[0][1]
     size = len(findings().of_topic(topic))
     explorer.get_by_role("button", name=f"{topic.name} ({size})").click()
-    expect(explorer.locator(".point:not(.dim)")).to_have_count(size)
+    expect(explorer.get_by_role("heading", name=f"{size} comments", exact=True)).to_be_visible()
+    assert _lit(explorer, "comments") == size
+    expect(explorer.locator(".half.people .legend")).to_contain_text("mostly agree")
+
+
+def test_people_with_a_line_around_them_say_what_they_agree_on(explorer: Page) -> None:
+    explorer.get_by_role("button", name="Choose people").click()
+    _drag_around(explorer, "people")
+    expect(explorer.get_by_role("heading", name="What they agree on")).to_be_visible()
+    chosen = _lit(explorer, "people")
+    assert 0 < chosen < findings().totals.participants
+    expect(explorer.locator(".panel h3").first).to_have_text(f"{chosen} people")
+    expect(explorer.get_by_role("button", name="Choose people")).to_have_attribute("aria-pressed", "false")
+
+
+def test_shift_draws_the_line_as_well(explorer: Page) -> None:
+    _drag_around(explorer, "people", key="Shift")
+    expect(explorer.get_by_role("heading", name="What they agree on")).to_be_visible()
 
 
 def test_another_layer_and_the_opinion_of_a_group_colour_the_map(explorer: Page) -> None:
-    before = explorer.locator(".point").first.get_attribute("fill")
     explorer.get_by_label("Topics").select_option("1")
-    expect(explorer.locator(".name")).to_have_count(len(findings().topics[1]))
-    explorer.locator("#paint").select_option("1")
-    expect(explorer.locator("footer")).to_contain_text("most disagree")
-    assert explorer.locator(".point").first.get_attribute("fill") != before
+    expect(explorer.locator(".half.comments .legend button")).to_have_count(len(findings().topics[1]))
+    explorer.get_by_label("Colour of comments").select_option("1")
+    expect(explorer.locator(".half.comments .legend")).to_contain_text("most disagree")
 
 
-def test_the_map_is_walked_with_the_keyboard(explorer: Page) -> None:
-    explorer.locator("#plot svg").focus()
+def test_the_maps_are_walked_with_the_keyboard(explorer: Page) -> None:
+    explorer.locator(".half.comments canvas").focus()
     explorer.keyboard.press("ArrowRight")
-    expect(explorer.locator(".point.on")).to_have_count(1)
-    expect(explorer.locator("aside h2")).to_contain_text("Comment ")
+    expect(explorer.get_by_role("status")).to_contain_text("Comment ")
+    explorer.keyboard.press("Enter")
+    expect(explorer.locator(".panel h3").first).to_contain_text("Comment ")
     explorer.keyboard.press("Escape")
-    expect(explorer.locator(".point.on")).to_have_count(0)
+    expect(explorer.locator(".panel h3").first).to_have_text("Groups")
+    explorer.locator(".half.people canvas").focus()
+    explorer.keyboard.press("ArrowLeft")
+    expect(explorer.get_by_role("status")).to_contain_text("Group ")
+    explorer.keyboard.press("Enter")
+    expect(explorer.get_by_role("heading", name="What they agree on")).to_be_visible()
+
+
+def test_a_narrow_page_shows_one_map_at_a_time(explorer: Page) -> None:
+    explorer.set_viewport_size({"width": 390, "height": 800})
+    expect(explorer.locator(".half.comments")).to_be_hidden()
+    explorer.get_by_role("group", name="Which map").get_by_role("button", name="Comments").click()
+    expect(explorer.locator(".half.people")).to_be_hidden()
+    expect(explorer.locator(".half.comments")).to_be_visible()
+    assert explorer.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_all_comments_stand_in_a_table(explorer: Page) -> None:
     explorer.get_by_role("button", name="Table").click()
     expect(explorer.get_by_role("dialog").locator("tbody tr")).to_have_count(len(findings().statements))
+
+
+def test_maps_of_nothing_can_be_opened(page: Page, tmp_path: Path, said: list[str]) -> None:
+    _show(page, tmp_path, write_explorer(empty()))
+    expect(page.get_by_role("heading", name="0 of 0 comments")).to_be_visible()
+    assert said == []
 
 
 def test_the_report_lets_its_data_be_saved(page: Page, tmp_path: Path, said: list[str]) -> None:
@@ -113,7 +185,7 @@ def test_the_report_lets_its_data_be_saved(page: Page, tmp_path: Path, said: lis
 
 def test_what_participants_wrote_does_nothing(page: Page, tmp_path: Path, said: list[str]) -> None:
     found = hostile_findings()
-    _show(page, tmp_path, write_explorer(found))
+    _show(page, tmp_path, write_explorer(found, opinions().matrix))
     page.get_by_role("button", name=HOSTILE).first.click()
     _show(page, tmp_path, write_report(found, write_sections(found)))
     assert said == []
@@ -123,6 +195,6 @@ def test_what_participants_wrote_does_nothing(page: Page, tmp_path: Path, said: 
 def test_nobody_is_shut_out(browser: Browser, tmp_path: Path, scheme: str) -> None:
     context = browser.new_context(bypass_csp=True, color_scheme="dark" if scheme == "dark" else "light")
     page = context.new_page()
-    for text in (write_report(findings(), write_sections(findings()), {"a.csv": "x"}), write_explorer(findings())):
+    for text in (write_report(findings(), write_sections(findings()), {"a.csv": "x"}), write_explorer(findings(), opinions().matrix)):
         assert serious_faults(_show(page, tmp_path, text)) == []
     context.close()

@@ -93,11 +93,11 @@ def test_a_written_section_has_a_fault_once_a_number_is_changed() -> None:
     changed = 0
     for section in write_sections(found):
         for clause in section.clauses():
-            if clause.citations and " % " in clause.text.split("“")[0]:
-                number, rest = clause.text.split(" % ", 1)
+            if clause.citations and "% " in clause.text.split("“")[0]:
+                number, rest = clause.text.split("% ", 1)
                 head, _, digits = number.rpartition(" ")
                 value = int(digits)
-                wrong = f"{head} {value - 30 if value > 50 else value + 30} % {rest}".strip()
+                wrong = f"{head} {value - 30 if value > 50 else value + 30}% {rest}".strip()
                 assert check(_section(wrong, *clause.citations, identifier=section.id), found), wrong
                 changed += 1
     assert changed > 10

@@ -42,6 +42,12 @@ def test_rejected_comments_do_not_stand_in_the_report() -> None:
     assert not any(body in page for body in rejected)
 
 
+def test_percentages_are_written_one_way() -> None:
+    text = " ".join(Reader(_report(findings())).texts)
+    assert re.search(r"\d%", text)
+    assert not re.search(r"\d\s%", text)
+
+
 @pytest.mark.parametrize("write", [_report, write_explorer])
 def test_what_participants_wrote_is_only_ever_text(write: object) -> None:
     assert callable(write)

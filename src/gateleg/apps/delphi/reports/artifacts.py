@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
 
-REPORT = "report.html"
-MAP = "map.html"
-
 
 def make_artifacts(
-    findings: Findings, sections: Sequence[Section], data: Mapping[str, str], written_by: str = "templates"
+    findings: Findings,
+    sections: Sequence[Section],
+    data: Mapping[str, str],
+    written_by: str = "templates",
+    matrix: VoteMatrix | None = None,
 ) -> dict[str, bytes]:
-    """The files of a report. `data` has its CSV files, which come with the report as well."""
+    """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people."""
     found = {
         REPORT: write_report(findings, sections, data, written_by),
-        MAP: write_explorer(findings),
+        MAP: write_explorer(findings, matrix),
         "maps/groups.svg": groups_map(findings),
         "maps/consensus.svg": consensus_map(findings),
         **{f"maps/layer_{layer}.svg": topics_map(findings, layer) for layer in range(len(findings.topics))},

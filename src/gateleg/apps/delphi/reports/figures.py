@@ -44,13 +44,13 @@ def _said(count: Count) -> str:
         return f"{count.agrees} agree, {count.disagrees} disagree, {count.passes} pass: not enough votes"
     low, high = count.interval("agree")
     return (
-        f"{100 * count.share('agree'):.0f} % agree ({100 * low:.0f} to {100 * high:.0f}), {100 * count.share('disagree'):.0f} % disagree, "
+        f"{100 * count.share('agree'):.0f}% agree ({100 * low:.0f} to {100 * high:.0f}), {100 * count.share('disagree'):.0f}% disagree, "
         f"{count.votes:,} votes"
     )
 
 
 def vote_bar(count: Count) -> Markup:
-    """The shares as one bar; the line across it is the 95 % interval of agreement."""
+    """The shares as one bar; the line across it is the 95% interval of agreement."""
     box = {"viewBox": "0 0 200 16", "preserveAspectRatio": "none", "aria-hidden": "true", "focusable": "false"}
     if not count.votes:
         return tag(

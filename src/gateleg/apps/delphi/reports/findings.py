@@ -8,7 +8,7 @@ in it, so that nothing that is made from it can show them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Votes that must be cast before a share is worth saying.
 ENOUGH_VOTES = 5
+_LONGEST_MOTTO = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,22 @@ class Findings:
         """The comments of a topic, most votes first."""
         found = [self.statements[number] for number in topic.comments if number in self.statements]
         return sorted(found, key=lambda statement: (-statement.everybody.votes, statement.comment_id))
+
+    def motto(self, group: Group) -> str:
+        """What a group stands for in a few words: the comment that sets it apart most, and its side of it; empty if there is none."""
+        known = [one for one in group.representatives if one.comment_id in self.statements]
+        if not known:
+            return ""
+        best = next((one for one in known if one.best_agree), known[0])
+        words = " ".join(self.statements[best.comment_id].body.split())
+        shown = words if len(words) <= _LONGEST_MOTTO else f"{words[:_LONGEST_MOTTO].rsplit(' ', 1)[0]} …"
+        return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
+
+    def with_topics(self, topics: Topics) -> Findings:
+        """The same with the topics of the comments."""
+        where = whereabouts(topics)
+        statements = {number: replace(one, **where.get(number, {})) for number, one in self.statements.items()}
+        return replace(self, statements=statements, topics=topics.topics, main_layer=topics.layers.steadiest)
 
     def bridging(self) -> list[Statement]:
         """Comments that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure."""

@@ -162,7 +162,7 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
 
 def _everywhere(statement: Statement) -> tuple[str, tuple[int, ...]]:
     least = min(count.share("agree") for count in statement.groups)
-    return f"In every group at least {_whole(least)} % agree: {_quote(statement)}", (statement.comment_id,)
+    return f"In every group at least {_whole(least)}% agree: {_quote(statement)}", (statement.comment_id,)
 
 
 def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
@@ -195,7 +195,7 @@ def _quote(statement: Statement) -> str:
 
 
 def _percent(count: Count, side: str) -> str:
-    return f"{_whole(count.share(side))} %"
+    return f"{_whole(count.share(side))}%"
 
 
 def _whole(share: float) -> int:

@@ -248,7 +248,7 @@ def _data(data: Mapping[str, str], written_by: str) -> Markup:
     method = (
         "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. A comment "
         "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
-        "each other. Bounds are 95 % intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
+        "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
         "the meaning of the comments, not from the votes."
     )
     by = (
