@@ -10,8 +10,9 @@ from typing import Any
 import apsw
 import orjson
 
+from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
-from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
 #: Rows that are taken in one transaction, so that writers need not wait long.

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gateleg.engine.entries import IndexWrite
 from gateleg.engine.expressions.compare import equal
-from gateleg.engine.layout import IndexWrite
 from gateleg.engine.schema import Index, Table
 from gateleg.engine.values import item_size
 

@@ -2,7 +2,6 @@
 
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ import apsw
 import orjson
 
 from gateleg.engine import backfill, lifecycle
-from gateleg.engine.database import Database
+from gateleg.engine.database import Connection, Database
 from gateleg.engine.errors import not_found
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Realm, Table
@@ -34,20 +33,20 @@ class Catalog:
         self._loading = threading.Lock()
         database.on_write = self._refresh_for_write
         database.on_undo = self._forget
-        self._seen: weakref.WeakKeyDictionary[apsw.Connection, int] = weakref.WeakKeyDictionary()
         #: Whether the write that is under way has changed definitions.
         self._touched = False
         self.refresh()
 
     def layout(self, realm: Realm, name: str) -> Layout:
         """The layout of the table of that name or ARN."""
-        found = self._layouts.get((realm, name))
-        if found is not None:
-            return found
-        found = self._find(realm, name)
+        found = self._layouts.get((realm, name)) or self._find(realm, name)
         if found is None:
             raise not_found()
         return found
+
+    def known_layout(self, realm: Realm, name: str) -> Layout | None:
+        """The layout of the table of that name, as it was when last looked at; none where there was none, or `name` is an ARN."""
+        return self._layouts.get((realm, name))
 
     def find(self, realm: Realm, name: str) -> Table:
         """The table of that name or ARN; otherwise DynamoDB's error for item operations."""
@@ -141,21 +140,21 @@ class Catalog:
             with self._database.reading() as connection:
                 self._load(connection)
 
-    def _refresh_for_write(self, connection: apsw.Connection) -> None:
+    def _refresh_for_write(self, connection: Connection) -> None:
         """Before a write: see what other connections did. Cheap if nobody else has written."""
         self._touched = False
         version = connection.data_version()
-        if self._seen.get(connection) == version:
+        if connection.seen == version:
             return
         row = connection.execute("SELECT value FROM meta WHERE name = 'catalog'").fetchone()
         if row is not None and row[0] != self._version:
             self._load(connection)
-        self._seen[connection] = version
+        connection.seen = version
 
     def _forget(self) -> None:
         if self._touched:
             self._version = -1
-            self._seen.clear()
+            self._database.forget_catalog()
 
     def _load(self, connection: apsw.Connection) -> None:
         with self._loading:

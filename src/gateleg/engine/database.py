@@ -31,6 +31,13 @@ _OPENING_SECONDS = 0.005
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 
+class Connection(apsw.Connection):
+    """A connection of one thread, or that of groups."""
+
+    #: The state of the file, counted by SQLite, in which this connection has last seen the catalog.
+    seen: int = -1
+
+
 class Database:
     """One SQLite file (or memory), opened by any number of threads and processes. `vfs` names the file system of SQLite's to use."""
 
@@ -41,17 +48,17 @@ class Database:
         self._refusal: str | None = None
         self.durability: Durability = durability
         #: Called at the start of each write, once other writers are shut out, with the connection; the catalog refreshes itself here.
-        self.on_write: Callable[[apsw.Connection], None] = lambda _: None
+        self.on_write: Callable[[Connection], None] = lambda _: None
         #: Called when a write was undone: what was cached from it must be forgotten.
         self.on_undo: Callable[[], None] = lambda: None
         self._writers = threading.Lock()
         self._local = threading.local()
         #: The connections that threads hold; that of a thread that has ended goes with it.
-        self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._open: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._group: Group | None = None
-        self._grouping: apsw.Connection | None = None
+        self._grouping: Connection | None = None
         #: Memory has one connection for all threads, and a lock around each use of it.
-        self._shared: apsw.Connection | None = None
+        self._shared: Connection | None = None
         self._sharing = threading.RLock()
         if path != ":memory:":
             self._make_folder()
@@ -73,13 +80,13 @@ class Database:
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self) -> Connection:
         if self._refusal is not None:
             raise EngineError("InternalServerError", self._refusal)
         if forks.inherited(self.path):
             raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
-            connection = apsw.Connection(self.path, vfs=self._vfs)
+            connection = Connection(self.path, vfs=self._vfs)
             connection.set_busy_timeout(_BUSY_MS)
             self._open.add(connection)
             _use_wal(connection)
@@ -98,12 +105,12 @@ class Database:
         return connection
 
     @property
-    def connection(self) -> apsw.Connection:
+    def connection(self) -> Connection:
         """This thread's connection."""
         if self._shared is not None:
             return self._shared
         try:
-            connection: apsw.Connection = self._local.connection
+            connection: Connection = self._local.connection
         except AttributeError:
             connection = self._local.connection = self._connect()
         return connection
@@ -166,13 +173,18 @@ class Database:
         finally:
             connection.set_busy_timeout(_BUSY_MS)
 
-    def group_connection(self) -> apsw.Connection:
+    def group_connection(self) -> Connection:
         """The connection that groups write on, apart from the ones that read."""
         if self._shared is not None:
             return self._shared
         if self._grouping is None:
             self._grouping = self._connect()
         return self._grouping
+
+    def forget_catalog(self) -> None:
+        """Have every connection look at the catalog before its next write."""
+        for connection in list(self._open):
+            connection.seen = -1
 
     def close(self) -> None:
         """Close every connection; the last one of the last process folds the log into the file."""
@@ -203,7 +215,7 @@ class Writing:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def __enter__(self) -> apsw.Connection:
+    def __enter__(self) -> Connection:
         database = self._database
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
@@ -226,7 +238,10 @@ class Writing:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if kind is None:
-                self._connection.execute("RELEASE step" if self._grouped else "COMMIT")
+                if self._grouped:
+                    self._connection.execute("RELEASE step")
+                else:
+                    _commit(self._connection)
                 return
         except apsw.Error as failed:
             error = failed
@@ -279,7 +294,7 @@ class Group:
         try:
             with self._database._sharing:
                 _require_transaction(self._connection)
-                self._connection.execute("COMMIT")
+                _commit(self._connection)
         except (apsw.Error, EngineError) as error:
             self._undo()
             raise translate(error) from error
@@ -300,7 +315,7 @@ class Group:
             _roll_back(self._connection)
 
 
-def _begin(database: Database, connection: apsw.Connection) -> apsw.Connection:
+def _begin(database: Database, connection: Connection) -> Connection:
     """Shut other writers out, and see what they have done."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -309,6 +324,12 @@ def _begin(database: Database, connection: apsw.Connection) -> apsw.Connection:
         _roll_back(connection)
         raise
     return connection
+
+
+def _commit(connection: Connection) -> None:
+    """End a transaction. What it has done to the file is nothing that the connection has to see."""
+    connection.execute("COMMIT")
+    connection.seen = connection.data_version()
 
 
 def _roll_back(connection: apsw.Connection) -> None:

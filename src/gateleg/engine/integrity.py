@@ -9,8 +9,9 @@ import orjson
 from gateleg.engine import backfill, changelog
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
+from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
-from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.layout import Layout
 from gateleg.engine.values import Item, item_size
 
 

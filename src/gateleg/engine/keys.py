@@ -5,6 +5,7 @@ scan is a range), then each key attribute in a form that sorts like its value an
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import md5
 from typing import Any
 
@@ -79,6 +80,43 @@ def partitions(start: bytes, end: bytes | None, total: int) -> int:
     if end is not None:
         last = int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\x00"), "big") - (len(end) <= HASH_BYTES)
     return last * total // space - first * total // space + 1
+
+
+def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:
+    """A function from an item to its key in an index; none if the item lacks one of these attributes, or has it with another type."""
+    if len(hash_) == len(range_) == 1:
+        return _pair_finder(hash_[0], range_[0])
+    build, attributes = builder(hash_, range_), (*hash_, *range_)
+
+    def find(item: Item) -> bytes | None:
+        for attribute in attributes:
+            value = item.get(attribute.name)
+            if value is None or attribute.type not in value:
+                return None
+        return build(item)
+
+    return find
+
+
+def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], bytes | None]:
+    """`finder` for the most common keys: one attribute, and another."""
+    hash_name, hash_type, range_name, range_type = hash_.name, hash_.type, range_.name, range_.type
+    begin: Callable[[str], bytes] = _text_partition if hash_type == "S" else lambda content: partition((hash_,), [content])
+
+    def find(item: Item) -> bytes | None:
+        first, second = item.get(hash_name), item.get(range_name)
+        if first is None or second is None or hash_type not in first or range_type not in second:
+            return None
+        return begin(first[hash_type]) + component(range_type, second[range_type])
+
+    return find
+
+
+@lru_cache(maxsize=1024)
+def _text_partition(content: str) -> bytes:
+    """`partition` of one text. An index holds many items in each of its partitions, so the beginnings of their keys are remembered."""
+    raw = content.encode()
+    return hashed(raw) + raw.replace(b"\x00", b"\x00\xff") + _END
 
 
 def builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:

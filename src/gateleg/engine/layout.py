@@ -14,72 +14,24 @@ import apsw
 import orjson
 
 from gateleg.engine import keys
+from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, IndexLayout, IndexWrite
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
-from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
-from gateleg.engine.values import Item, item_size, size, text_size
+from gateleg.engine.schema import KeySchema, Table
+from gateleg.engine.values import Item, size, text_size
 
-HASH_KEY_LIMIT = 2048
-RANGE_KEY_LIMIT = 1024
 #: Characters of which no text of UTF-8 is over a key's limit.
 _SHORT = RANGE_KEY_LIMIT // 4
+#: Sets of attributes for which a table remembers what a write of them touches.
+_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
-class IndexWrite:
-    """What a write did to one index: the item whose entry it took out, the one whose entry it put in, and whether the key is the same."""
+class Touched:
+    """What a write of some attributes can change in the indexes of a table."""
 
-    layout: "IndexLayout"
-    removed: Item | None
-    added: Item | None
-    in_place: bool
-
-
-class IndexLayout:
-    """An index's rows."""
-
-    def __init__(self, index: Index, base: KeySchema, base_name: str) -> None:
-        self.index = index
-        self.name = f"index_{index.id}"
-        self._build = keys.builder(index.keys.hash, index.keys.range)
-        self._tie = keys.tie(base.attributes) if index.kind == "GSI" else None
-        self._attributes = index.keys.attributes
-        self._whole = index.projection == "ALL"
-        #: attributes that an entry holds; none if it holds all
-        self.projected: frozenset[str] | None = None if self._whole else frozenset((*index.keys.names, *base.names, *index.include))
-        joined = f"FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
-        #: k, size, v, b of the entries with the base row's item, and their own size
-        self.select_whole = f"SELECT i.k, t.size, t.v, i.b, i.size {joined}"
-        #: k, size, v, b of the entries, with the projected item
-        self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
-        self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
-        self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
-
-    def key(self, item: Item) -> bytes | None:
-        """The item's key in this index, or none if the index does not hold it."""
-        for attribute in self._attributes:
-            value = item.get(attribute.name)
-            if value is None or attribute.type not in value:
-                return None
-        return self._build(item) if self._tie is None else self._build(item) + self._tie(item)
-
-    def project(self, item: Item) -> Item:
-        """What an entry of this index holds of an item."""
-        projected = self.projected
-        return item if projected is None else {name: value for name, value in item.items() if name in projected}
-
-    def entry(self, item: Item, base_size: int) -> tuple[int, bytes | None]:
-        """The size and, unless it is the base row's, the content of an item's entry."""
-        if self._whole:
-            return base_size, None
-        projected = self.project(item)
-        return item_size(projected), orjson.dumps(projected)
-
-    def check(self, item: Mapping[str, Any]) -> None:
-        """Refuse an item whose attributes do not fit this index's key."""
-        for attribute in self._attributes:
-            value = item.get(attribute.name)
-            if value is not None:
-                _check_index_attribute(self.index, attribute, value)
+    #: The keys of indexes among them, each once, with the type that it must have.
+    keys: tuple[tuple[str, str], ...]
+    indexes: tuple[IndexLayout, ...]
 
 
 class Layout:
@@ -93,7 +45,10 @@ class Layout:
         self.select = f"SELECT k, size, v FROM {self.name}"
         self.get = f"SELECT size, v FROM {self.name} WHERE k = ?"
         self.put = f"INSERT INTO {self.name} VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET size = excluded.size, v = excluded.v"
+        self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
+        self._tie = keys.tie(table.keys.attributes) if table.keys.range else None
+        self._touched: dict[frozenset[str], Touched] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
 
@@ -170,33 +125,50 @@ class Layout:
                     f"empty {kind} value. Key: {name}"
                 )
             if position == 0:
-                if len(content) > 680 and size({hash_[1]: content}) > HASH_KEY_LIMIT:
+                if len(content) > HASH_KEY_LIMIT // 4 and size({hash_[1]: content}) > HASH_KEY_LIMIT:
                     raise invalid_parameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
-            elif len(content) > 340 and size({type_: content}) > RANGE_KEY_LIMIT:
+            elif len(content) > RANGE_KEY_LIMIT // 4 and size({type_: content}) > RANGE_KEY_LIMIT:
                 raise invalid_parameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 
-    def write(self, connection: apsw.Connection, key: bytes, old: Item | None, new: Item | None, new_size: int) -> list[IndexWrite]:
-        """Replace one item by another, or by nothing, in the table and in its indexes."""
+    def tie(self, key: bytes, item: Item) -> bytes:
+        """What orders an item's entries among others of the same key in a global index; `key` is its row key, which may begin with it."""
+        return key[: keys.HASH_BYTES] if self._tie is None else self._tie(item)
+
+    def touched(self, attributes: frozenset[str]) -> Touched:
+        """What a write of these attributes can change in the indexes."""
+        found = self._touched.get(attributes)
+        if found is None:
+            own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
+            found = Touched(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
+            if len(self._touched) >= _KEPT:
+                self._touched.clear()
+            self._touched[attributes] = found
+        return found
+
+    def write(
+        self, connection: apsw.Connection, key: bytes, old: Item | None, new: Item | None, new_size: int, written: frozenset[str] | None
+    ) -> None:
+        """Replace one item by another, or by nothing, in the table and in its indexes.
+
+        `old` may be left out where there are no indexes. `written` are the only attributes in which the two may differ, if that is known.
+        """
         if new is None:
             connection.execute(self.delete, (key,))
-        else:
+        elif old is None:
             connection.execute(self.put, (key, new_size, orjson.dumps(new)))
-        return self.write_indexes(connection, key, old, new, new_size) if self.indexes else []
+        else:
+            connection.execute(self.update, (new_size, orjson.dumps(new), key))
+        if not self.indexes:
+            return
+        item = old if new is None else new
+        assert item is not None, "a write takes something out or puts something in"
+        tie = self.tie(key, item)
+        for layout in self.indexes if old is None or written is None else self.touched(written).indexes:
+            layout.replace(connection, key, tie, old, new, new_size)
 
-    def write_indexes(self, connection: apsw.Connection, key: bytes, old: Item | None, new: Item | None, new_size: int) -> list[IndexWrite]:
-        """Bring the indexes in line with a changed item."""
-        done = []
-        for layout in self.indexes:
-            was = layout.key(old) if old is not None else None
-            now = layout.key(new) if new is not None else None
-            if was is None and now is None:
-                continue
-            if was is not None and was != now:
-                connection.execute(layout.delete, (was, key))
-            if new is not None and now is not None and (was != now or layout.projected is not None):
-                connection.execute(layout.insert, (now, key, *layout.entry(new, new_size)))
-            done.append(IndexWrite(layout, old if was is not None else None, new if now is not None else None, was == now))
-        return done
+    def index_writes(self, old: Item | None, new: Item | None) -> list[IndexWrite]:
+        """What it means for the indexes that one item takes the place of another."""
+        return [write for write in (layout.written(old, new) for layout in self.indexes) if write is not None]
 
     def create(self, connection: apsw.Connection) -> None:
         """Make room for the table's rows.
@@ -226,38 +198,6 @@ class Layout:
 
 def _not_scalar(role: str, name: str) -> EngineError:
     return validation(f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")
-
-
-def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
-    content = value.get(attribute.type)
-    if content is None:
-        raise invalid_parameter(
-            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
-        )
-    if not content:
-        kind = "string" if attribute.type == "S" else "binary"
-        raise EmptyKeyError(
-            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
-            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    check_index_key_size(index, attribute, content)
-
-
-def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
-    """Refuse a value that is too long for a key of an index."""
-    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
-    if len(content) > limit // 3 and size({attribute.type: content}) > limit:
-        raise _index_key_too_long(index, attribute, limit)
-
-
-def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
-    if limit == HASH_KEY_LIMIT:
-        return invalid_parameter(
-            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    return invalid_parameter(
-        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-    )
 
 
 def key_item(schema: KeySchema, item: Item) -> Item:

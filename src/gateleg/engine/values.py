@@ -36,6 +36,15 @@ def validate(value: Any) -> dict[str, Any]:
 
 def size(value: Mapping[str, Any]) -> int:
     """Bytes that DynamoDB counts for a canonical attribute value, without the attribute's name."""
+    ((tag, content),) = value.items()
+    if tag == "S":
+        return len(content) if content.isascii() else text_size(content)
+    if tag == "N":
+        return numbers.size(content)
+    if tag == "M":
+        return 3 + len(content) + item_size(content)
+    if tag == "L":
+        return 3 + len(content) + sum(map(size, content))
     return examine(value, 0)[1]
 
 
@@ -80,7 +89,10 @@ def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[s
 
 def item_size(item: Mapping[str, Any]) -> int:
     """Bytes that DynamoDB counts for a canonical item."""
-    return sum(text_size(name) + size(value) for name, value in item.items())
+    total = 0
+    for name, value in item.items():
+        total += (len(name) if name.isascii() else text_size(name)) + size(value)
+    return total
 
 
 def examine(value: Any, depth: int) -> tuple[dict[str, Any], int]:

@@ -4,6 +4,7 @@ What counts is what the expression states, not what it finds: names, positions a
 bytes for each action and function. The item's own values are free.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -27,16 +28,12 @@ class Charge:
 
     fixed: int
     values: tuple[str, ...]
-    #: Characters of which no text is long enough to matter, though each may have four bytes.
-    short: int
+    #: Bytes that all values of a request may have together, without a look at which are named how often.
+    room: int
 
-    def exceeds(self, values: Values) -> bool:
-        """Whether the expression counts more bytes with these values than an item may have."""
-        for name in self.values:
-            for content in values[name].values():
-                if type(content) is not bool and (type(content) is not str or len(content) > self.short):
-                    return self.total(values) > MAX_ITEM_SIZE
-        return False
+    def exceeds(self, values: Values, size: int) -> bool:
+        """Whether the expression counts more bytes with these values, which have so many together, than an item may have."""
+        return size > self.room and self.total(values) > MAX_ITEM_SIZE
 
     def total(self, values: Values) -> int:
         """The bytes that the expression counts with these values."""
@@ -52,7 +49,8 @@ def charge(actions: Iterable[Action], names: Names) -> Charge:
             fixed += _WRITE + _operand(action.value, names, values)
         else:
             fixed += _REMOVAL
-    return Charge(fixed, tuple(values), (MAX_ITEM_SIZE - fixed) // (4 * len(values) + 4))
+    most = max(Counter(values).values(), default=1)
+    return Charge(fixed, tuple(values), (MAX_ITEM_SIZE - fixed) // most)
 
 
 def _target(keys: Keys) -> int:

@@ -70,11 +70,17 @@ class Expression(Generic[T]):
 
     def fits(self, values: Values) -> bool:
         """Whether the values are surely right; the rules tell what is wrong if not."""
-        for name in self.values:
-            if name not in values:
-                return False
+        return all(name in values for name in self.values) and self.suits(values)
+
+    @property
+    def demanding(self) -> bool:
+        """Whether not any value will do."""
+        return bool(self.demands or self.bounds or self.type_names)
+
+    def suits(self, values: Values) -> bool:
+        """Whether the values, all of which are known to be there, are surely right."""
         for name, allowed in self.demands:
-            if next(iter(values[name])) not in allowed:
+            if allowed.isdisjoint(values[name]):
                 return False
         return not (self.bounds or self.type_names) or self._fits_exactly(values)
 

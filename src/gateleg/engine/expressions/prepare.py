@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from gateleg.engine.errors import EngineError, ValueFault, validation
 from gateleg.engine.expressions import legacy
@@ -15,7 +15,7 @@ from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
 from gateleg.engine.expressions.nodes import Names, Values
 from gateleg.engine.expressions.projections import Projection
 from gateleg.engine.expressions.updates import Update
-from gateleg.engine.values import NESTED, text_size, validate
+from gateleg.engine.values import NESTED, examine_item, text_size, validate
 
 #: Bytes that a placeholder may have, its `#` or `:` included.
 MAX_PLACEHOLDER: Final = 255
@@ -25,12 +25,13 @@ _LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "Attribut
 _EMPTY: Final[dict[str, Any]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """The expressions of one request. What the request does not have is None."""
 
     #: Canonical values, to be passed to `condition.test`, `filter.test` and `update.apply`.
     values: Values
+    #: Bytes of the values and their placeholders.
+    size: int = 0
     condition: Condition | None = None
     filter: Condition | None = None
     projection: Projection | None = None
@@ -47,20 +48,21 @@ class _Plan:
 
     #: Without values: plans are kept, and values may be large.
     prepared: Prepared
-    expressions: tuple[Expression[Any], ...]
+    #: The expressions that demand something of values.
+    demanding: tuple[Expression[Any], ...]
     template: KeyTemplate | None
 
-    def fill(self, given: Mapping[str, Any] | None) -> Prepared | None:
+    def fill(self, given: dict[str, Any] | None) -> Prepared | None:
         """The same for other values; None where these need the full rules."""
         if given is None:
             return self.prepared
-        values = _canonical(given)
-        for expression in self.expressions:
-            if not expression.fits(values):
+        values, size = _canonical(given)
+        for expression in self.demanding:
+            if not expression.suits(values):
                 return None
         like = self.prepared
         key_condition = None if self.template is None else self.template.fill(values)
-        return Prepared(values, like.condition, like.filter, like.projection, like.update, key_condition)
+        return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition)
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -83,7 +85,7 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
     key = (
         operation,
         *map(request.get, form.expressions),
-        None if names is None else tuple(names.items()),
+        None if names is None else (*names, *names.values()),
         None if values is None else tuple(values),
     )
     plan = _plans.get(key)
@@ -105,15 +107,16 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, _Plan]:
     if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
         raise _no_key_condition()
     names = _checked_names(request.get("ExpressionAttributeNames"))
-    values = _checked_values(request.get("ExpressionAttributeValues"))
+    values, size = _checked_values(request.get("ExpressionAttributeValues"))
     expressions = _read_expressions(request, form.reading_order, names, values, found)
     template: KeyTemplate | None = found.pop("template", None)
     if template is not None:
         found["key_condition"] = template.fill(values)
     elif operation == "Query":
         found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
-    prepared = Prepared(values, **found)
-    return prepared, _Plan(replace(prepared, values=_EMPTY, key_condition=None), expressions, template)
+    prepared = Prepared(values, size, **found)
+    demanding = tuple(expression for expression in expressions if expression.demanding)
+    return prepared, _Plan(prepared._replace(values=_EMPTY, size=0, key_condition=None), demanding, template)
 
 
 def check_legacy(request: Mapping[str, Any], operation: str) -> None:
@@ -190,9 +193,9 @@ def _checked_names(given: Mapping[str, str] | None) -> Names:
     return given
 
 
-def _checked_values(given: Mapping[str, Any] | None) -> Values:
+def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
     if given is None:
-        return _EMPTY
+        return _EMPTY, 0
     if not given:
         raise validation("ExpressionAttributeValues must not be empty")
     for key in given:
@@ -200,19 +203,27 @@ def _checked_values(given: Mapping[str, Any] | None) -> Values:
     return _canonical(given)
 
 
-def _canonical(given: Mapping[str, Any]) -> Values:
-    values: dict[str, Any] = {}
-    for key, value in given.items():
-        try:
-            values[key] = validate(value)
-        except EngineError as error:
-            if error.code != "ValidationException":
-                raise
-            wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
-            if isinstance(error, ValueFault):
-                raise ValueFault(wrapped, error.newer) from None
-            raise (ValueFault(wrapped, NESTED) if error.message == NESTED else validation(wrapped)) from None
-    return values
+def _canonical(given: dict[str, Any]) -> tuple[Values, int]:
+    """Values in canonical form, and their size."""
+    try:
+        return examine_item(given)
+    except EngineError:
+        for key, value in given.items():
+            _check_value(key, value)
+        raise
+
+
+def _check_value(key: str, value: Any) -> None:
+    """Refuses a value that has no canonical form, and names its placeholder."""
+    try:
+        validate(value)
+    except EngineError as error:
+        if error.code != "ValidationException":
+            raise
+        wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
+        if isinstance(error, ValueFault):
+            raise ValueFault(wrapped, error.newer) from None
+        raise (ValueFault(wrapped, NESTED) if error.message == NESTED else validation(wrapped)) from None
 
 
 _PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")

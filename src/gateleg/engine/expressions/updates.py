@@ -3,7 +3,7 @@
 All right-hand sides read the old item. The new item shares with the old one whatever the update does not write.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,14 +54,21 @@ class Update:
     #: Whether it makes an item where there was none; REMOVE and DELETE alone do not.
     creates: bool
     steps: tuple[Step, ...]
+    #: The steps that write an attribute as a whole.
+    whole: Mapping[str, Step] = field(repr=False)
     _touched: Projection = field(repr=False)
     #: What DynamoDB counts for the expression; AttributeUpdates and PartiQL have none.
     charge: Charge | None = None
 
+    @property
+    def deepens(self) -> bool:
+        """Whether it writes into the inside of attributes, which may become too deep by it."""
+        return len(self.whole) != len(self.steps)
+
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
         """The new item. `exists` tells whether `item` is stored or only a new item's key: then REMOVE may name paths that lead nowhere."""
         operands = [None if step.operand is None else step.operand(item, values) for step in self.steps]
-        if not self._touched.nested:
+        if not self.deepens:
             return self._apply_flat(item, operands)
         tree: _Tree = {}
         for step, operand in zip(self.steps, operands, strict=True):
@@ -76,9 +83,8 @@ class Update:
 
     def _apply_flat(self, item: Item, operands: list[dict[str, Any] | None]) -> Item:
         new = dict(item)
-        for step, operand in zip(self.steps, operands, strict=True):
-            name = str(step.keys[0])
-            value = None if operand is None else step.write(item.get(name), operand)
+        for (name, step), operand in zip(self.whole.items(), operands, strict=True):
+            value = operand if operand is None or step.write is put else step.write(item.get(name), operand)
             if value is not None:
                 new[name] = value
             else:
@@ -98,7 +104,8 @@ def update(actions: Iterable[Action], names: Names = NO_NAMES) -> Update:
 def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates: bool) -> Update:
     """An update made of compiled steps, with the paths that these read."""
     touched = projection(step.keys for step in steps)
-    return Update(touched.attributes, touched.nested | nested_heads(read), creates, steps, touched)
+    whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
+    return Update(touched.attributes, touched.nested | nested_heads(read), creates, steps, whole, touched)
 
 
 def _read(value: Operand | Arithmetic, names: Names) -> list[Keys]:

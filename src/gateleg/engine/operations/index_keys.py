@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from gateleg.engine.entries import SURELY_SHORT, check_index_key_size
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Update, Values
 from gateleg.engine.expressions.updates import Step
-from gateleg.engine.layout import Layout, check_index_key_size
+from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute
 from gateleg.engine.values import Item
 
@@ -14,18 +15,24 @@ def check_given(layout: Layout, update: Update, values: Values) -> None:
     """Refuse types that no key of an index has, as far as the request alone tells them."""
     if not layout.indexes:
         return
-    steps = {step.keys[0]: step for step in update.steps if len(step.keys) == 1}
-    for index, attribute in _touched(layout, update):
-        step = steps.get(attribute.name)
-        type_ = None if step is None else _known_type(step, values)
-        if type_ is not None and type_ != attribute.type:
-            raise invalid_parameter(
-                f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {type_} IndexName: {index.name}"
-            )
+    for name, type_ in layout.touched(update.attributes).keys:
+        step = update.whole.get(name)
+        given = None if step is None else _known_type(step, values)
+        if given is not None and given != type_:
+            index = next(index for index, attribute in _touched(layout, update) if attribute.name == name)
+            raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")
 
 
 def check_written(layout: Layout, update: Update, item: Item) -> None:
     """Refuse values that no key of an index has, in the item as the update leaves it."""
+    for name, type_ in layout.touched(update.attributes).keys:
+        value = item.get(name)
+        if value is not None and not 0 < len(value.get(type_, "")) <= SURELY_SHORT:
+            _look_closely(layout, update, item)
+            return
+
+
+def _look_closely(layout: Layout, update: Update, item: Item) -> None:
     for index, attribute in _touched(layout, update):
         value = item.get(attribute.name)
         if value is None:

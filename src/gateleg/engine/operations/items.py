@@ -68,13 +68,16 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change some attributes of an item, or create it."""
-    key = _key(request, "UpdateItem")
-    prepared = _prepared(request, "UpdateItem")
     name = request["TableName"]
-    check_paths(context.layout(name), prepared)
+    found = context.catalog.known_layout(context.realm, name)
+    place = None if found is None else found.quick_key(request["Key"])
+    key = request["Key"] if place is not None else _key(request, "UpdateItem")
+    prepared = _prepared(request, "UpdateItem")
+    check_paths(found or context.layout(name), prepared)
     with context.database.write() as connection:
         layout = context.layout(name)
-        change = Change(layout, layout.request_key(key)).read(connection)
+        # Should the table have been made anew meanwhile, its key may be another.
+        change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
         check_charge(prepared)
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))
         change.update(key, prepared.update, prepared.values)

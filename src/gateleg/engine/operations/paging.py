@@ -8,9 +8,10 @@ import orjson
 
 from gateleg.engine import capacity, keys
 from gateleg.engine.context import Context, parsed
+from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Projection
-from gateleg.engine.layout import IndexLayout, Layout
+from gateleg.engine.layout import Layout
 from gateleg.engine.operations.footprint import LARGE, NEVER_FULL, Meter
 from gateleg.engine.schema import KeySchema
 from gateleg.engine.values import Item

@@ -1,6 +1,6 @@
 """One item's write, from the row as it stands to the row as it shall be: what Put, Update, Delete, batches and transactions share."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -12,9 +12,9 @@ from gateleg.engine.errors import condition_failed, invalid_parameter, validatio
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
 from gateleg.engine.expressions.compare import equal
-from gateleg.engine.layout import IndexWrite, Layout
+from gateleg.engine.layout import Layout
 from gateleg.engine.operations.index_keys import check_given, check_written
-from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine_item, size, text_size
+from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine, examine_item, size, text_size
 
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
@@ -30,7 +30,10 @@ class Change:
     old: Item | None = None
     new: Item | None = None
     new_size: int = 0
-    indexes: list[IndexWrite] = field(default_factory=list)
+    #: The only attributes in which the new item may differ from the old one, if that is known.
+    written: frozenset[str] | None = None
+    #: Whether it has happened.
+    done: bool = False
 
     def read(self, connection: apsw.Connection) -> "Change":
         """Take in the row as it stands."""
@@ -57,6 +60,7 @@ class Change:
         item = self.old if self.old is not None else key
         if update is not None:
             item = update.apply(item, values, exists=self.old is not None)
+            self.written = update.attributes
             if self.layout.indexes:
                 check_written(self.layout, update, item)
         self.new, self.new_size = self._measure(item, update)
@@ -67,16 +71,19 @@ class Change:
         """The updated item, checked, and its size: only what the update wrote needs a look."""
         if self.old is None or self.old_size is None or update is None:
             return examine_item(item)
-        total = self.old_size
+        total, old = self.old_size, self.old
         for name in update.attributes:
-            before, after = self.old.get(name), item.get(name)
+            before, after = old.get(name), item.get(name)
             if before is after:
                 continue
-            bytes_ = text_size(name)
-            if before is not None:
-                total -= bytes_ + size(before)
-            if after is not None:
-                total += bytes_ + size(after)
+            if before is None:
+                total += text_size(name)
+            else:
+                total -= size(before)
+            if after is None:
+                total -= text_size(name)
+            else:
+                total += examine(after, 0)[1] if update.deepens else size(after)
         return item, total
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
@@ -87,7 +94,8 @@ class Change:
         logged = layout.table.logged
         if logged and self._changes_nothing():
             return
-        self.indexes = layout.write(connection, self.key, self.old, self.new, self.new_size)
+        layout.write(connection, self.key, self.old, self.new, self.new_size, self.written)
+        self.done = True
         if logged:
             new = orjson.dumps(self.new) if self.new is not None else None
             changelog.append(connection, layout.table.id, context.now(), self.key, self.stored, new, by_service)
@@ -103,7 +111,10 @@ class Change:
 
     def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
         """What the write consumed, if it was asked for."""
-        return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, self.indexes, factor)
+        if mode not in {"TOTAL", "INDEXES"}:
+            return None
+        indexes = self.layout.index_writes(self.old, self.new) if self.done else []
+        return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, indexes, factor)
 
 
 def check_item(item: Item, bytes_: int) -> None:
@@ -130,7 +141,7 @@ def check_item_size(bytes_: int) -> None:
 def check_charge(prepared: Prepared) -> None:
     """Refuse what only UpdateItem refuses: DynamoDB holds what an expression itself counts to the limit as well."""
     update = prepared.update
-    if update is not None and update.charge is not None and update.charge.exceeds(prepared.values):
+    if update is not None and update.charge is not None and update.charge.exceeds(prepared.values, prepared.size):
         raise validation(UPDATE_TOO_LARGE)
 
 

@@ -127,7 +127,7 @@ def _walk(
         if number == cursor.span and cursor.key is not None:
             span = _resumed(source, span, cursor.key)
         request = {"Limit": options.limit - rows.scanned} if options.limit is not None else {}
-        page = paging.read_page(context, source, span, request, replace(prepared, filter=None) if complete else prepared)
+        page = paging.read_page(context, source, span, request, prepared._replace(filter=None) if complete else prepared)
         rows.units += capacity.read_units(page.size, options.consistent)
         rows.scanned += page.scanned
         rows.size += page.size

@@ -73,10 +73,13 @@ def _dictionary(kind: Dictionary) -> Test:
     if kind.sizes is not None and isinstance(value_kind, Listing):
         value_kind = Listing(value_kind.item, *kind.sizes)
     expected, test = compiled(value_kind)
+    only = {expected}
 
     def proper(value: dict[str, Any]) -> bool:
         if kind.names and not (value and all(map(_named_properly, value))):
             return False
+        if test is None:
+            return not value or set(map(type, value.values())) == only
         for item in value.values():  # noqa: SIM110 - as above
             if type(item) is not expected or (test is not None and not test(item)):
                 return False

@@ -1,0 +1,130 @@
+"""The rows of an index: where an item's entry lies, what it holds, and how a changed item moves it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import orjson
+
+from gateleg.engine import keys
+from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter
+from gateleg.engine.schema import Index, KeyAttribute, KeySchema
+from gateleg.engine.values import Item, item_size, size
+
+HASH_KEY_LIMIT = 2048
+RANGE_KEY_LIMIT = 1024
+#: Characters of which nothing is over the limit of any key: none has more than four bytes.
+SURELY_SHORT = RANGE_KEY_LIMIT // 4
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWrite:
+    """What a write did to one index: the item whose entry it took out, the one whose entry it put in, and whether the key is the same."""
+
+    layout: "IndexLayout"
+    removed: Item | None
+    added: Item | None
+    in_place: bool
+
+
+class IndexLayout:
+    """An index's rows."""
+
+    def __init__(self, index: Index, base: KeySchema, base_name: str) -> None:
+        self.index = index
+        self.name = f"index_{index.id}"
+        self._find = keys.finder(index.keys.hash, index.keys.range)
+        self._tie = keys.tie(base.attributes) if index.kind == "GSI" else None
+        self._attributes = index.keys.attributes
+        self._whole = index.projection == "ALL"
+        #: attributes that an entry holds; none if it holds all
+        self.projected: frozenset[str] | None = None if self._whole else frozenset((*index.keys.names, *base.names, *index.include))
+        joined = f"FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
+        #: k, size, v, b of the entries with the base row's item, and their own size
+        self.select_whole = f"SELECT i.k, t.size, t.v, i.b, i.size {joined}"
+        #: k, size, v, b of the entries, with the projected item
+        self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
+        self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
+        self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
+
+    def key(self, item: Item, tie: bytes | None = None) -> bytes | None:
+        """The item's key in this index, or none if the index does not hold it. `tie` is `Layout.tie` of the item, where it is known."""
+        found = self._find(item)
+        if found is None or self._tie is None:
+            return found
+        return found + (self._tie(item) if tie is None else tie)
+
+    def depends_on(self, attributes: frozenset[str]) -> bool:
+        """Whether a change of these attributes of an item can change its entry."""
+        return not attributes.isdisjoint(self.index.keys.names if self.projected is None else self.projected)
+
+    def project(self, item: Item) -> Item:
+        """What an entry of this index holds of an item."""
+        projected = self.projected
+        return item if projected is None else {name: value for name, value in item.items() if name in projected}
+
+    def entry(self, item: Item, base_size: int) -> tuple[int, bytes | None]:
+        """The size and, unless it is the base row's, the content of an item's entry."""
+        if self._whole:
+            return base_size, None
+        projected = self.project(item)
+        return item_size(projected), orjson.dumps(projected)
+
+    def replace(self, connection: apsw.Connection, key: bytes, tie: bytes, old: Item | None, new: Item | None, new_size: int) -> None:
+        """Put the entry of one item in the place of another's, where both have the same key in the table."""
+        was = None if old is None else self.key(old, tie)
+        now = None if new is None else self.key(new, tie)
+        if was == now and (old is None or new is None or self.projected is None or self.project(old) == self.project(new)):
+            return
+        if was is not None and was != now:
+            connection.execute(self.delete, (was, key))
+        if new is not None and now is not None:
+            connection.execute(self.insert, (now, key, *self.entry(new, new_size)))
+
+    def written(self, old: Item | None, new: Item | None) -> IndexWrite | None:
+        """What it means for this index that one item takes the place of another; none if it holds neither."""
+        was = None if old is None else self.key(old)
+        now = None if new is None else self.key(new)
+        if was is None and now is None:
+            return None
+        return IndexWrite(self, old if was is not None else None, new if now is not None else None, was == now)
+
+    def check(self, item: Mapping[str, Any]) -> None:
+        """Refuse an item whose attributes do not fit this index's key."""
+        for attribute in self._attributes:
+            value = item.get(attribute.name)
+            if value is not None:
+                _check_index_attribute(self.index, attribute, value)
+
+
+def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
+    content = value.get(attribute.type)
+    if content is None:
+        raise invalid_parameter(
+            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
+        )
+    if not content:
+        kind = "string" if attribute.type == "S" else "binary"
+        raise EmptyKeyError(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
+            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    check_index_key_size(index, attribute, content)
+
+
+def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
+    """Refuse a value that is too long for a key of an index."""
+    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
+    if len(content) > SURELY_SHORT and size({attribute.type: content}) > limit:
+        raise _index_key_too_long(index, attribute, limit)
+
+
+def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
+    if limit == HASH_KEY_LIMIT:
+        return invalid_parameter(
+            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    return invalid_parameter(
+        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+    )
