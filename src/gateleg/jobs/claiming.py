@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from gateleg.jobs.desk import gathered, side_by_side
 from gateleg.jobs.finishing import expire, slots_ref
 from gateleg.jobs.ledger import QueueState, RateWindow, Slots
 from gateleg.jobs.picking import Candidate
+from gateleg.jobs.stencils import Stencil, Stencilled
 from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
+from gateleg.model.wire import iso
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, query, transact, upsert
 from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.picking import Picker
     from gateleg.model import Action
+    from gateleg.model.wire import Value
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
 
@@ -170,16 +173,41 @@ def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Fl
 def claim_write(desk: Desk, candidate: Candidate, worker_id: str, token: str) -> WriteOperation[Job]:
     """The update that claims: the job must be pending and have the version that was seen."""
     now = desk.now()
+    until = now + timedelta(seconds=desk.settings.lease_seconds)
+    values = _claim_values(candidate, worker_id, token, now, until)
+    return Stencilled(_claim_stencil(), candidate.job_id, values, lambda: planned_claim(candidate, worker_id, token, now, until))
+
+
+def planned_claim(candidate: Candidate, worker_id: str, token: str, now: datetime, until: datetime) -> WriteOperation[Job]:
+    """The same as the model plans it."""
     actions: list[Action] = [
         Job.status.to(JobStatus.PROCESSING),
         Job.worker_id.set(worker_id),
         Job.started_at.set(now),
         Job.lease_token.set(token),
-        Job.lease_until.set(now + timedelta(seconds=desk.settings.lease_seconds)),
+        Job.lease_until.set(until),
         Job.attempt.add(1),
     ]
     known: dict[str, Any] = {"queue": candidate.queue}
     return patch(Job.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)
+
+
+def _claim_values(candidate: Candidate, worker_id: str, token: str, now: datetime, until: datetime) -> dict[str, Value]:
+    return {
+        "queue": {"S": candidate.queue},
+        "version": {"N": str(candidate.version)},
+        "worker_id": {"S": worker_id},
+        "lease_token": {"S": token},
+        "now": {"S": iso(now)},
+        "lease_until": {"S": iso(until)},
+    }
+
+
+@cache
+def _claim_stencil() -> Stencil:
+    mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
+    example = Candidate(UUID(int=0), 987_654_321, "the queue", 0), "the worker", "the token", mark, mark + timedelta(1)
+    return Stencil.cut(planned_claim(*example).write(mark), _claim_values(*example))
 
 
 def _slot(job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:

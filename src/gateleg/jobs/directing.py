@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.jobs.closing import ending_actions, finish_actions
 from gateleg.jobs.desk import gathered
 from gateleg.jobs.errors import WrongState
 from gateleg.jobs.finishing import (
     again,
-    ending_actions,
-    finish_actions,
     moved,
     present,
     release,

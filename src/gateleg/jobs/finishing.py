@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from gateleg.jobs.closing import completion, ending_actions, finish_actions, is_plain
 from gateleg.jobs.errors import JobMissing, LeaseLost
 from gateleg.jobs.ledger import LogChunk, Slots
 from gateleg.jobs.rules import (
@@ -19,7 +20,6 @@ from gateleg.jobs.rules import (
     Retry,
     Verdict,
     attempt_of,
-    expiry_of,
     history_with,
     judge,
     lease_expired,
@@ -115,6 +115,8 @@ def retry_of(desk: Desk, job: Job) -> Retry:
 def _end(desk: Desk, job: Job, verdict: Verdict, extra: Sequence[Action], along: Sequence[WriteOperation[Any]] = ()) -> Flow[Job]:
     """Write the end of an attempt, with all that goes along."""
     now = desk.now()
+    if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_plain(job, verdict):
+        return (yield from completion(desk, job, verdict, now).flow(desk.setup))
     actions = [*ending_actions(desk, job, verdict, now), *extra]
     return (yield from moved(desk, job, verdict.status, actions, along))
 
@@ -142,26 +144,6 @@ def moved(
     if status == JobStatus.PENDING and result.readiness is Readiness.READY:
         desk.jobs.bell.ring(job.queue)
     return result
-
-
-def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> list[Action]:
-    """What the end of an attempt changes in a job."""
-    actions = [
-        Job.status.to(verdict.status),
-        Job.attempts.set(history_with(job, attempt_of(job, verdict, now))),
-        Job.lease_until.remove(),
-    ]
-    if verdict.retry_count != job.retry_count:
-        actions.append(Job.retry_count.set(verdict.retry_count))
-    if verdict.status == JobStatus.PENDING:
-        return [*actions, Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now)), Job.progress.remove()]
-    return [*actions, *finish_actions(desk, verdict.status, verdict.results, now)]
-
-
-def finish_actions(desk: Desk, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
-    """What the end of a job changes in it, besides its state."""
-    actions = [Job.completed_at.set(now), Job.expires_at.set(expiry_of(status, now, desk.settings.retention))]
-    return actions if results is None else [*actions, Job.job_results.set(results)]
 
 
 def _followers(desk: Desk, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:

@@ -1,0 +1,77 @@
+"""What the end of an attempt changes in a job."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.desk import Desk
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
+from gateleg.jobs.stencils import Stencil, Stencilled
+from gateleg.jobs.tables import Job, JobStatus, Results
+from gateleg.model.wire import iso
+from gateleg.store import patch
+from gateleg.store.setup import Setup
+
+if TYPE_CHECKING:
+    from gateleg.model import Action
+    from gateleg.model.wire import Value
+    from gateleg.store import WriteOperation
+
+
+def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> list[Action]:
+    """What the end of an attempt changes in a job."""
+    actions = [
+        Job.status.to(verdict.status),
+        Job.attempts.set(history_with(job, attempt_of(job, verdict, now))),
+        Job.lease_until.remove(),
+    ]
+    if verdict.retry_count != job.retry_count:
+        actions.append(Job.retry_count.set(verdict.retry_count))
+    if verdict.status == JobStatus.PENDING:
+        return [*actions, Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now)), Job.progress.remove()]
+    return [*actions, *finish_actions(desk, verdict.status, verdict.results, now)]
+
+
+def finish_actions(desk: Desk, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
+    """What the end of a job changes in it, besides its state."""
+    actions = [Job.completed_at.set(now), Job.expires_at.set(expiry_of(status, now, desk.settings.retention))]
+    return actions if results is None else [*actions, Job.job_results.set(results)]
+
+
+def is_plain(job: Job, verdict: Verdict) -> bool:
+    """Whether a job is completed as most are: nothing but its state, its results and its history change."""
+    return verdict.status is JobStatus.COMPLETED and verdict.results is not None and verdict.retry_count == job.retry_count
+
+
+def completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
+    """The update that completes a job with a plain verdict."""
+    values = _completion_values(desk, job, verdict, now)
+    return Stencilled(_completion_stencil(), job.job_id, values, lambda: planned_completion(desk, job, verdict, now))
+
+
+def planned_completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
+    """The same as the model plans it."""
+    return patch(job, *ending_actions(desk, job, verdict, now))
+
+
+def _completion_values(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> dict[str, Value]:
+    return {
+        "attempts": Job.attempts.written(history_with(job, attempt_of(job, verdict, now))).wire,
+        "job_results": Job.job_results.written(verdict.results).wire,
+        "expires_at": Job.expires_at.written(expiry_of(JobStatus.COMPLETED, now, desk.settings.retention)).wire,
+        "now": {"S": iso(now)},
+        "seen": {"N": str(job.version)},
+        "version": {"N": str(job.version + 1)},
+    }
+
+
+@cache
+def _completion_stencil() -> Stencil:
+    mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
+    job = Job(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
+    verdict = Verdict(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
+    example = Desk(Setup(), Jobs()), job, verdict, mark
+    return Stencil.cut(planned_completion(*example).write(mark), _completion_values(*example))

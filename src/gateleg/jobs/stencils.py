@@ -1,0 +1,98 @@
+"""Writes that are made for every job: planned by the model once, with marks where the values go, and filled in from then on.
+
+The model's plan says what follows from a write: which index keys change, and what the database must check. For a claim or a completion that
+is always the same, and most of the time of making its request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.tables import Job, queue_table
+from gateleg.model import Write, spec_of
+from gateleg.model.wire import uuid_text
+from gateleg.store import get
+from gateleg.store.write_operation import WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.model import Ref
+    from gateleg.model.wire import Value
+    from gateleg.store.failures import Expectation
+    from gateleg.store.requests import Flow, Reply
+    from gateleg.store.setup import Setup
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """An update of a job without those of its values that differ from job to job."""
+
+    parameters: Mapping[str, Any]
+    #: for placeholders the names of the values that go there; all others stay
+    places: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def cut(cls, example: Write[Job], marks: Mapping[str, Value]) -> Stencil:
+        """The stencil of an update that was planned with marks for values. Each must differ from everything else in the plan."""
+        values = example.parameters["ExpressionAttributeValues"]
+        places = tuple((placeholder, name) for placeholder, value in values.items() for name, mark in marks.items() if value == mark)
+        missed = marks.keys() - {name for _, name in places}
+        if missed or example.companions:
+            raise ValueError(f"The plan has no place for {sorted(missed)}, or more than one write.")
+        return cls(dict(example.parameters), places)
+
+    def filled(self, job_id: UUID, given: Mapping[str, Value]) -> dict[str, Any]:
+        """The parameters of the update."""
+        values = dict(self.parameters["ExpressionAttributeValues"])
+        for placeholder, name in self.places:
+            values[placeholder] = given[name]
+        return {**self.parameters, "Key": {"job_id": {"S": uuid_text(job_id)}}, "ExpressionAttributeValues": values}
+
+
+@dataclass(frozen=True)
+class Stencilled(WriteOperation[Job]):
+    """A write by a stencil. `plan` makes the same write without it, to explain a refusal."""
+
+    stencil: Stencil
+    job_id: UUID
+    values: Mapping[str, Value]
+    plan: Callable[[], WriteOperation[Job]]
+
+    @property
+    def entity(self) -> type[Job]:
+        """A job."""
+        return Job
+
+    @property
+    def ref(self) -> Ref[Job]:
+        """The job's."""
+        return Job.key(job_id=self.job_id)
+
+    @property
+    def verb(self) -> str:
+        """patch."""
+        return "patch"
+
+    def write(self, now: datetime) -> Write[Job]:
+        """An UpdateItem."""
+        return Write(Job, queue_table, "Update", self.stencil.filled(self.job_id, self.values), purpose="patch Job")
+
+    def expectation(self) -> Expectation:
+        """That of the plan."""
+        return self.plan().expectation()
+
+    def options(self) -> dict[str, Any]:
+        """The job as it is then."""
+        return {"ReturnValues": "ALL_NEW"}
+
+    def result(self, write: Write[Any], reply: Reply) -> Job:
+        """The job as it is now."""
+        return spec_of(Job).decode(reply["Attributes"])
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Job]:
+        """The job, read again."""
+        return get(Job, job_id=self.job_id, consistent=True).flow(setup)

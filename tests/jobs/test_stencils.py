@@ -1,0 +1,103 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.jobs.claiming import claim_write, planned_claim
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.closing import completion, is_plain, planned_completion
+from gateleg.jobs.desk import Desk
+from gateleg.jobs.picking import Candidate, Picker
+from gateleg.jobs.queue import Queue
+from gateleg.jobs.rules import Verdict
+from gateleg.jobs.stencils import Stencil
+from gateleg.jobs.tables import Attempt, Job, JobStatus, Results
+from gateleg.store import IllegalTransition, Store, create, transact
+from gateleg.store.setup import Setup
+from tests.jobs.sample import claimed, make_jobs, submitted
+
+TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=5,
+)
+RESULTS = st.builds(
+    Results,
+    result_type=st.just("SUCCESS"),
+    value=VALUES,
+    output_location=st.dictionaries(WORDS, st.lists(WORDS, max_size=2), max_size=2),
+    summary_metrics=st.dictionaries(WORDS, st.integers(0, 10**6) | WORDS, max_size=2),
+)
+ATTEMPTS = st.builds(
+    Attempt, number=st.integers(1, 99), worker_id=WORDS, started_at=TIMES, ended_at=TIMES, outcome=st.just("retried"), error=st.none()
+)
+JOBS = st.builds(
+    Job,
+    job_id=st.uuids(),
+    status=st.just(JobStatus.PROCESSING),
+    version=st.integers(1, 10**6),
+    attempt=st.integers(1, 99),
+    attempts=st.lists(ATTEMPTS, max_size=20),
+    queue=st.sampled_from(["default", "math"]),
+    priority=st.integers(0, 100),
+    job_type=st.just("plain"),
+    subject=st.none() | WORDS,
+    worker_id=WORDS,
+    started_at=TIMES,
+    lease_until=TIMES,
+    run_at=st.none() | TIMES,
+    retry_count=st.integers(0, 3),
+)
+
+
+def request(operation: Any, now: datetime) -> dict[str, Any]:
+    found: dict[str, Any] = operation.write(now).request() | operation.options()
+    return found
+
+
+@given(st.uuids(), st.integers(0, 10**6), st.sampled_from(["default", "a.b:c"]), WORDS, WORDS, TIMES)
+def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
+    job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
+) -> None:
+    desk = Desk(Setup(clock=now.timestamp), make_jobs())
+    candidate = Candidate(job_id, version, queue, 50)
+    planned = planned_claim(candidate, worker, token, desk.now(), desk.now() + timedelta(seconds=30))
+    assert request(claim_write(desk, candidate, worker, token), desk.now()) == request(planned, desk.now())
+
+
+@given(JOBS, RESULTS, TIMES)
+def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(job: Job, results: Results, now: datetime) -> None:
+    desk = Desk(Setup(), make_jobs())
+    verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
+    assert is_plain(job, verdict)
+    assert request(completion(desk, job, verdict, now), now) == request(planned_completion(desk, job, verdict, now), now)
+
+
+def test_a_stencil_needs_a_place_for_every_value() -> None:
+    candidate = Candidate(UUID(int=1), 1, "default", 50)
+    now = datetime(2020, 1, 1, tzinfo=UTC)
+    example = planned_claim(candidate, "w", "t", now, now).write(now)
+    with pytest.raises(ValueError, match="no place for"):
+        Stencil.cut(example, {"elsewhere": {"S": "nowhere"}})
+
+
+def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:
+    job = submitted(queue)
+    claimed(queue, picker)
+    with pytest.raises(IllegalTransition) as refused:
+        queue.store.run(claim_write(queue.desk, Candidate(job.job_id, 1, "default", 50), "w", "t"))
+    assert isinstance(refused.value.current, Job)
+    assert refused.value.current.status == JobStatus.PROCESSING
+
+
+def test_a_claim_can_be_part_of_a_transaction(queue: Queue, store: Store, clock: ManualClock) -> None:
+    job = submitted(queue)
+    write = claim_write(queue.desk, Candidate(job.job_id, 1, "default", 50), "w", "t")
+    results = store.run(transact([write, create(Job(job_type="plain"))]))
+    assert results is not None
+    assert queue.get(job.job_id).worker_id == "w"
