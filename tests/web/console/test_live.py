@@ -127,3 +127,44 @@ async def test_now_takes_what_a_poller_knows() -> None:
     await source.next_look()
     assert await live.now(Topic("numbers", source.look)) == 1
     assert source.looks == 1
+
+
+async def test_a_page_that_cannot_be_drawn_leaves_the_others_their_news(caplog: pytest.LogCaptureFixture) -> None:
+    live, source, told = Live(), Source(), Told()
+
+    def broken(value: int | None, error: BaseException | None) -> None:
+        raise RuntimeError("the page is gone")
+
+    live.watch(Topic("numbers", source.look, every=0.001), broken)
+    watch(live, source, told)
+    await source.next_look()
+    source.value = 2
+    await source.next_look()
+    await source.next_look()
+    assert told == [(1, None), (2, None)]
+    assert "the page is gone" in caplog.text
+
+
+async def test_others_have_their_turn_while_many_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.web.console.live._TURN", 0.0)
+    live, source = Live(), Source()
+    told: list[Told] = [[] for _ in range(50)]
+    for mine in told:
+        watch(live, source, mine, every=60)
+    await source.next_look()
+    reached = sum(bool(mine) for mine in told)
+    assert 0 < reached < 50
+    while not told[-1]:
+        await asyncio.sleep(0)
+
+
+async def test_who_leaves_while_others_are_told_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.web.console.live._TURN", 0.0)
+    live, source, first, second = Live(), Source(), Told(), Told()
+    watch(live, source, first, every=60)
+    leave = watch(live, source, second, every=60)
+    while not first:
+        await asyncio.sleep(0)
+    leave()
+    await asyncio.sleep(0)
+    assert second == []

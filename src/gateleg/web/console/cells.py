@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gateleg.web.console.ids import shortened
@@ -38,6 +39,11 @@ class Row:
     id: str
     cells: Mapping[str, Cell] = field(default_factory=dict)
     href: str | None = None
+
+    @cached_property
+    def drawn(self) -> dict[str, Any]:
+        """The row as it is sent: made once, however many pages show it."""
+        return {"id": self.id, "href": self.href, "cells": dict(self.cells)}
 
 
 def chip_cell(look: Look) -> Part:

@@ -36,15 +36,20 @@ class Chart(Element, component="static/chart.js"):
         self.props["height"] = height
         self.props["times"] = []
         self.props["series"] = []
+        self._shown: tuple[list[datetime], list[Series]] | None = None
 
     def show(self, times: Sequence[datetime], series: Sequence[Series]) -> None:
         """Show these values at these times."""
-        drawn = [{**asdict(one), "values": list(one.values)} for one in series]
-        stamps = [time.astimezone(UTC).isoformat().replace("+00:00", "Z") for time in times]
-        if (drawn, stamps) != (self.props["series"], self.props["times"]):
-            self.props["times"] = stamps
-            self.props["series"] = drawn
-            self.update()
+        if (shown := (list(times), list(series))) == self._shown:
+            return
+        self._shown = shown
+        drawn = {
+            "series": [{**asdict(one), "values": list(one.values)} for one in series],
+            "times": [time.astimezone(UTC).isoformat().replace("+00:00", "Z") for time in times],
+        }
+        # As in a grid, what is never changed in place is not observed.
+        dict.update(self.props, drawn)
+        self.update()
 
 
 def spark_svg(values: Sequence[float | None], tone: Kind) -> str:

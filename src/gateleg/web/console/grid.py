@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nicegui.element import Element
 
@@ -35,7 +35,7 @@ class Grid(Element, component="static/grid.js"):
         self.props["label"] = label
         self.props["columns"] = [asdict(column) for column in columns]
         self.props["selectable"] = on_choose is not None
-        self._rows: list[dict[str, Any]] = []
+        self._rows: tuple[Row, ...] | None = None
         self.show(rows)
         if on_choose is not None:
             choose = on_choose
@@ -50,11 +50,12 @@ class Grid(Element, component="static/grid.js"):
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show these rows; what is new in them is lit up for a moment, and nothing is sent when nothing is."""
-        drawn = [{"id": row.id, "href": row.href, "cells": dict(row.cells)} for row in rows]
-        if drawn != self._rows or "rows" not in self.props:
-            self._rows = drawn
-            self.props["rows"] = drawn
-            self.update()
+        if (shown := tuple(rows)) == self._rows:
+            return
+        self._rows = shown
+        # Rows are replaced and never changed in place, so nothing need observe them, which would be most of the work of showing them.
+        dict.__setitem__(self.props, "rows", [row.drawn for row in shown])
+        self.update()
 
     def clear_choice(self) -> None:
         """Select nothing."""

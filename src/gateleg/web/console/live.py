@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
 T = TypeVar("T")
+_log = logging.getLogger("gateleg.web")
+#: Seconds for which pages are told of a change before others have their turn.
+_TURN = 0.005
 
 
 @dataclass(frozen=True)
@@ -103,13 +108,28 @@ class Live:
             changed = (error is None) != (poller.error is None) or not poller.seen or value != poller.value
             poller.value, poller.error, poller.seen = value, error, poller.seen or error is None
             if changed:
-                for tell in list(poller.watchers):
-                    tell(value, error)
+                await _tell_all(poller)
             await self._pause(poller)
 
     async def _pause(self, poller: _Poller) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(poller.soon.wait(), poller.topic.every)
+
+
+async def _tell_all(poller: _Poller) -> None:
+    """Tell every watcher, and let others have their turn: what hundreds of pages have to draw would hold up the host."""
+    told = time.monotonic()
+    for tell in list(poller.watchers):
+        if tell not in poller.watchers:
+            continue
+        try:
+            tell(poller.value, poller.error)
+        except Exception:
+            # One page that cannot be drawn must not leave the others without news.
+            _log.exception("A page could not show what has changed.")
+        if time.monotonic() - told > _TURN:
+            await asyncio.sleep(0)
+            told = time.monotonic()
 
 
 class Pulse:

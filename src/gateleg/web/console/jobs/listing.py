@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nicegui import context, ui
@@ -26,9 +27,22 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from gateleg.jobs import Job
     from gateleg.store import Page
+    from gateleg.web.console.cells import Row
 
 #: How many jobs a page has.
 _LENGTH = 50
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A page of jobs, and its rows for everybody who looks at it."""
+
+    page: Page[Job]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The jobs as rows."""
+        return tuple(map(job_row, self.page))
 
 
 def register() -> None:
@@ -40,8 +54,11 @@ def register() -> None:
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
-            asked = partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments())
-            topic = Topic(("jobs", filters), asked, every=2.0)
+
+            async def look() -> Listed:
+                return Listed(await jobs_page(view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()))
+
+            topic = Topic(("jobs", filters), look, every=2.0)
             await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12)
 
 
@@ -77,7 +94,7 @@ def _select(name: str, anything: str, value: str | None, known: list[str]) -> No
             tag("option", choice, value=choice, selected=True if choice == value else None)
 
 
-def _list(view: View, filters: Filters, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse) -> None:
+def _list(view: View, filters: Filters, topic: Topic[Listed], first: Listed, pulse: Pulse) -> None:
     choice = Choice()
     with tag("section", classes="card tight", aria_label="Jobs"):
         bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
@@ -90,8 +107,9 @@ def _list(view: View, filters: Filters, topic: Topic[Page[Job]], first: Page[Job
 
     drawn: tuple[str | None, int] | None = None
 
-    def show(page: Page[Job]) -> None:
-        grid.show([job_row(job) for job in page])
+    def show(listed: Listed) -> None:
+        page = listed.page
+        grid.show(listed.rows)
         choice.known = {str(job.job_id): job for job in page}
         grid.set_visibility(bool(page.items))
         nothing.set_visibility(not page.items)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus, Readiness
 from gateleg.jobs.ledger import Tally
+from gateleg.web.console.jobs.rows import job_row
 from gateleg.web.console.live import Topic
+from gateleg.web.console.overview.figures import latency, throughput
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gateleg.jobs import Hour, QueueStats, Schedule, WorkerRecord
+    from gateleg.web.console.cells import Row
+    from gateleg.web.console.charts import Series
     from gateleg.web.host import Host
 
 #: How many pending jobs are looked at to find the oldest that is ready.
@@ -29,6 +36,19 @@ class Present:
     recent: tuple[Job, ...]
     schedules: tuple[Schedule, ...]
 
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The recent jobs as rows, for every page that shows them."""
+        return tuple(map(job_row, self.recent))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Both charts: their times and their series."""
+
+    throughput: tuple[list[datetime], list[Series]]
+    latency: tuple[list[datetime], list[Series]]
+
 
 @dataclass(frozen=True)
 class Past:
@@ -36,6 +56,14 @@ class Past:
 
     hours: tuple[Hour, ...]
     tallies: tuple[Tally, ...]
+    _drawn: dict[str, tuple[datetime, Drawn]] = field(default_factory=dict, compare=False, repr=False)
+
+    def drawn(self, now: datetime, span: str) -> Drawn:
+        """The charts of a minute, for every page that shows them."""
+        minute = now.replace(second=0, microsecond=0)
+        if span not in self._drawn or self._drawn[span][0] != minute:
+            self._drawn[span] = (minute, Drawn(throughput(self.hours, now, span), latency(self.tallies, now)))
+        return self._drawn[span][1]
 
 
 def present_topic(host: Host) -> Topic[Present]:

@@ -10,12 +10,12 @@ from gateleg.web.console.charts import Chart, spark_svg
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.rows import COLUMNS, job_row
+from gateleg.web.console.jobs.rows import COLUMNS
 from gateleg.web.console.live import Pulse, follow
 from gateleg.web.console.markup import Tag, card, section, tag
 from gateleg.web.console.overview.alarms import Alarm, alarms
 from gateleg.web.console.overview.deployed import deployed, queues_text, schedules_text
-from gateleg.web.console.overview.figures import Figure, four_figures, latency, throughput
+from gateleg.web.console.overview.figures import Figure, four_figures
 from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
 from gateleg.web.console.overview.made import made_section
 from gateleg.web.console.patience import show_when_there
@@ -26,7 +26,7 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.jobs import Job
+    from gateleg.web.console.cells import Row
 
 T = TypeVar("T")
 _SHOWN = ("type", "state", "about", "created", "time")
@@ -47,7 +47,7 @@ class _Page:
     def __init__(self, view: View, span: str) -> None:
         self.view, self.span = view, span
         self._latest: Grid | None = None
-        self._recent: tuple[Job, ...] = ()
+        self._rows: tuple[Row, ...] = ()
 
     async def build(self) -> None:
         with tag("header", classes="head"):
@@ -113,9 +113,10 @@ class _Page:
         now = self.view.host.store.setup.now()
         for tile, figure in zip(self._tiles, self._row(), strict=True):
             tile.show(figure)
-        self._throughput.show(*throughput(self.past.hours, now, self.span))
-        self._latency.show(*latency(self.past.tallies, now))
-        self._recent = self.present.recent
+        drawn = self.past.drawn(now, self.span)
+        self._throughput.show(*drawn.throughput)
+        self._latency.show(*drawn.latency)
+        self._rows = self.present.rows
         self._show_latest()
         self._found = alarms(self.present.queues, self.present.workers)
         self._redraw("alarms", self._found, self._alarms, _draw_alarms)
@@ -127,9 +128,9 @@ class _Page:
 
     def _show_latest(self) -> None:
         if self._latest is not None:
-            self._latest.show([job_row(job) for job in self._recent])
-            self._latest.set_visibility(bool(self._recent))
-            self._no_jobs.set_visibility(not self._recent)
+            self._latest.show(self._rows)
+            self._latest.set_visibility(bool(self._rows))
+            self._no_jobs.set_visibility(not self._rows)
 
     def _redraw(self, name: str, value: T, box: Tag, draw: Callable[[T], None]) -> None:
         if name in self._drawn and self._drawn[name] == value:
