@@ -19,7 +19,8 @@ class Reference:
     """Everything about a conversation given as {(pid, tid): vote}, where agree is -1 and disagree 1."""
 
     def __init__(self, cells: dict[tuple[int, int], int], mod_out: set[int], meta: set[int]) -> None:
-        self.pids = sorted({pid for pid, _ in cells})
+        # Participants come up as votes are read by comment, then by participant.
+        self.pids = list(dict.fromkeys(pid for pid, _ in sorted(cells, key=lambda cell: (cell[1], cell[0]))))
         self.tids = sorted({tid for _, tid in cells})
         self.mod_out, self.meta = mod_out | meta, meta
         self.raw: list[list[Cell]] = [[cells.get((pid, tid)) for tid in self.tids] for pid in self.pids]
@@ -33,7 +34,7 @@ class Reference:
         self.extremity = [0.0 if tid in self.mod_out else math.hypot(*self.comment_projection[j]) for j, tid in enumerate(self.tids)]
         counts = [sum(vote is not None for vote in row) for row in self.raw]
         self.in_conv = [i for i, count in enumerate(counts) if count >= min(7, len(self.tids))]
-        others = sorted((i for i in range(len(self.pids)) if i not in set(self.in_conv)), key=lambda i: (-counts[i], i))
+        others = sorted((i for i in range(len(self.pids)) if i not in set(self.in_conv)), key=lambda i: (-counts[i], self.pids[i]))
         self.in_conv = sorted(self.in_conv + others[: max(0, 15 - len(self.in_conv))])
 
     def _components(self) -> list[Vector]:
@@ -169,14 +170,14 @@ def k_means(points: list[Vector], k: int, iterations: int, weights: list[float] 
         if point not in centers and len(centers) < k:
             centers.append(point)
     clusters: list[tuple[Vector, list[int]]] = []
-    for _ in range(iterations):
+    for _ in range(iterations + 1):
         members: list[list[int]] = [[] for _ in centers]
         for i, point in enumerate(points):
             # Rounded, so that a tie is one whichever way its distances were computed.
             members[min(range(len(centers)), key=lambda c: (round(math.dist(point, centers[c]), 9), c))].append(i)
         clusters = [(_weighted([points[i] for i in some], [heavy[i] for i in some]), some) for some in members if some]
         new = [center for center, _ in clusters]
-        still = len(new) == len(centers) and all(math.dist(a, b) < 0.01 for a, b in zip(sorted(new), sorted(centers), strict=True))
+        still = all(math.dist(a, b) < 0.01 for a, b in zip(sorted(new), sorted(centers), strict=False))
         centers = new
         if still:
             break

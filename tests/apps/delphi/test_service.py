@@ -107,6 +107,18 @@ async def test_groups_are_made_of_base_clusters_and_subgroups_of_groups(store: A
     assert sum(group.member_count for group in top.values()) == run.summary["grouped"]
 
 
+async def test_subgroups_tell_what_sets_them_apart(store: AsyncStore, run: Run, opinions: Opinions) -> None:
+    groups = await listed(results(store, OpinionGroup, run.job_id))
+    assert all(not group.representatives for group in groups if group.level == "group")
+    below = [group for group in groups if group.level == "subgroup"]
+    assert below
+    for sub in below:
+        expected = opinions.subgroup_representatives[sub.parent_id or 0][sub.group_id]
+        found = [(row.comment_id, row.side, row.repness_test, row.best_agree) for row in sub.representatives]
+        assert found == [(e.comment_id, e.side, e.repness_test, e.best_agree) for e in expected]
+        assert found
+
+
 async def test_lists_come_back_in_their_order(store: AsyncStore, run: Run, opinions: Opinions) -> None:
     for group, expected in opinions.representatives.items():
         found = await listed(store.query(RepresentativeComment.of_group, job_id=run.job_id, group_id=group))

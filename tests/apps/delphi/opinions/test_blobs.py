@@ -8,7 +8,7 @@ from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.blobs import blob_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.stage import analyse
-from tests.apps.delphi.opinions.test_parity import reference_of, rows_of_groups
+from tests.apps.delphi.opinions.test_parity import in_order_of, reference_of, rows_of_groups
 
 
 def test_the_document_has_the_sign_of_the_reference() -> None:
@@ -21,7 +21,9 @@ def test_the_document_has_the_sign_of_the_reference() -> None:
         # Which way a component points is open: it must be the same everywhere.
         sign = np.sign(np.dot(comp, reference.comps[number]))
         assert sign * np.array(comp) == pytest.approx(np.array(reference.comps[number]), abs=1e-7)
-        assert sign * opinions.positions[:, number] == pytest.approx([row[number] for row in reference.projection], abs=1e-6)
+        assert sign * opinions.positions[in_order_of(reference, opinions), number] == pytest.approx(
+            [row[number] for row in reference.projection], abs=1e-6
+        )
         ours = sign * np.array(blob["pca"]["comment-projection"][number])
         assert ours == pytest.approx([row[number] for row in reference.comment_projection], abs=1e-6)
     assert list(blob["repness"].values()) == [
@@ -29,7 +31,7 @@ def test_the_document_has_the_sign_of_the_reference() -> None:
             {name: pytest.approx(value, rel=1e-6) if isinstance(value, float) else value for name, value in record.items()}
             for record in group
         ]
-        for group in reference.repness(rows_of_groups(opinions))
+        for group in reference.repness(rows_of_groups(opinions, reference))
     ]
 
 

@@ -14,7 +14,7 @@ LINE = np.array([[0.0, 0], [0, 0], [1, 0], [10, 0], [11, 0]])
 
 
 def test_the_first_distinct_points_are_the_first_centres() -> None:
-    found = k_means(LINE, 2, iterations=1)
+    found = k_means(LINE, 2, iterations=0)
     # Begins with 0 and 1: the copy of 0 is skipped.
     assert found.centers[:, 0].tolist() == [0, pytest.approx(22 / 3)]
     assert found.labels.tolist() == [0, 0, 1, 1, 1]
@@ -34,6 +34,21 @@ def test_empty_clusters_are_dropped_and_others_keep_their_ids() -> None:
     points = np.array([[0.0, 0], [4, 0], [1, 0], [-3, 0], [9, 0]])
     found = k_means(points, 3, np.array([1.0, 1, 1, 1, 1]), earlier=np.array([0, 2, 5, 0, 2]))
     assert set(found.ids.tolist()) <= {0, 2, 5}
+
+
+def test_centres_may_move_as_often_as_is_said_after_the_first_time() -> None:
+    slow = np.array([[x, 0.0] for x in (0, 1, 2, 4, 8, 16, 32, 64)])
+    ends = [k_means(slow, 2, iterations=often).centers[1, 0] for often in range(6)]
+    assert ends == sorted(ends)
+    assert ends[0] < ends[1] < ends[2]
+    assert ends[-1] == k_means(slow, 2).centers[1, 0]
+
+
+def test_a_far_point_leaves_its_members_behind() -> None:
+    """The centre that it leaves is that of its other members, not of the points that happen to lie near."""
+    points = np.array([[0.0, 0], [2, 0], [90, 0], [1, 0], [1, 1]])
+    found = k_means(points, 2, earlier=np.array([4, 4, 4, -1, -1]), iterations=0)
+    assert found.labels.tolist() == [4, 4, 5, 4, 4]
 
 
 def test_clusters_go_on_where_they_were_and_new_points_join() -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversations.conversation import Comment
-from gateleg.apps.delphi.conversations.votes import Votes
+from gateleg.apps.delphi.conversations.votes import Ints, Votes
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.kmeans import k_means
+from gateleg.apps.delphi.opinions.representative import Representative
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
 from tests.apps.delphi.reference import Reference
@@ -30,35 +31,61 @@ def cosine(ours: Any, theirs: Any) -> float:
     return float(abs(np.dot(ours, theirs)))
 
 
-def rows_of_groups(opinions: Opinions) -> list[list[int]]:
-    labels = opinions.groups.group_of(len(opinions.matrix.participants))
+def in_order_of(reference: Reference, opinions: Opinions) -> Ints:
+    """Our row for each row of the reference, which takes participants in another order."""
+    return np.searchsorted(opinions.matrix.participants, reference.pids)
+
+
+def rows_of_groups(opinions: Opinions, reference: Reference) -> list[list[int]]:
+    """The reference's rows in each of our groups."""
+    labels = opinions.groups.group_of(len(opinions.matrix.participants))[in_order_of(reference, opinions)]
     return [np.flatnonzero(labels == group).tolist() for group in opinions.groups.groups.clusters.ids]
 
 
+def assert_same_groups(opinions: Opinions, reference: Reference) -> list[list[int]]:
+    """Who is in, the silhouettes and the groups, given our positions."""
+    ours = in_order_of(reference, opinions)
+    assert np.flatnonzero(opinions.inside[ours]).tolist() == reference.in_conv
+    groups, scores = reference.groups(opinions.positions[ours].tolist())
+    assert opinions.groups.groups.scores == pytest.approx(scores, abs=1e-9)
+    assert [sorted(group) for group in groups] == rows_of_groups(opinions, reference)
+    return groups
+
+
 def assert_same_lists(opinions: Opinions, reference: Reference) -> None:
-    """Representative comments, consensus and priorities, given the groups."""
-    groups = rows_of_groups(opinions)
+    """Representative comments of groups and subgroups, and consensus, given the groups."""
+    groups = rows_of_groups(opinions, reference)
     for group, theirs in zip(opinions.groups.groups.clusters.ids, reference.repness(groups), strict=True):
-        ours = [
-            {
-                "tid": found.comment_id,
-                "n-success": found.n_success,
-                "n-trials": found.n_trials,
-                "p-success": found.p_success,
-                "p-test": found.p_test,
-                "repness": found.repness,
-                "repness-test": found.repness_test,
-                "repful-for": found.repful_for,
-            }
-            | ({"best-agree": True, "n-agree": found.agrees} if found.best_agree else {})
-            for found in opinions.representatives[int(group)]
-        ]
-        assert ours == [approx(record) for record in theirs]
+        assert_same_records(opinions.representatives[int(group)], theirs)
+    subgroup_of = opinions.groups.subgroup_of(len(opinions.matrix.participants))[in_order_of(reference, opinions)]
+    for group, rows in zip(opinions.groups.groups.clusters.ids.tolist(), groups, strict=True):
+        ids = opinions.groups.subgroups[group].clusters.ids.tolist()
+        parts = [[row for row in rows if subgroup_of[row] == number] for number in ids]
+        for number, theirs in zip(ids, reference.repness(parts), strict=True):
+            assert_same_records(opinions.subgroup_representatives[group][number], theirs)
     consensus = reference.consensus()
     for side in ("agree", "disagree"):
         listed = getattr(opinions.consensus, side)
         assert [found.comment_id for found in listed] == [record["tid"] for record in consensus[side]]
         assert [found.p_test for found in listed] == pytest.approx([record["p-test"] for record in consensus[side]])
+
+
+def assert_same_records(representatives: tuple[Representative, ...], records: list[dict[str, Any]]) -> None:
+    ours = [
+        {
+            "tid": found.comment_id,
+            "n-success": found.n_success,
+            "n-trials": found.n_trials,
+            "p-success": found.p_success,
+            "p-test": found.p_test,
+            "repness": found.repness,
+            "repness-test": found.repness_test,
+            "repful-for": found.repful_for,
+        }
+        | ({"best-agree": True, "n-agree": found.agrees} if found.best_agree else {})
+        for found in representatives
+    ]
+    assert ours == [approx(record) for record in records]
 
 
 def approx(record: dict[str, Any]) -> dict[str, Any]:
@@ -75,10 +102,7 @@ def test_real_conversations_agree_with_the_formulas(name: str) -> None:
     for ours, theirs in zip(opinions.pca.components, reference.comps, strict=True):
         assert cosine(ours, theirs) > 1 - 1e-9
     assert opinions.map_extremity == pytest.approx(reference.extremity, abs=1e-7)
-    assert np.flatnonzero(opinions.inside).tolist() == reference.in_conv
-    groups, scores = reference.groups([row.tolist() for row in opinions.positions])
-    assert opinions.groups.groups.scores == pytest.approx(scores)
-    assert [sorted(group) for group in groups] == rows_of_groups(opinions)
+    groups = assert_same_groups(opinions, reference)
     assert_same_lists(opinions, reference)
     assert opinions.priorities == pytest.approx(reference.priorities(groups), rel=1e-6)
 
@@ -121,10 +145,7 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
     if first > 1.05 * second > 0.1:
         # Where two components explain equally much, any two directions in their plane are right.
         assert cosine(opinions.pca.components[0], reference.comps[0]) > 0.9999
-    assert np.flatnonzero(opinions.inside).tolist() == reference.in_conv
-    groups, scores = reference.groups([row.tolist() for row in opinions.positions])
-    assert opinions.groups.groups.scores == pytest.approx(scores, abs=1e-9)
-    assert [sorted(group) for group in groups] == rows_of_groups(opinions)
+    assert_same_groups(opinions, reference)
     assert_same_lists(opinions, reference)
 
 

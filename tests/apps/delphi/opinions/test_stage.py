@@ -51,6 +51,14 @@ def test_planted_agreement_is_found_and_never_turned_round(config: VotesConfig) 
     assert (opinions.pca.center[places] > 0.7).all()
 
 
+def test_participants_are_clustered_as_they_come_up_comment_by_comment() -> None:
+    # Everybody votes on seven comments; 30 and 10 begin with comment 1, the others with comment 0.
+    first = {30: 1, 20: 0, 10: 1, 0: 0}
+    rows = [(person, comment, 1, 0) for person, begin in first.items() for comment in range(begin, begin + 7)]
+    opinions = analyse(Votes.of(rows), [Comment(number, "") for number in range(8)])
+    assert opinions.matrix.participants[opinions.groups.members].tolist() == [0, 20, 10, 30]
+
+
 @pytest.mark.parametrize("config", CONFIGS, ids=["exact", "improved", "replay"])
 def test_the_order_of_rows_changes_nothing(config: VotesConfig) -> None:
     synthetic = synthesise(Plan(participants=120, comments=40))

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
     from gateleg.apps.delphi.opinions.representative import Representative
@@ -24,7 +29,7 @@ def blob_of(opinions: Opinions) -> dict[str, Any]:
         "n": len(matrix.participants),
         "n-cmts": len(tids),
         "tids": tids,
-        "in-conv": people.tolist(),
+        "in-conv": sorted(people.tolist()),
         "user-vote-counts": dict(zip(map(str, matrix.participants.tolist()), matrix.vote_counts.tolist(), strict=True)),
         "mod-out": sorted(opinions.moderation.out),
         "mod-in": sorted(opinions.moderation.accepted),
@@ -49,20 +54,13 @@ def blob_of(opinions: Opinions) -> dict[str, Any]:
             for parent, grouping in groups.subgroups.items()
         },
         "votes-base": _by_comment(tids, tallies.base),
-        "group-votes": {
-            str(group): {
-                "id": group,
-                "n-members": int(tallies.group_sizes[place]),
-                "votes": {
-                    str(tid): {"A": int(a), "D": int(d), "S": int(s)}
-                    for tid, a, d, s in zip(
-                        tids, tallies.groups.agrees[place], tallies.groups.disagrees[place], tallies.groups.seen[place], strict=True
-                    )
-                },
-            }
-            for place, group in enumerate(groups.groups.clusters.ids.tolist())
+        "group-votes": _group_votes(opinions, groups.groups, np.arange(len(groups.base)), tallies.groups),
+        "subgroup-votes": {
+            str(parent): _group_votes(opinions, grouping, groups.parts[parent], tallies.subgroups[parent])
+            for parent, grouping in groups.subgroups.items()
         },
-        "repness": {str(group): [_repness(found) for found in listed] for group, listed in opinions.representatives.items()},
+        "repness": _repness_lists(opinions.representatives),
+        "subgroup-repness": {str(parent): _repness_lists(listed) for parent, listed in opinions.subgroup_representatives.items()},
         "consensus": {
             "agree": [_shared(found) for found in opinions.consensus.agree],
             "disagree": [_shared(found) for found in opinions.consensus.disagree],
@@ -89,6 +87,26 @@ def _by_comment(tids: list[int], base: Tally) -> dict[str, dict[str, list[int]]]
         str(tid): {"A": base.agrees[:, place].tolist(), "D": base.disagrees[:, place].tolist(), "S": base.seen[:, place].tolist()}
         for place, tid in enumerate(tids)
     }
+
+
+def _group_votes(opinions: Opinions, grouping: Grouping, part: Ints, tally: Tally) -> dict[str, dict[str, Any]]:
+    """For each group of a division of some base clusters, `part` being their places, its size and its votes on each comment."""
+    tids, sizes = opinions.matrix.comments.tolist(), opinions.groups.base.sizes[part]
+    return {
+        str(group): {
+            "id": group,
+            "n-members": int(sizes[grouping.clusters.places == place].sum()),
+            "votes": {
+                str(tid): {"A": int(a), "D": int(d), "S": int(s)}
+                for tid, a, d, s in zip(tids, tally.agrees[place], tally.disagrees[place], tally.seen[place], strict=True)
+            },
+        }
+        for place, group in enumerate(grouping.clusters.ids.tolist())
+    }
+
+
+def _repness_lists(representatives: Mapping[int, Sequence[Representative]]) -> dict[str, list[dict[str, Any]]]:
+    return {str(group): [_repness(found) for found in listed] for group, listed in representatives.items()}
 
 
 def _repness(found: Representative) -> dict[str, Any]:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 #: The most base clusters: with as many participants or fewer each has one of their own.
 BASE_CLUSTERS = 100
-BASE_ITERATIONS = 100
 #: The most groups, and one more is tried for every so many base clusters.
 MOST_GROUPS = 5
 CLUSTERS_FOR_ANOTHER = 12
+#: How often centres may move after the first time.
+BASE_ITERATIONS = 100
 GROUP_ITERATIONS = 20
 #: How often in a row another number of groups must win before the conversation changes to it.
 PATIENCE = 4
@@ -57,7 +58,7 @@ class Patience:
 class Groups:
     """All divisions of the participants who are in the conversation."""
 
-    #: the rows of the matrix that were clustered
+    #: the rows of the matrix that were clustered, in the order in which clustering took them
     members: Ints
     base: Clusters
     #: groups of base clusters

@@ -51,22 +51,22 @@ def k_means(points: Floats, k: int, weights: Floats | None = None, iterations: i
     """At most `k` clusters of points.
 
     `earlier` has the cluster id of each point in an earlier clustering, -1 for a point that was not there; without it the first `k`
-    distinct points are the first centres. `weights` are how much each point counts for its centre.
+    distinct points are the first centres. `weights` are how much each point counts for its centre, `iterations` how often centres may move
+    after the first time.
     """
     heavy = np.ones(len(points)) if weights is None else weights
     if not len(points):
         return Clusters(np.zeros(0, dtype=np.int64), np.zeros((0, points.shape[1])), np.zeros(0, dtype=np.intp))
     ids, centers = _first_distinct(points, k) if earlier is None or not (earlier >= 0).any() else _resumed(points, k, heavy, earlier)
-    places = nearest(points, centers)
-    for _ in range(max(iterations, 1)):
-        places = nearest(points, centers)
-        kept, places = np.unique(places, return_inverse=True)
+    left = iterations
+    while True:
+        kept, places = np.unique(nearest(points, centers), return_inverse=True)
         moved = means(points, places, len(kept), heavy)
-        still = len(kept) == len(ids) and _unmoved(centers, moved)
+        done = left == 0 or _unmoved(centers, moved)
         ids, centers = ids[kept], moved
-        if still:
-            break
-    return Clusters(ids, centers, places)
+        if done:
+            return Clusters(ids, centers, places)
+        left -= 1
 
 
 def nearest(points: Floats, centers: Floats) -> Indices:
@@ -111,29 +111,48 @@ def _first_distinct(points: Floats, k: int) -> tuple[Ints, Floats]:
 
 
 def _resumed(points: Floats, k: int, weights: Floats, earlier: Ints) -> tuple[Ints, Floats]:
-    """The centres of earlier clusters on points that have moved, identical ones merged, far points split off until there are `k`."""
-    known = earlier >= 0
-    ids, places = np.unique(earlier[known], return_inverse=True)
-    centers = means(points[known], places, len(ids), weights[known])
-    _, first = np.unique(centers, axis=0, return_index=True)
-    kept = np.sort(first)
-    ids, centers = ids[kept][:k], centers[kept][:k]
-    while len(ids) < k:
-        places = nearest(points, centers)
-        distances = ((points - centers[places]) ** 2).sum(axis=1)
+    """Earlier clusters on points that have moved: centres of their members, equal ones merged, far points split off until there are `k`.
+
+    A point that was not there belongs to none of them, but may be the one that lies furthest from all and begins a cluster.
+    """
+    labels = _merged(points, weights, earlier)
+    possible = min(k, len(np.unique(points, axis=0)))
+    while True:
+        ids, centers = _centred(points, weights, labels)
+        if len(ids) >= possible:
+            return ids[:k], centers[:k]
+        distances = ((points - centers[nearest(points, centers)]) ** 2).sum(axis=1)
         far = int(distances.argmax())
         if distances[far] == 0:
-            break
-        rest = np.flatnonzero((places == places[far]) & (np.arange(len(points)) != far))
-        if len(rest):
-            centers[places[far]] = np.average(points[rest], axis=0, weights=weights[rest])
-        ids = np.append(ids, ids.max() + 1)
-        centers = np.vstack([centers, points[far]])
-    return ids, centers
+            return ids, centers
+        labels[far] = ids[-1] + 1
+
+
+def _centred(points: Floats, weights: Floats, labels: Ints) -> tuple[Ints, Floats]:
+    """The clusters that points belong to and the centres of their members; -1 belongs to none."""
+    known = labels >= 0
+    ids, places = np.unique(labels[known], return_inverse=True)
+    return ids, means(points[known], places, len(ids), weights[known])
+
+
+def _merged(points: Floats, weights: Floats, earlier: Ints) -> Ints:
+    """The labels once clusters with the same centre are one, which has the id of the one with most members."""
+    labels = earlier.copy()
+    ids, centers = _centred(points, weights, labels)
+    _, same = np.unique(centers, axis=0, return_inverse=True)
+    sizes = np.array([(labels == number).sum() for number in ids])
+    for place in range(int(same.max()) + 1):
+        twins = np.flatnonzero(same.ravel() == place)
+        if len(twins) > 1:
+            labels[np.isin(labels, ids[twins])] = ids[twins[sizes[twins].argmax()]]
+    return labels
 
 
 def _unmoved(before: Floats, after: Floats) -> bool:
-    return bool((np.linalg.norm(_sorted(before) - _sorted(after), axis=1) < STILL).all())
+    """Whether sorted centres are where they were. Where clusters were dropped, as many as both have are compared, as the reference does."""
+    shared = min(len(before), len(after))
+    apart = _sorted(before)[:shared] - _sorted(after)[:shared]
+    return bool((np.linalg.norm(apart, axis=1) < STILL).all())
 
 
 def _sorted(centers: Floats) -> Floats:

@@ -63,6 +63,16 @@ class VoteMatrix:
         """How many votes each participant has cast, passes and votes on rejected comments included."""
         return np.bincount(self.rows, minlength=len(self.participants)).astype(np.int64)
 
+    @cached_property
+    def in_reading_order(self) -> Indices:
+        """The rows as participants come up when votes are read comment by comment, and the votes on a comment by participant.
+
+        That is the order in which the reference takes participants when it starts afresh, and the order of an export's lines.
+        """
+        first = np.full(len(self.participants), len(self.comments), dtype=np.intp)
+        np.minimum.at(first, self.rows, self.columns)
+        return np.argsort(first, kind="stable")
+
     def column_means(self) -> Floats:
         """The mean vote on each comment: 1 when all agree, -1 when all disagree."""
         size = len(self.comments)

@@ -74,6 +74,12 @@ class Contrast:
     disagree_repness_test: Floats
 
 
+def representatives_of(groups: Tally, group_ids: Ints, comments: Ints, out: Flags) -> dict[int, tuple[Representative, ...]]:
+    """For each group by id the comments that represent it."""
+    beside_others = zip(group_ids.tolist(), contrasts(groups), strict=True)
+    return {group: select_representatives(contrast, comments, out) for group, contrast in beside_others}
+
+
 def contrasts(groups: Tally) -> list[Contrast]:
     """Each group beside the other groups. Participants without a group count nowhere."""
     rest = groups.others()

@@ -33,7 +33,7 @@ from gateleg.apps.delphi.opinions.pca import Components, principal_components
 from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
-from gateleg.apps.delphi.opinions.representative import Representative, contrasts, select_representatives
+from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
@@ -64,6 +64,8 @@ class Opinions:
     tallies: Tallies
     #: by group id
     representatives: dict[int, tuple[Representative, ...]]
+    #: by group id and subgroup id: what sets a subgroup apart from the others of its group
+    subgroup_representatives: dict[int, dict[int, tuple[Representative, ...]]]
     consensus: Consensus
     group_aware_consensus: Floats
     normalised_consensus: Floats
@@ -127,7 +129,6 @@ def _with_statistics(
     group_ids = groups.groups.clusters.ids
     of_comments = comment_positions(pca)
     extremity = map_extremity(of_comments, out)
-    beside_others = zip(group_ids.tolist(), contrasts(tallies.groups), strict=True)
     return Opinions(
         config=config,
         matrix=matrix,
@@ -139,7 +140,11 @@ def _with_statistics(
         map_extremity=extremity,
         groups=groups,
         tallies=tallies,
-        representatives={group: select_representatives(contrast, ids, out) for group, contrast in beside_others},
+        representatives=representatives_of(tallies.groups, group_ids, ids, out),
+        subgroup_representatives={
+            group: representatives_of(tallies.subgroups[group], division.clusters.ids, ids, out)
+            for group, division in groups.subgroups.items()
+        },
         consensus=find_consensus(tallies.everybody, ids, out),
         group_aware_consensus=group_aware_consensus(tallies.groups),
         normalised_consensus=normalised_consensus(tallies.groups),
@@ -160,6 +165,7 @@ def _groups(
     if config.replay:
         replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method)
         return replayed.groups, replayed.history
-    inside = np.flatnonzero(members(matrix.vote_counts, len(matrix.comments)))
+    order = matrix.in_reading_order
+    inside = order[members(matrix.vote_counts, len(matrix.comments))[order]]
     improved = config.mode == "improved"
     return find_groups(positions, inside, restarted_clusters if improved else plain_clusters, weigh_scores=improved), ()

@@ -1,4 +1,4 @@
-"""Counts of votes: of everybody, of each base cluster and of each group."""
+"""Counts of votes: of everybody, of each base cluster, of each group and of each subgroup."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
@@ -33,6 +35,10 @@ class Tally:
         """Summed over groups or clusters."""
         return Tally(self.agrees.sum(axis=0), self.disagrees.sum(axis=0), self.seen.sum(axis=0))
 
+    def part(self, rows: Ints) -> Tally:
+        """Of some groups or clusters only."""
+        return Tally(self.agrees[rows], self.disagrees[rows], self.seen[rows])
+
     def others(self) -> Tally:
         """For each group the votes of all other groups together."""
         whole = self.total()
@@ -55,6 +61,8 @@ class Tallies:
     groups: Tally
     #: how many participants each group has
     group_sizes: Ints
+    #: by group id; rows are its subgroups by id
+    subgroups: Mapping[int, Tally]
 
     @property
     def grouped(self) -> Tally:
@@ -63,7 +71,7 @@ class Tallies:
 
 
 def tally_votes(matrix: VoteMatrix, groups: Groups) -> Tallies:
-    """Count the votes of everybody, of each base cluster and of each group."""
+    """Count the votes of everybody, of each base cluster, and of each group and subgroup."""
     people = matrix.shape[0]
     place_of_base = np.full(people, -1, dtype=np.int64)
     place_of_base[groups.members] = groups.base.places
@@ -71,7 +79,12 @@ def tally_votes(matrix: VoteMatrix, groups: Groups) -> Tallies:
     of_group = groups.groups.clusters.places
     count = len(groups.groups.clusters)
     sizes = np.bincount(of_group, weights=groups.base.sizes, minlength=count).astype(np.int64)
-    return Tallies(_tally(matrix, np.zeros(people, dtype=np.int64), 1).total(), base, _gathered(base, of_group, count), sizes)
+    subgroups = {
+        group: _gathered(base.part(part), groups.subgroups[group].clusters.places, len(groups.subgroups[group].clusters))
+        for group, part in groups.parts.items()
+    }
+    everybody = _tally(matrix, np.zeros(people, dtype=np.int64), 1).total()
+    return Tallies(everybody, base, _gathered(base, of_group, count), sizes, subgroups)
 
 
 def _tally(matrix: VoteMatrix, place: Ints, count: int) -> Tally:

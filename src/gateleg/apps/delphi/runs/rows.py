@@ -18,6 +18,7 @@ from gateleg.apps.delphi.runs.vote_tables import (
     OpinionGroup,
     ParticipantProjection,
     RepresentativeComment,
+    SubgroupComment,
 )
 from gateleg.apps.delphi.tables import CommentExtremity, VoteDifferences
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
-    from gateleg.apps.delphi.opinions.representative import Side
+    from gateleg.apps.delphi.opinions.representative import Representative, Side
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
@@ -116,7 +117,7 @@ def _groups(opinions: Opinions, common: dict[str, Any]) -> Iterator[JobResult]:
     participants = opinions.matrix.participants[groups.members]
     labels = groups.groups.clusters.labels
     for place, cluster in enumerate(groups.base.ids.tolist()):
-        members = participants[groups.base.places == place]
+        members = np.sort(participants[groups.base.places == place])
         yield BaseCluster(
             **common,
             cluster_id=cluster,
@@ -146,7 +147,12 @@ def _grouping(opinions: Opinions, grouping: Grouping, part: Ints, parent: int | 
             base_cluster_ids=base.ids[mine].tolist(),
             silhouettes={str(k): score for k, score in grouping.scores.items()},
             stability=None if parent is not None or opinions.stability is None else opinions.stability.groups[group],
+            representatives=[] if parent is None else _subgroup_comments(opinions.subgroup_representatives[parent][group]),
         )
+
+
+def _subgroup_comments(representatives: Iterable[Representative]) -> list[SubgroupComment]:
+    return [SubgroupComment(**{name: getattr(found, name) for name in SubgroupComment.model_fields}) for found in representatives]
 
 
 def _lists(opinions: Opinions, common: dict[str, Any]) -> Iterator[JobResult]:

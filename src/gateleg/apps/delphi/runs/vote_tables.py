@@ -71,6 +71,23 @@ class BaseCluster(JobResult, table=base_clusters_table):
     key = Key("{job_id}", "{cluster_id}")
 
 
+class SubgroupComment(Record):
+    """A comment that sets a subgroup apart from the other subgroups of its group."""
+
+    comment_id: Attr[int]
+    #: the side that most of the subgroup have taken
+    side: Attr[Literal["agree", "disagree"]]
+    #: the side that sets it apart, which the figures below belong to
+    repful_for: Attr[Literal["agree", "disagree"]]
+    n_success: Attr[int]
+    n_trials: Attr[int]
+    p_success: Attr[float]
+    p_test: Attr[float]
+    repness: Attr[float]
+    repness_test: Attr[float]
+    best_agree: Attr[bool] = field(False)
+
+
 class OpinionGroup(JobResult, table=groups_table):
     """A group, or a subgroup of one."""
 
@@ -87,6 +104,8 @@ class OpinionGroup(JobResult, table=groups_table):
     silhouettes: Attr[dict[str, float]] = field(factory=dict)
     #: how well it comes back when some comments are left out, from 0 to 1
     stability: Attr[float | None] = field(None)
+    #: of a subgroup, agreement before disagreement; those of a group are `RepresentativeComment`
+    representatives: Attr[list[SubgroupComment]] = field(factory=list, max_length=5)
 
     key = Key("{job_id}", "{group_key}")
 
