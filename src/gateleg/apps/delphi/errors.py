@@ -81,3 +81,24 @@ class UploadRaced(DelphiError):
 
     code = "upload-raced"
     fix = "Look at what they uploaded, and upload again if yours is to replace it."
+
+
+class BadName(DelphiError):
+    """A name that a topic cannot have."""
+
+    code = "bad-topic-name"
+    fix = "Give a name of 2 to 60 characters in one line, which no other topic of the run has."
+
+
+class BrowserMissing(DelphiError):
+    """There is no Chromium to print with."""
+
+    code = "browser-missing"
+    fix = "Install Chromium, or print the report from any browser: its pages are made for paper as well."
+
+
+class PrintingFailed(DelphiError):
+    """Chromium could not make the file."""
+
+    code = "printing-failed"
+    fix = "Print the report from any browser: its pages are made for paper as well."

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
 from gateleg.apps.delphi.reports.maps import groups_map
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.printing import BrowserMissing, PrintingFailed, draw_png, find_browser, print_pdf
+from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf
 from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.told import findings
 from tests.web.console.conftest import chromium

@@ -10,7 +10,7 @@ from gateleg.ai import Models
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
-from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.errors import BadName, RunMissing
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, Origin
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.runs.topic_names import rename_topic
@@ -19,7 +19,6 @@ from gateleg.apps.delphi.runs.topic_runs import load_topics, run_topics, write_t
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run, upload_conversation
 from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.apps.delphi.topics.naming import BadName
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of

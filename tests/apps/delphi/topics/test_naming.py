@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.ai import BadStructure, Reply, Structured, Usage
-from gateleg.apps.delphi.topics.naming import FROM_KEYWORDS, LONGEST_NAME, BadName, NameHistory, Naming, Unnamed, clean, name_topics
+from gateleg.apps.delphi.errors import BadName
+from gateleg.apps.delphi.topics.naming import FROM_KEYWORDS, LONGEST_NAME, NameHistory, Naming, Unnamed, clean, name_topics
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -111,3 +112,7 @@ def test_a_topic_cannot_take_the_name_of_another() -> None:
         history.renamed("rents", "ada", NOW, ["Rents"])
     with pytest.raises(BadName, match="cannot be"):
         history.renamed("<b>", "ada", NOW)
+
+
+def test_what_is_said_about_the_length_of_a_name_is_true() -> None:
+    assert f"2 to {LONGEST_NAME} characters" in BadName.fix

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from gateleg.apps.delphi.errors import DelphiError
+from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = (
@@ -25,20 +25,6 @@ _ARGUMENTS = (
     "--disable-extensions",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-
-
-class BrowserMissing(DelphiError):
-    """There is no Chromium to print with."""
-
-    code = "browser-missing"
-    fix = "Install Chromium, or print the report from any browser: its pages are made for paper as well."
-
-
-class PrintingFailed(DelphiError):
-    """Chromium could not make the file."""
-
-    code = "printing-failed"
-    fix = "Print the report from any browser: its pages are made for paper as well."
 
 
 def find_browser() -> str:

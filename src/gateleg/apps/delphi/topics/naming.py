@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import ModelError, System, User
-from gateleg.apps.delphi.errors import DelphiError
+from gateleg.apps.delphi.errors import BadName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -33,13 +33,6 @@ _INTRODUCTION = re.compile(
 )
 _QUOTES = "\"'“”‘’«»„ \t.,;:-–—"
 _FILLERS = {"topic", "topics", "comment", "comments", "untitled", "none", "unknown", "other", "misc", "miscellaneous", "general", "n/a"}
-
-
-class BadName(DelphiError):
-    """A name that a topic cannot have."""
-
-    code = "bad-topic-name"
-    fix = f"Give a name of 2 to {LONGEST_NAME} characters in one line, which no other topic of the run has."
 
 
 class Label(BaseModel):
