@@ -20,6 +20,7 @@ from tests.web.console.faults import serious_faults
 __all__ = ["browser", "open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
+PAGES = ("", "/groups", "/topics", "/comments/1")
 HERE = ("--idle", "--application", "gateleg.apps.delphi.application:application")
 
 
@@ -43,15 +44,58 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-def test_a_conversation_leads_to_its_groups_its_map_and_its_report(town: Served, open_page: Open) -> None:
+def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi")
     page.get_by_role("link", name="What should our town do next?").click()
     expect(page.get_by_role("heading", name="What should our town do next?")).to_be_visible()
-    expect(page.get_by_role("region", name="Group A")).to_contain_text("participants")
-    expect(page.frame_locator("iframe[title='Map of the comments']").get_by_label("Search")).to_be_visible()
-    page.locator("iframe[title='Report']").scroll_into_view_if_needed()
-    expect(page.frame_locator("iframe[title='Report']").get_by_role("heading", name="What should our town do next?")).to_be_visible()
+    page.locator(".half.people .legend").get_by_role("button", name="Group A").click()
+    expect(page.get_by_role("heading", name="What sets it apart")).to_be_visible()
+    assert "group=A" in page.url
+    page.reload()
+    expect(page.get_by_role("heading", name="What sets it apart")).to_be_visible()
     assert serious_faults(page) == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
+@pytest.mark.parametrize("part", ["", "/groups", "/topics", "/comments/1"])
+def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:
+    page = open_page(f"{town.url}/delphi/town{part}", width=width, dark=dark)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator(".explorer canvas, .statement").first).to_be_visible()
+    assert serious_faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_groups_are_told_in_plain_language_and_lead_to_comments_and_to_the_map(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/groups")
+    card = page.get_by_role("region", name="Group B")
+    expect(card).to_contain_text("of those who are grouped")
+    expect(card).to_contain_text("They agree with:")
+    expect(page.get_by_role("heading", name="What all groups share")).to_be_visible()
+    expect(page.get_by_role("heading", name="What divides them")).to_be_visible()
+    card.get_by_role("link", name="with all its votes").first.click()
+    expect(page.get_by_text("It sets Group B apart")).to_be_visible()
+    page.get_by_role("link", name="On the map").click()
+    expect(page.locator(".half.people .legend")).to_contain_text("did not see it")
+
+
+def test_a_topic_is_renamed_and_keeps_its_history(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/topics")
+    before = page.locator(".delphi-topic > summary .strong").first.inner_text()
+    page.get_by_role("button", name=f"Rename {before}").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Getting around")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.locator(".delphi-topic > summary .strong").first).to_have_text("Getting around")
+    expect(page.get_by_text(f"Called “{before}” until")).to_be_visible()
+    page.locator(".delphi-topic").first.get_by_role("link", name="On the map").first.click()
+    expect(page.locator(".panel h3").first).to_have_text("Getting around")
+
+
+def test_a_comment_that_is_not_there_leads_back(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/comments/99999")
+    expect(page.get_by_role("heading", name="There is no such comment")).to_be_visible()
+    page.get_by_role("link", name="Back to the map").click()
+    expect(page.locator(".explorer canvas").first).to_be_visible()
 
 
 def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_page: Open) -> None:
@@ -81,7 +125,10 @@ def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path
     _prepare(tmp_path)
     with serving(tmp_path, "--keys", *HERE) as served:
         page = open_page(f"{served.url}/delphi/town", extra_http_headers={"authorization": f"Bearer {served.tokens['member']}"})
-        expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+        for part in PAGES:
+            page.goto(f"{served.url}/delphi/town{part}")
+            expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+            expect(page.get_by_text("our town")).to_have_count(0)
         page.goto(f"{served.url}/delphi")
         expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()
         page.context.close()  # a page that outlives its host complains

@@ -37,6 +37,7 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/runs/{job_id}"): LOOK,
     ("GET", "/runs/{job_id}/results/{table}"): LOOK,
     ("GET", "/runs/{job_id}/artifacts"): LOOK,
+    ("GET", "/runs/{job_id}/atlas"): LOOK,
     ("GET", "/comparison"): LOOK,
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): RENAME,
 }

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredConversation
-from gateleg.apps.delphi.web.portraits import deed_of, outings, picked, portrait
+from gateleg.apps.delphi.web.portraits import Outing, deed_of, files_of, outings, picked, portrait, stages_of
 from tests.apps.delphi.served import Served, serving
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -51,21 +51,38 @@ def test_a_report_that_is_not_completed_does_not_count() -> None:
     assert picked(found, None) is found[1]
 
 
-async def test_a_portrait_tells_groups_in_words_and_has_the_files(served: Served) -> None:
+async def test_a_portrait_has_the_stages_of_the_newest_outing(served: Served) -> None:
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
-    shown = await portrait(served.host.store, served.host.objects, conversation)
+    shown = await portrait(served.host.store, conversation)
     assert shown.outing is not None
     assert shown.outing.job_id == served.root
-    assert [group.name for group in shown.groups][:2] == ["Group A", "Group B"]
-    assert all(sentence.startswith(("They agree: “", "They disagree: “")) for group in shown.groups for sentence in group.sentences)
-    assert set(shown.files) == {"map.html", "report.html"}
+    runs = [shown.stages.votes, shown.stages.topics, shown.stages.report]
+    assert [run and run.job_id for run in runs] == [served.votes, served.topics, served.report]
     assert shown.busy == ()
+
+
+async def test_an_outing_without_stages_of_its_own_tells_of_the_latest(served: Served) -> None:
+    store = served.host.store
+    alone = await store.get(Run, job_id=served.topics, stage="UMAP")
+    stages = await stages_of(store, Outing(served.topics, (alone,)))
+    assert stages.votes is not None
+    assert stages.topics is not None
+    assert (stages.votes.job_id, stages.topics.job_id, stages.report) == (served.votes, served.topics, None)
+
+
+async def test_a_report_alone_tells_of_what_it_was_made_from(served: Served) -> None:
+    store = served.host.store
+    report = await store.get(Run, job_id=served.report, stage="REPORT")
+    stages = await stages_of(store, Outing(served.report, (report,)))
+    assert stages.votes is not None
+    assert stages.votes.job_id == served.votes
+    assert "report.html" in await files_of(served.host.objects, report)
 
 
 async def test_a_portrait_has_the_jobs_that_are_not_done(served: Served) -> None:
     job = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
-    shown = await portrait(served.host.store, served.host.objects, conversation)
+    shown = await portrait(served.host.store, conversation)
     assert [str(one.job_id) for one in shown.busy] == [job["job_id"]]
 
 

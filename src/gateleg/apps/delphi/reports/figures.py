@@ -8,23 +8,48 @@ from gateleg.apps.delphi.reports.markup import Markup, tag
 from gateleg.apps.delphi.reports.palette import AGREE, DISAGREE, PASS, colour
 
 if TYPE_CHECKING:
-    from gateleg.apps.delphi.reports.findings import Count, Findings, Statement
+    from collections.abc import Sequence
+
+    from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement
     from gateleg.apps.delphi.reports.markup import Attribute
 
 
-def statement_card(findings: Findings, statement: Statement) -> Markup:
-    """A comment with a bar for everybody and for each group. The figures stand beside the bars for those who cannot see them."""
-    rows = [_row(tag("span", None, "Everyone"), statement.everybody)]
-    for group, count in zip(findings.groups, statement.groups, strict=True):
-        dot = tag("span", {"class": "dot", "style": f"background:{colour(group.place)}", "aria-hidden": "true"})
-        rows.append(_row(tag("span", None, dot, group.name), count))
-    text = tag("blockquote", {"dir": "auto"}, statement.body.strip(), cite_link(statement.comment_id))
-    return tag("div", {"class": "statement"}, text, tag("table", {"aria-label": f"Votes on comment {statement.comment_id}"}, rows))
+def statement_card(findings: Findings, statement: Statement, where: str | None = None) -> Markup:
+    """A comment with a bar for everybody and for each group. The figures stand beside the bars for those who cannot see them.
+
+    `where` is the page of the comment; without one, its number leads to the list of all in the same page.
+    """
+    groups = [(_named(group), count) for group, count in zip(findings.groups, statement.groups, strict=True)]
+    return vote_card(statement, [(tag("span", None, "Everyone"), statement.everybody), *groups], where)
 
 
-def cite_link(number: int) -> Markup:
-    """A link to a comment in the list of all."""
-    return tag("a", {"class": "cite", "href": f"#c{number}", "aria-label": f"comment {number} in the list of all"}, f"#{number}")
+def contrast_card(group: Group, statement: Statement, others: Count, where: str | None = None) -> Markup:
+    """A comment with a bar for one group and one for all others."""
+    return vote_card(statement, [(_named(group), statement.groups[group.place]), (tag("span", None, "All others"), others)], where)
+
+
+def vote_card(statement: Statement, rows: Sequence[tuple[Markup, Count]], where: str | None = None) -> Markup:
+    """A comment with the votes of some."""
+    text = tag("blockquote", {"dir": "auto"}, statement.body.strip(), cite_link(statement.comment_id, where))
+    table = tag("table", {"aria-label": f"Votes on comment {statement.comment_id}"}, [_row(who, count) for who, count in rows])
+    return tag("div", {"class": "statement"}, text, table)
+
+
+def vote_rows(rows: Sequence[tuple[Group | None, Count]], label: str) -> Markup:
+    """The votes of groups, and of everybody where there is no group, as a table alone."""
+    shown = [_row(tag("span", None, "Everyone") if group is None else _named(group), count) for group, count in rows]
+    return tag("div", {"class": "statement"}, tag("table", {"aria-label": label}, shown))
+
+
+def _named(group: Group) -> Markup:
+    dot = tag("span", {"class": "dot", "style": f"background:{colour(group.place)}", "aria-hidden": "true"})
+    return tag("span", None, dot, group.name)
+
+
+def cite_link(number: int, where: str | None = None) -> Markup:
+    """A link to a comment: to its page, or to its place in the list of all."""
+    told = f"comment {number} in the list of all" if where is None else f"comment {number} with all its votes"
+    return tag("a", {"class": "cite", "href": where or f"#c{number}", "aria-label": told}, f"#{number}")
 
 
 def _row(who: Markup, count: Count) -> Markup:
@@ -32,7 +57,7 @@ def _row(who: Markup, count: Count) -> Markup:
         "tr",
         None,
         tag("th", {"scope": "row"}, who),
-        tag("td", {"class": "bar"}, vote_bar(count)),
+        tag("td", {"class": "vote-bar"}, vote_bar(count)),
         tag("td", {"class": "said"}, _said(count)),
     )
 

@@ -165,7 +165,7 @@ class Findings:
             return ""
         best = next((one for one in known if one.best_agree), known[0])
         words = " ".join(self.statements[best.comment_id].body.split())
-        shown = words if len(words) <= _LONGEST_MOTTO else f"{words[:_LONGEST_MOTTO].rsplit(' ', 1)[0]} …"
+        shown = words if len(words) <= _LONGEST_MOTTO else f"{words[:_LONGEST_MOTTO].rsplit(' ', 1)[0]}…"
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
     def with_topics(self, topics: Topics) -> Findings:

@@ -52,7 +52,7 @@ def write_report(
     return page(f"{findings.title}: report", joined([_top(findings), tag("main", {"id": "main"}, chapters)]))
 
 
-def page(title: str, body: Markup, styles: Sequence[str] = ("page.css",), policy: str = _POLICY) -> str:
+def page(title: str, body: Markup, styles: Sequence[str] = ("page.css", "statements.css"), policy: str = _POLICY) -> str:
     """A page that needs nothing but itself."""
     head = [
         tag("meta", {"charset": "utf-8"}),

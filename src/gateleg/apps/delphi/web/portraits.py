@@ -1,4 +1,4 @@
-"""What the page of a conversation shows: its runs to pick from, the groups of the picked one in words, its files, and what works on it."""
+"""What every page of a conversation shows: its runs to pick from, the stages of the picked one, and what works on it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi import service
-from gateleg.apps.delphi.reports.config import MAP, REPORT
-from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
-from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredComment
-from gateleg.apps.delphi.runs.vote_tables import OpinionGroup, RepresentativeComment
+from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
+from gateleg.apps.delphi.runs.run_tables import Run, RunStatus
 from gateleg.jobs import Job
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Runs and jobs that are looked at, newest first.
 _RUNS, _JOBS = 200, 20
-#: Comments that are told of a group.
-_TOLD = 3
 #: What the job types of the queue's document do, in the words of those who never heard of them.
 _DEEDS = {"PCA": "Groups from the votes", "UMAP": "Topics of the comments", "REPORT": "Maps and report", "FULL_PIPELINE": "The whole map"}
 
@@ -69,53 +66,69 @@ def picked(found: Sequence[Outing], wanted: str | None) -> Outing | None:
     """The outing that is asked for; else the newest with a report, else the newest with groups, else the newest."""
     asked = next((one for one in found if str(one.job_id) == wanted), None)
     told = next((one for one in found if one.completed(REPORT_STAGE)), None)
-    grouped = next((one for one in found if one.completed(service.VOTES_STAGE)), None)
+    grouped = next((one for one in found if one.completed(VOTES_STAGE)), None)
     return asked or told or grouped or next(iter(found), None)
 
 
 @dataclass(frozen=True)
-class GroupWords:
-    """A group in plain words."""
-
-    name: str
-    size: int
-    #: such as `They agree: "..."`, the most telling first
-    sentences: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Portrait:
-    """A conversation as its page shows it."""
+    """A conversation as its pages show it."""
 
     conversation: StoredConversation
     upload: Upload
     outings: tuple[Outing, ...]
     outing: Outing | None
-    groups: tuple[GroupWords, ...]
-    #: the addresses of the map and the report, which hold for an hour
-    files: dict[str, str]
+    #: what the picked outing tells of: its own stages, or those that it was made from
+    stages: Stages
     #: jobs that wait or run, newest first
     busy: tuple[Job, ...]
 
 
-async def portrait(store: AsyncStore, objects: AsyncObjects, conversation: StoredConversation, wanted: str | None = None) -> Portrait:
-    """Read what the page of a conversation shows."""
+@dataclass(frozen=True)
+class Stages:
+    """The completed runs that a page is made from."""
+
+    votes: Run | None = None
+    topics: Run | None = None
+    report: Run | None = None
+
+
+async def portrait(store: AsyncStore, conversation: StoredConversation, wanted: str | None = None) -> Portrait:
+    """Read what the pages of a conversation show."""
     name = conversation.conversation_id
     found = outings([run async for run in service.runs(store, name, limit=_RUNS)])
     outing = picked(found, wanted)
-    report = None if outing is None else outing.completed(REPORT_STAGE)
-    votes = None if outing is None else outing.completed(service.VOTES_STAGE)
-    if votes is None and report is not None:
-        votes = await store.find(Run, job_id=report.summary["votes_job"], stage=service.VOTES_STAGE)
     return Portrait(
         conversation,
         await service.find_upload(store, name, conversation.upload_id),
         tuple(found),
         outing,
-        () if votes is None else tuple(await _groups(store, votes)),
-        {} if report is None else await _files(objects, report),
+        Stages() if outing is None else await stages_of(store, outing),
         await busy_jobs(store, name),
     )
+
+
+async def stages_of(store: AsyncStore, outing: Outing) -> Stages:
+    """The stages that an outing tells of. One that has no votes or no topics of its own tells of those that its report was made from, or
+    else of the latest."""
+    report = outing.completed(REPORT_STAGE)
+    told = {} if report is None else report.summary
+    return Stages(
+        outing.completed(VOTES_STAGE) or await _beside(store, outing, VOTES_STAGE, told.get("votes_job")),
+        outing.completed(TOPICS_STAGE) or await _beside(store, outing, TOPICS_STAGE, told.get("topics_job")),
+        report,
+    )
+
+
+async def _beside(store: AsyncStore, outing: Outing, stage: str, job_id: str | None) -> Run | None:
+    if job_id is not None:
+        return await store.find(Run, job_id=job_id, stage=stage)
+    if outing.completed(REPORT_STAGE) is not None:
+        return None
+    try:
+        return await service.latest_run(store, outing.runs[0].conversation_id, stage)
+    except RunMissing:
+        return None
 
 
 async def busy_jobs(store: AsyncStore, conversation_id: str) -> tuple[Job, ...]:
@@ -124,25 +137,7 @@ async def busy_jobs(store: AsyncStore, conversation_id: str) -> tuple[Job, ...]:
     return tuple(job for job in jobs if not job.finished)
 
 
-async def _files(objects: AsyncObjects, report: Run) -> dict[str, str]:
+async def files_of(objects: AsyncObjects, report: Run) -> dict[str, str]:
+    """The files of a report by name, each with a link that holds for an hour."""
     origin = Origin(report.job_id, report.conversation_id, report.created_at)
-    names = [name for name in (MAP, REPORT) if name in report.summary.get("artifacts", [])]
-    return {name: await objects.presign(artifact_key(origin, name)) for name in names}
-
-
-async def _groups(store: AsyncStore, votes: Run) -> list[GroupWords]:
-    rows = [row async for row in service.results(store, OpinionGroup, votes.job_id)]
-    groups = sorted((row for row in rows if row.level == "group"), key=lambda row: row.group_id)
-    telling = [row async for row in service.results(store, RepresentativeComment, votes.job_id) if row.rank < _TOLD]
-    bodies: dict[int, str] = {}
-    for number in {row.comment_id for row in telling}:
-        comment = await store.find(StoredComment, upload_id=votes.upload_id, comment_id=number)
-        bodies[number] = "" if comment is None else comment.body
-    return [
-        GroupWords(
-            f"Group {chr(ord('A') + place)}",
-            group.member_count,
-            tuple(f"They {row.side}: “{bodies[row.comment_id]}”" for row in telling if row.group_id == group.group_id),
-        )
-        for place, group in enumerate(groups)
-    ]
+    return {name: await objects.presign(artifact_key(origin, name)) for name in report.summary.get("artifacts", [])}

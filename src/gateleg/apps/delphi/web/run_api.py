@@ -1,21 +1,27 @@
 """`/api/delphi/runs`: what a job has found, its files, comparing two runs, and renaming topics."""
 
+import asyncio
+import hashlib
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Text, kind_of
+from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.comparing import Comparison
-from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
+from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
+from gateleg.apps.delphi.web.portraits import Outing
+from gateleg.apps.delphi.web.portraits import stages_of as told_by
 from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.api.tagging import fits
 from gateleg.web.errors import Unknown
 
 router = APIRouter(route_class=DelphiRoute)
@@ -57,6 +63,25 @@ async def list_results(call: Using, job_id: UUID, table: str, limit: Limit = 50,
     await stages_of(call, job_id)
     page = await call.host.store.page(kind_of(table).of_job(job_id=job_id), limit=limit, cursor=cursor)
     return Listing(items=[result_view(row) for row in page], next=page.next)
+
+
+@router.get("/runs/{job_id}/atlas", response_class=Response)
+async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
+    """The linked maps as one JSON: participants with their groups and votes, packed; comments, groups and topics. What a job lacks comes
+    from what it was made from, or from the latest run."""
+    from gateleg.apps.delphi.web.readings import read
+
+    runs = await stages_of(call, job_id)
+    stages = await told_by(call.host.store, Outing(job_id, tuple(reversed(runs))))
+    if stages.votes is None:
+        raise RunMissing(f"Job {job_id} has no completed run of {VOTES_STAGE}.")
+    reading = await read(call.host.store, stages.votes, stages.topics)
+    body = await asyncio.to_thread(lambda: reading.atlas)
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    if fits(request.headers.get("if-none-match"), etag):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")
 
 
 @router.get("/runs/{job_id}/artifacts")

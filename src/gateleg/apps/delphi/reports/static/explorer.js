@@ -41,13 +41,13 @@ const swatch = (hue, form = "circle") => {
 
 // The participants by group, for `makePlot`: what is drawn, and the outline and middle of each group.
 export const groupPicture = (data, ballots) => {
-  const palette = [{ colour: data.grey, alpha: 0.45, size: 0.7 }, ...data.groups.map((group, place) => ({ colour: group.colour, form: GROUP_FORMS[place % 5] }))];
+  const palette = [{ colour: data.grey, alpha: 0.45, size: 0.7 }, ...data.groups.map((group, place) => ({ colour: group.colour, form: GROUP_FORMS[place % 5], alpha: ballots.size > 150 ? 0.7 : 0.85 }))];
   const rings = data.groups.map((group, place) => {
     const members = [];
     for (let one = 0; one < ballots.size; one += 1) if (ballots.groups[one] === place) members.push(one);
     return { ...(outline(ballots.xs, ballots.ys, members) ?? { ring: [], middle: null }), colour: group.colour, place };
   });
-  return { palette, fill: Uint8Array.from(ballots.groups, (group) => group + 1), rings, size: ballots.size > 3000 ? 2.6 : ballots.size > 600 ? 3.4 : 4.6 };
+  return { palette, fill: Uint8Array.from(ballots.groups, (group) => group + 1), rings, size: ballots.size > 3000 ? 2.2 : ballots.size > 600 ? 3 : ballots.size > 150 ? 3.6 : 4.6 };
 };
 
 // Builds the maps in `root`. `options.start` has what is chosen at first, `options.remember` is told what is chosen.
@@ -91,7 +91,7 @@ export const explore = (root, data, options = {}) => {
   const zooms = (plot, title) => [["+", "Zoom in", () => plot.map.zoom(1.4)], ["−", "Zoom out", () => plot.map.zoom(0.7)]].map(([text, name, onclick]) => make("button", { type: "button", class: "zoom", text, "aria-label": `${name}: ${title}`, onclick }));
   const makeMap = (given) => { const holder = make("div", { class: "plot" }); return { holder, map: makePlot(holder, given) }; };
   const crowd = makeMap({
-    xs: ballots.xs, ys: ballots.ys,
+    xs: ballots.xs, ys: ballots.ys, plain: ballots.size > 150,
     label: "Map of participants. Arrow keys go from one to the next, Enter chooses the people around, plus and minus zoom, Escape ends the choice.",
     hover: (one) => { crowd.holder.title = one < 0 ? "" : whois(one); },
     choose: (one, byKey) => (one < 0 ? choose({}) : byKey ? choose({ people: around(one) }) : ballots.groups[one] >= 0 ? choose({ group: ballots.groups[one] }) : choose({})),
@@ -164,7 +164,7 @@ export const explore = (root, data, options = {}) => {
       if (!known.has(key)) { known.set(key, palette.length); palette.push({ colour: hue ?? data.grey, hollow: hue === null, form, dim, alpha: dim ? 0.12 : 0.9 }); }
       fill[one] = known.get(key);
     });
-    const labels = (data.layers[view.layer] ?? []).filter((topic) => !view.topic || topic.key === view.topic).map((topic) => ({ x: topic.x, y: topic.y, lines: [topic.name] }));
+    const labels = (data.layers[view.layer] ?? []).filter((topic) => !view.topic || topic.key === view.topic).map((topic) => ({ x: topic.x, y: topic.y, lines: wrapped(topic.name, 22) }));
     field.map.show({ fill, palette: palette.length ? palette : [{ colour: data.grey }], size: sizes, labels });
     field.map.mark(view.comment === null ? -1 : placed.findIndex((comment) => comment.id === view.comment));
     field.map.canvas.dataset.lit = placed.filter(matches).length;
@@ -192,7 +192,7 @@ export const explore = (root, data, options = {}) => {
     return make("tr", {}, make("th", { scope: "row" }, hue ? swatch(hue) : null, who), make("td", { class: "wide" }, bar(votes, whole ?? cast)), ...shares.map((text) => make("td", { class: "num", text })), make("td", { class: "num", text: whole === undefined ? "" : Math.max(0, whole - cast).toLocaleString("en") }));
   };
   const votesTable = (rows) => make("table", { class: "votes" }, make("thead", {}, make("tr", {}, ...["Who", "", "agree", "disagree", "pass", "not seen"].map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows));
-  const line = (comment, note) => make("li", {}, make("button", { type: "button", dir: "auto", onclick: () => choose({ comment: comment.id }) }, make("span", { text: comment.text }), note ? make("span", { class: "note", text: note }) : null));
+  const line = (comment, note) => make("li", {}, make("button", { type: "button", dir: "auto", onclick: () => choose({ comment: comment.id }) }, make("span", { text: comment.text }), note ? make("span", { class: "small-print", text: note }) : null));
   const list = (title, comments, note) => (comments.length ? [make("h4", { text: title }), make("ol", { class: "list" }, ...comments.map((comment) => line(comment, note?.(comment))))] : []);
   const back = () => make("button", { type: "button", class: "back", text: "Show everything", onclick: () => choose({}) });
 
@@ -210,7 +210,7 @@ export const explore = (root, data, options = {}) => {
     const group = data.groups[place];
     const said = ([id, side]) => `${percent(byId.get(id).groups[place][side === "agree" ? 0 : 1], byId.get(id).groups[place].reduce((a, b) => a + b, 0))} ${side}`;
     const words = new Map(group.says);
-    return [make("h3", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), ...list("What sets it apart", group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "note", text: "The map of comments shows what this group thinks of each." })];
+    return [make("h3", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), ...list("What sets it apart", group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "small-print", text: "The map of comments shows what this group thinks of each." })];
   };
   const tellPeople = (chosen) => {
     const counts = data.groups.map((_, place) => chosen.filter((one) => ballots.groups[one] === place).length);
@@ -220,16 +220,16 @@ export const explore = (root, data, options = {}) => {
     const note = (side, word) => (comment) => `${percent(view.tally[comment.place][side], whole(view.tally[comment.place]))} of ${whole(view.tally[comment.place])} ${word}`;
     const parts = data.groups.map((group, place) => (counts[place] ? `${counts[place].toLocaleString("en")} of ${group.name}` : "")).filter(Boolean).join(", ");
     const agreed = sure(0), refused = sure(1);
-    return [make("h3", { text: people(chosen.length) }), make("p", { class: "note", text: parts || "None of them is in a group." }), ...list("What they agree on", agreed, note(0, "agree")), ...list("What they disagree with", refused, note(1, "disagree")), agreed.length + refused.length ? null : make("p", { text: "There is nothing that most of them clearly agree or disagree with." })];
+    return [make("h3", { text: people(chosen.length) }), make("p", { class: "small-print", text: parts || "None of them is in a group." }), ...list("What they agree on", agreed, note(0, "agree")), ...list("What they disagree with", refused, note(1, "disagree")), agreed.length + refused.length ? null : make("p", { text: "There is nothing that most of them clearly agree or disagree with." })];
   };
   const tellTopic = (topic) => {
     const own = data.comments.filter(matches), sum = (pick) => own.reduce((total, comment) => pick(comment).map((count, side) => count + total[side]), [0, 0, 0]);
-    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "note", dir: "auto", text: topic.words }), votesTable([row("Everyone", sum((comment) => comment.all)), ...data.groups.map((group, place) => row(group.name, sum((comment) => comment.groups[place]), undefined, group.colour))]), ...list(`${own.length} comments`, own.slice(0, LISTED))];
+    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "small-print", dir: "auto", text: topic.words }), votesTable([row("Everyone", sum((comment) => comment.all)), ...data.groups.map((group, place) => row(group.name, sum((comment) => comment.groups[place]), undefined, group.colour))]), ...list(`${own.length} comments`, own.slice(0, LISTED))];
   };
   const tellAll = () => {
     const found = data.comments.filter(matches), shown = found.slice(0, LISTED);
-    const groups = view.words ? [] : [make("h3", { text: "Groups" }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), make("span", { class: "note", dir: "auto", text: group.motto })))))];
-    return [...(data.groups.length ? groups : []), make("h3", { text: `${found.length} of ${data.comments.length} comments` }), make("ol", { class: "list" }, ...shown.map((comment) => line(comment))), found.length > shown.length ? make("p", { class: "note", text: "Search, or choose a topic, to see the others." }) : null];
+    const groups = view.words ? [] : [make("h3", { text: "Groups" }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), make("span", { class: "small-print", dir: "auto", text: group.motto })))))];
+    return [...(data.groups.length ? groups : []), make("h3", { text: `${found.length} of ${data.comments.length} comments` }), make("ol", { class: "list" }, ...shown.map((comment) => line(comment))), found.length > shown.length ? make("p", { class: "small-print", text: "Search, or choose a topic, to see the others." }) : null];
   };
   const tell = () => {
     const told = view.comment !== null ? tellComment(byId.get(view.comment)) : view.people ? tellPeople(view.people) : view.group !== null ? tellGroup(view.group) : view.topic ? tellTopic(topics.get(view.topic)) : null;
@@ -259,10 +259,10 @@ export const explore = (root, data, options = {}) => {
   root.classList.add("explorer");
   root.classList.toggle("single", !ballots.size || !placed.length);
   root.dataset.half = ballots.size ? "people" : "comments";
-  root.replaceChildren(
+  root.replaceChildren(make("div", { class: "layout" },
     make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, control("Colour of comments", controls.paint), ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
     make("div", { class: "maps" }, ballots.size ? half("people", "People", crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
-  );
+  ));
   const repaint = () => { crowd.map.redraw(); field.map.redraw(); };
   window.addEventListener("gateleg-theme", repaint);
   const dark = matchMedia("(prefers-color-scheme: dark)");

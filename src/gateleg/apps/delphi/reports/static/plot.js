@@ -84,7 +84,7 @@ export const makePlot = (holder, given) => {
       pen.lineWidth = kind.hollow ? 1.2 : 0.7;
       pen.strokeStyle = kind.hollow ? kind.colour : paper;
       if (!kind.hollow) { pen.fillStyle = kind.colour; pen.fill(paths[number]); }
-      pen.stroke(paths[number]);
+      if (kind.hollow || !given.plain) pen.stroke(paths[number]);
     });
     pen.globalAlpha = 1;
   };
@@ -98,12 +98,12 @@ export const makePlot = (holder, given) => {
       const half = Math.max(...lines.map((text) => pen.measureText(text).width)) / 2 + 4, tall = lines.length * 16;
       if (x0 < -half || x0 > wide + half || y0 < -tall || y0 > high + tall) continue;
       const x = Math.max(half, Math.min(wide - half, x0));
-      for (let step = 0; step < 15; step += 1) {
+      for (let step = 0; step < 9; step += 1) {
         const y = Math.max(tall / 2 + 2, Math.min(high - tall / 2 - 4, y0 + (step % 2 ? -1 : 1) * Math.ceil(step / 2) * 14));
         if (taken.some(([a, b, h, t]) => Math.abs(y - b) < (tall + t) / 2 && Math.abs(x - a) < half + h)) continue;
         taken.push([x, y, half, tall]);
         lines.forEach((text, number) => {
-          pen.font = `${number ? 400 : 600} ${number ? 12 : 13}px ${getComputedStyle(canvas).fontFamily}`;
+          pen.font = `${number && label.above ? 400 : 600} ${number && label.above ? 12 : 13}px ${getComputedStyle(canvas).fontFamily}`;
           const base = y - tall / 2 + 12 + number * 16;
           pen.lineWidth = 4; pen.strokeStyle = paper; pen.strokeText(text, x, base);
           pen.fillStyle = ink; pen.fillText(text, x, base);

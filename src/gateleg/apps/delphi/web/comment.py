@@ -1,0 +1,74 @@
+"""One comment: its votes by group with their intervals, and what it means for the groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
+from gateleg.apps.delphi.web.places import address_of
+from gateleg.web.console.empty import empty
+from gateleg.web.console.markup import section, tag
+from gateleg.web.console.patience import show_when_there
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.apps.delphi.reports.findings import Findings, Statement
+    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.web.console.frame import View
+
+
+async def comment_part(view: View, shown: Portrait, number: int) -> None:
+    """A comment of the picked run."""
+    from gateleg.apps.delphi.web.readings import read
+
+    if shown.stages.votes is None:
+        empty("people", "There are no votes to show yet", "This run has not finished counting them.")
+        return
+    run = view.request.query_params.get("run", "")
+    await show_when_there(
+        read(view.host.store, shown.stages.votes, shown.stages.topics),
+        lambda reading: _show(reading, shown.conversation.conversation_id, number, run),
+    )
+
+
+def _show(reading: Reading, name: str, number: int, run: str) -> None:
+    findings = reading.findings
+    statement = findings.statements.get(number)
+    if statement is None:
+        told = "This run has no comment of this number, or moderators took it out."
+        empty("search", "There is no such comment", told, button="Back to the map", href=address_of(name, run=run))
+        return
+    with section(f"Comment {number}", "narrow delphi"):
+        tag("blockquote", statement.body, "delphi-quote", dir="auto")
+        with tag("p", classes="line gap-1"):
+            for key in reversed(statement.topics):
+                topic = findings.topic(key)
+                if topic is not None:
+                    tag("a", topic.name, "plain-chip", href=f"{address_of(name, 'topics', run=run)}#{key}", dir="auto")
+            tag("a", "On the map", "link meta", href=address_of(name, run=run, comment=number))
+        ui.html(vote_key(), sanitize=False)
+        groups = list(zip(findings.groups, statement.groups, strict=True))
+        ui.html(vote_rows([(None, statement.everybody), *groups], f"Votes on comment {number}"), sanitize=False)
+        with tag("ul", classes="stack gap-1"):
+            for sentence in meanings(findings, statement):
+                tag("li", sentence)
+
+
+def meanings(findings: Findings, statement: Statement) -> Iterator[str]:
+    """What the votes on a comment mean, in sentences."""
+    for group in findings.groups:
+        for one in group.representatives:
+            if one.comment_id == statement.comment_id:
+                yield f"It sets {group.name} apart: more of them {one.side} with it than of the others."
+    if any(one is statement for one in findings.bridging()):
+        yield "A clear majority of every group agrees with it."
+    if any(one is statement for one in findings.divisive()):
+        yield f"It divides the groups: on average, two of them differ by {statement.divisiveness:.0%} of their votes."
+    if any(one is statement for one in findings.uncertain()):
+        yield f"Many are unsure: {statement.everybody.share('pass'):.0%} passed."
+    if not statement.everybody.enough:
+        yield "It has too few votes for shares to mean something."

@@ -1,0 +1,101 @@
+"""Groups in plain language: what sets each apart, what all of them share, what divides them, and what many are unsure of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
+from gateleg.apps.delphi.reports.palette import colour
+from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.web.console.empty import empty
+from gateleg.web.console.markup import card, section, tag
+from gateleg.web.console.patience import show_when_there
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.apps.delphi.reports.findings import Findings, Group, Statement
+    from gateleg.apps.delphi.reports.markup import Markup
+    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.web.console.frame import View
+
+#: Statements of each kind that are shown.
+_MOST = 6
+_SHARED = "Comments that a clear majority of every group agrees with, as far as the votes tell."
+_DIVIDED = "Comments that a majority of one group agrees with and a majority of another disagrees with."
+_UNSURE = "Comments that at least a fifth of those who saw them passed on."
+
+
+async def groups_part(view: View, shown: Portrait) -> None:
+    """The groups of the picked run."""
+    from gateleg.apps.delphi.web.readings import read
+
+    if shown.stages.votes is None:
+        empty("people", "There are no groups yet", "This run has not finished finding groups.")
+        return
+    run = view.request.query_params.get("run", "")
+    await show_when_there(
+        read(view.host.store, shown.stages.votes, shown.stages.topics),
+        lambda reading: _show(reading, shown.conversation.conversation_id, run),
+    )
+
+
+def _show(reading: Reading, name: str, run: str) -> None:
+    findings = reading.findings
+
+    def drawn(statement: Statement) -> Markup:
+        return statement_card(findings, statement, comment_address(name, statement.comment_id, run))
+
+    if not findings.groups:
+        empty("people", "There are no groups", "Too few participants voted often enough to be compared.")
+    else:
+        grouped = f"{findings.totals.grouped:,} of {findings.totals.participants:,} participants voted often enough to be compared."
+        with section("Groups"):
+            tag("p", f"{grouped} Those who vote alike are a group.", "meta")
+            with tag("div", classes="delphi"):
+                ui.html(vote_key(), sanitize=False)
+            with tag("div", classes="delphi-groups"):
+                for group in findings.groups:
+                    _group(findings, group, name, run)
+        _list("What all groups share", _SHARED, findings.bridging(), drawn)
+        _list("What divides them", _DIVIDED, findings.divisive(), drawn)
+    _list("What many are unsure of", _UNSURE, findings.uncertain(), drawn)
+
+
+def _group(findings: Findings, group: Group, name: str, run: str) -> None:
+    from gateleg.apps.delphi.reports.checking import total
+
+    share = group.size / max(1, findings.totals.grouped)
+    with card("delphi", label=group.name):
+        with tag("div", classes="line gap-1 spread"):
+            with tag("h3", classes="line gap-1"):
+                tag("span", classes="delphi-dot", aria_hidden="true").style(f"background:{colour(group.place)}")
+                tag("span", group.name)
+            tag("a", "On the map", "link meta", href=address_of(name, run=run, group=group.letter))
+        tag("p", f"{group.size:,} {'person' if group.size == 1 else 'people'}, {share:.0%} of those who are grouped", "meta num")
+        for one in group.representatives:
+            if one.comment_id in findings.statements:
+                statement = findings.statements[one.comment_id]
+                others = total(count for place, count in enumerate(statement.groups) if place != group.place)
+                tag("p", f"They {one.side} with:", "meta says")
+                where = comment_address(name, one.comment_id, run)
+                ui.html(contrast_card(group, statement, others, where), sanitize=False)
+        if not group.representatives:
+            tag("p", "Nothing sets this group apart beyond chance.", "meta")
+
+
+def _list(title: str, about: str, statements: Sequence[Statement], drawn: Callable[[Statement], Markup]) -> None:
+    with section(title, "delphi"):
+        tag("p", about if statements else f"There are none. {about}", "meta")
+        with tag("div", classes="delphi-statements"):
+            for statement in statements[:_MOST]:
+                ui.html(drawn(statement), sanitize=False)
+        if len(statements) > _MOST:
+            with tag("details", classes="stack"):
+                tag("summary", f"{len(statements) - _MOST} more", "meta")
+                with tag("div", classes="delphi-statements"):
+                    for statement in statements[_MOST : 10 * _MOST]:
+                        ui.html(drawn(statement), sanitize=False)

@@ -1,0 +1,105 @@
+"""What runs have found, read whole and kept for a while: several parts of a page are about the same run.
+
+Results of a completed run do not change but for the names of topics, so those are read every time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import orjson
+
+from gateleg.apps.delphi import service
+from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+from gateleg.apps.delphi.reports.atlas import atlas
+from gateleg.apps.delphi.runs.report_runs import load_findings
+from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
+from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, GraphEdge, TopicName
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.apps.delphi.topics.stage import Topics
+    from gateleg.store import AsyncStore
+
+#: Readings that are kept; together they are about this many votes at most, the last one in any case.
+_KEPT, _VOTES = 8, 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a run of the votes stage and one of the comments stage have found."""
+
+    votes: Run
+    topics: Run | None
+    findings: Findings
+    matrix: VoteMatrix
+    #: by topic key
+    names: Mapping[str, TopicName]
+
+    @cached_property
+    def atlas(self) -> bytes:
+        """The data of the linked maps, as JSON."""
+        return orjson.dumps(atlas(self.findings, self.matrix))
+
+
+class Readings:
+    """The last readings of one store."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, Reading] = OrderedDict()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def read(self, store: AsyncStore, votes: Run, topics: Run | None = None) -> Reading:
+        """What two completed runs have found. Two who ask at once wait for the same reading."""
+        async with self._one_at_a_time:
+            names = [] if topics is None else [row async for row in service.results(store, TopicName, topics.job_id)]
+            key = (*_mark(votes), *_mark(topics), tuple((row.topic_key, row.topic_name) for row in names))
+            if key not in self._kept:
+                self._kept[key] = await _read(store, votes, topics, names)
+            self._kept.move_to_end(key)
+            self._tidy()
+            return self._kept[key]
+
+    def _tidy(self) -> None:
+        while len(self._kept) > 1 and (len(self._kept) > _KEPT or sum(len(one.matrix.rows) for one in self._kept.values()) > _VOTES):
+            self._kept.popitem(last=False)
+
+
+async def _read(store: AsyncStore, votes: Run, topics: Run | None, names: Sequence[TopicName]) -> Reading:
+    conversation, findings = await load_findings(store, votes)
+    if topics is not None:
+        findings = findings.with_topics(await _topics(store, topics, names))
+    matrix = await asyncio.to_thread(VoteMatrix.of, conversation.votes.without(conversation.removed_participants))
+    return Reading(votes, topics, findings, matrix, {row.topic_key: row for row in names})
+
+
+async def _topics(store: AsyncStore, run: Run, names: Sequence[TopicName]) -> Topics:
+    """The topics without the vectors that they were found with, which are large and not shown."""
+    rows = TopicRows(
+        [],
+        [row async for row in service.results(store, ClusterAssignment, run.job_id)],
+        [row async for row in service.results(store, ClusterKeywords, run.job_id)],
+        names,
+        [row async for row in service.results(store, GraphEdge, run.job_id)],
+    )
+    return topics_from(run, rows)
+
+
+def _mark(run: Run | None) -> tuple[Hashable, ...]:
+    return () if run is None else (run.job_id, run.stage, run.completed_at)
+
+
+_OF_STORES: WeakKeyDictionary[AsyncStore, Readings] = WeakKeyDictionary()
+
+
+async def read(store: AsyncStore, votes: Run, topics: Run | None = None) -> Reading:
+    """What two completed runs have found. There is one set of readings for the API and the pages of a host."""
+    return await _OF_STORES.setdefault(store, Readings()).read(store, votes, topics)

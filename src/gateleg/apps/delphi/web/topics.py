@@ -1,0 +1,130 @@
+"""Topics from coarse to fine: what each is about, its size, its examples and who agrees with it; and renaming them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.delphi import rules
+from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
+from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.dialogs import sheet
+from gateleg.web.console.empty import empty
+from gateleg.web.console.fields import Field
+from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.times import ago
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.reports.findings import Count, Findings, Group
+    from gateleg.apps.delphi.tables import TopicName
+    from gateleg.apps.delphi.topics.stage import Topic
+    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.web.console.frame import View
+
+_KEYWORDS, _EXAMPLES = 8, 3
+
+
+async def topics_part(view: View, shown: Portrait) -> None:
+    """The topics of the picked run."""
+    from gateleg.apps.delphi.web.readings import read
+
+    if shown.stages.votes is None or shown.stages.topics is None:
+        empty("search", "There are no topics yet", "This run has not divided the comments into topics.")
+        return
+    await show_when_there(
+        read(view.host.store, shown.stages.votes, shown.stages.topics), lambda reading: _Tree(view, shown, reading).show()
+    )
+
+
+def agreement_of(findings: Findings, topic: Topic) -> list[tuple[Group | None, Count]]:
+    """The votes on all comments of a topic: of everybody, and of each group."""
+    from gateleg.apps.delphi.reports.checking import total
+
+    own = findings.of_topic(topic)
+    groups = [(group, total(statement.groups[group.place] for statement in own)) for group in findings.groups]
+    return [(None, total(statement.everybody for statement in own)), *groups]
+
+
+class _Tree:
+    """The topics of a reading, each in the one that holds it."""
+
+    def __init__(self, view: View, shown: Portrait, reading: Reading) -> None:
+        self._view = view
+        self._reading = reading
+        self._findings = reading.findings
+        self._name = shown.conversation.conversation_id
+        self._run = view.request.query_params.get("run", "")
+        self._may_rename = rules.may_change(view.principal, shown.conversation.group)
+
+    def show(self) -> None:
+        layers = self._findings.topics
+        if not layers:
+            empty("search", "There are no topics", "There are too few comments to divide.")
+            return
+        counts = " in ".join(f"{len(layer):,}" for layer in layers)
+        words = "topics, from fine to coarse" if len(layers) > 1 else "topics"
+        tag("p", f"{counts} {words}. They come from what comments say, not from how people vote.", "meta")
+        with tag("div", classes="delphi delphi-topics"):
+            for topic in sorted(layers[-1], key=lambda one: -len(one.comments)):
+                self._topic(topic, outermost=True)
+
+    def _topic(self, topic: Topic, *, outermost: bool = False) -> None:
+        findings = self._findings
+        members = findings.of_topic(topic)
+        children = [child for key in topic.children if (child := findings.topic(key)) is not None]
+        with tag("details", classes="delphi-topic", id=topic.key, open=True if outermost and len(findings.topics[-1]) < 8 else None):
+            with tag("summary"):
+                tag("span", topic.name, "strong", dir="auto")
+                tag("span", f"{len(members):,} {'comment' if len(members) == 1 else 'comments'}", "meta num")
+            with tag("div", classes="stack gap-1"):
+                self._facts(topic)
+                for number in topic.examples[:_EXAMPLES]:
+                    if number in findings.statements:
+                        where = comment_address(self._name, number, self._run)
+                        ui.html(statement_card(findings, findings.statements[number], where), sanitize=False)
+                if len(children) > 1:
+                    for child in sorted(children, key=lambda one: -len(one.comments)):
+                        self._topic(child)
+
+    def _facts(self, topic: Topic) -> None:
+        words = ", ".join(keyword.term for keyword in topic.keywords[:_KEYWORDS])
+        row = self._reading.names[topic.key]
+        with tag("div", classes="line gap-2"):
+            tag("span", words, "meta", dir="auto")
+            tag("a", "On the map", "link meta", href=address_of(self._name, run=self._run, topic=topic.key))
+            if self._may_rename:
+                button = deed("Rename", lambda: self._rename(row), icon="edit", look="small bare")
+                button.props["aria-label"] = f"Rename {topic.name}"
+        for earlier in reversed(row.earlier):
+            with tag("p", classes="meta"):
+                tag("span", f"Called “{earlier.topic_name}” until ")
+                ago(earlier.until)
+                tag("span", f"; renamed by {row.model_name}." if earlier is row.earlier[-1] else ".")
+        ui.html(vote_rows(agreement_of(self._findings, topic), f"Votes on all comments of {topic.name}"), sanitize=False)
+
+    async def _rename(self, row: TopicName) -> None:
+        with sheet("Rename the topic") as dialog:
+            field = Field("Name", row.topic_name, required=True, on_enter=lambda: dialog.submit(field.text))
+            tag("p", "The names that it had stay with it. Reports that are written already keep the old one.", "meta")
+            with tag("div", classes="deeds"):
+                deed("Cancel", lambda: dialog.submit(None))
+                deed("Rename", lambda: dialog.submit(field.text), look="first")
+        name = await dialog
+        dialog.delete()
+        if name and await carry_out(self._view, Role.MEMBER, lambda: self._renamed(row, name), "Renamed"):
+            ui.navigate.reload()
+
+    async def _renamed(self, row: TopicName, name: str) -> None:
+        from gateleg.apps.delphi.runs.topic_names import rename_topic
+
+        view, store = self._view, self._view.host.store
+        current = await store.find(StoredConversation, conversation_id=self._name, consistent=True)
+        rules.changed(view.principal, rules.seen(view.principal, current, self._name))
+        renamed = await rename_topic(store, row.job_id, row.topic_key, name, view.principal.name)
+        await view.host.audit.note(view.principal, "delphi.rename-topic", f"{row.job_id}/{row.topic_key}", name=renamed.topic_name)
