@@ -12,6 +12,7 @@ from nicegui import ui
 from starlette.middleware.gzip import GZipMiddleware
 
 from gateleg.web.console import astray, jobs, objects, overview, search, settings, tables
+from gateleg.web.console.guarding import guard_sockets
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.site import Console
@@ -34,6 +35,7 @@ _ICON = (
 def mount(app: FastAPI, host: Host) -> None:
     """Serve the console of a host at `/` of an application. There is one console in a process."""
     nicegui.app.state.console = Console(host, Live())
+    guard_sockets()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)
