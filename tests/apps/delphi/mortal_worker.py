@@ -1,53 +1,76 @@
 """A worker that kills itself in the middle of a run: `python -m tests.apps.delphi.mortal_worker <folder> <moment>`.
 
-The moment is how many batches of results it writes before it dies, or `end`: after all of them, before the job is told.
+A moment is one of `step NAME`, when a run says that it begins a step; `batch N`, before the batch of results after so many is written;
+`file N`, before the file after so many is stored; and `end`, when a stage is done and its job has not been told.
 """
 
 import asyncio
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from gateleg.apps.delphi import service, work
+from gateleg.apps.delphi.runs import topic_runs
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, Settings, Worker
+from gateleg.jobs import AsyncQueue, JobContext, Settings, Worker
 from gateleg.objects import DirectoryObjects, Offloaded
 from gateleg.store import AsyncStore
 
 
-def die(*_: Any) -> None:
+def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def arm(moment: str) -> None:
-    """Make the handler die at the moment."""
-    if moment == "end":
-        run_votes = service.run_votes
+def arm(kind: str, which: str = "") -> None:
+    """Make handlers die at the moment."""
+    if kind == "step":
+        vars(work)["reporting"] = partial(dying_at_step, work.reporting, which)
+    elif kind == "end":
+        for name in ("analyse_votes", "find_topics", "write_report"):
+            vars(work)[name] = dying_afterwards(getattr(work, name))
+    else:
+        service._ROWS_AT_ONCE = topic_runs._ROWS_AT_ONCE = 10
+        owner: type[Any] = AsyncStore if kind == "batch" else Offloaded
+        name = "batch_write" if kind == "batch" else "put"
+        setattr(owner, name, dying_after(int(which), getattr(owner, name)))
 
-        async def run_and_die(*arguments: Any) -> Any:
-            await run_votes(*arguments)
+
+def dying_at_step(reporting: Callable[[JobContext], Callable[[float, str], None]], which: str, job: JobContext) -> Any:
+    report = reporting(job)
+
+    def told(done: float, step: str) -> None:
+        if step == which:
             die()
+        report(done, step)
 
-        vars(work)["run_votes"] = run_and_die
-        return
-    left = int(moment)
-    write = AsyncStore.batch_write
+    return told
 
-    async def write_or_die(store: AsyncStore, *arguments: Any, **options: Any) -> Any:
+
+def dying_afterwards(act: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def act_and_die(*arguments: Any) -> None:
+        await act(*arguments)
+        die()
+
+    return act_and_die
+
+
+def dying_after(left: int, act: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def act_or_die(*arguments: Any, **options: Any) -> Any:
         nonlocal left
         if left == 0:
             die()
         left -= 1
-        return await write(store, *arguments, **options)
+        return await act(*arguments, **options)
 
-    service._ROWS_AT_ONCE = 20
-    setattr(AsyncStore, "batch_write", write_or_die)  # noqa: B010 - types forbid the plain assignment
+    return act_or_die
 
 
-async def main(folder: str, moment: str) -> None:
+async def main(folder: str, *moment: str) -> None:
     async with AsyncStore.connect(f"embedded:{folder}") as store:
-        arm(moment)
+        arm(*moment)
         await Worker(
             AsyncQueue(store, delphi_jobs(store, Offloaded(DirectoryObjects(f"{folder}/objects"))), Settings(lease_seconds=1.0))
         ).run()
