@@ -40,6 +40,8 @@ class IndexLayout:
         self._whole = index.projection == "ALL"
         #: attributes that an entry holds; none if it holds all
         self.projected: frozenset[str] | None = None if self._whole else frozenset((*index.keys.names, *base.names, *index.include))
+        #: the same in a fixed order
+        self._held = tuple(sorted(self.projected or ()))
         joined = f"FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
         #: k, size, v, b of the entries with the base row's item, and their own size
         self.select_whole = f"SELECT i.k, t.size, t.v, i.b, i.size {joined}"
@@ -61,8 +63,7 @@ class IndexLayout:
 
     def project(self, item: Item) -> Item:
         """What an entry of this index holds of an item."""
-        projected = self.projected
-        return item if projected is None else {name: value for name, value in item.items() if name in projected}
+        return item if self._whole else {name: item[name] for name in self._held if name in item}
 
     def entry(self, item: Item, base_size: int) -> tuple[int, bytes | None]:
         """The size and, unless it is the base row's, the content of an item's entry."""
@@ -75,12 +76,16 @@ class IndexLayout:
         """Put the entry of one item in the place of another's, where both have the same key in the table."""
         was = None if old is None else self.key(old, tie)
         now = None if new is None else self.key(new, tie)
-        if was == now and (old is None or new is None or self.projected is None or self.project(old) == self.project(new)):
+        if was == now and (was is None or self._whole or not self._differs(old, new)):
             return
         if was is not None and was != now:
             connection.execute(self.delete, (was, key))
         if new is not None and now is not None:
             connection.execute(self.insert, (now, key, *self.entry(new, new_size)))
+
+    def _differs(self, old: Item | None, new: Item | None) -> bool:
+        """Whether the entries of two items hold something else."""
+        return old is None or new is None or any(old.get(name) != new.get(name) for name in self._held)
 
     def written(self, old: Item | None, new: Item | None) -> IndexWrite | None:
         """What it means for this index that one item takes the place of another; none if it holds neither."""

@@ -36,11 +36,13 @@ def validate(value: Any) -> dict[str, Any]:
 
 def size(value: Mapping[str, Any]) -> int:
     """Bytes that DynamoDB counts for a canonical attribute value, without the attribute's name."""
-    ((tag, content),) = value.items()
-    if tag == "S":
+    content = value.get("S")
+    if content is not None:
         return len(content) if content.isascii() else text_size(content)
-    if tag == "N":
+    content = value.get("N")
+    if content is not None:
         return numbers.size(content)
+    ((tag, content),) = value.items()
     if tag == "M":
         return 3 + len(content) + item_size(content)
     if tag == "L":

@@ -71,7 +71,7 @@ class Change:
         """The updated item, checked, and its size: only what the update wrote needs a look."""
         if self.old is None or self.old_size is None or update is None:
             return examine_item(item)
-        total, old = self.old_size, self.old
+        total, old, deepens = self.old_size, self.old, update.deepens
         for name in update.attributes:
             before, after = old.get(name), item.get(name)
             if before is after:
@@ -83,7 +83,7 @@ class Change:
             if after is None:
                 total -= text_size(name)
             else:
-                total += examine(after, 0)[1] if update.deepens else size(after)
+                total += examine(after, 0)[1] if deepens else size(after)
         return item, total
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
