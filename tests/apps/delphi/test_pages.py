@@ -20,26 +20,27 @@ from tests.web.console.faults import serious_faults
 __all__ = ["browser", "open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
-PAGES = ("", "/groups", "/topics", "/comments/1")
+PAGES = ("", "/groups", "/topics", "/compare", "/comments/1")
 HERE = ("--idle", "--application", "gateleg.apps.delphi.application:application")
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path, runs: int = 1) -> None:
     """Keep an analysed conversation in a folder. Playwright has a loop in this thread already, so it is done in another."""
     with ThreadPoolExecutor(1) as aside:
-        aside.submit(asyncio.run, _keep(folder)).result()
+        aside.submit(asyncio.run, _keep(folder, runs)).result()
 
 
-async def _keep(folder: Path) -> None:
+async def _keep(folder: Path, runs: int) -> None:
     settings = load_settings(flags={"store": f"embedded:{folder}", "objects": f"dir:{folder}/objects", "data": folder})
     async with Host.open(settings, [application]) as host:
-        await analysed(host, GROUP, uuid4())
+        for _ in range(runs):
+            await analysed(host, GROUP, uuid4())
 
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("town")
-    _prepare(folder)
+    _prepare(folder, runs=2)
     with serving(folder, *HERE) as served:
         yield served
 
@@ -57,7 +58,7 @@ def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
-@pytest.mark.parametrize("part", ["", "/groups", "/topics", "/comments/1"])
+@pytest.mark.parametrize("part", PAGES)
 def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:
     page = open_page(f"{town.url}/delphi/town{part}", width=width, dark=dark)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -89,6 +90,27 @@ def test_a_topic_is_renamed_and_keeps_its_history(town: Served, open_page: Open)
     expect(page.get_by_text(f"Called “{before}” until")).to_be_visible()
     page.locator(".delphi-topic").first.get_by_role("link", name="On the map").first.click()
     expect(page.locator(".panel h3").first).to_have_text("Getting around")
+
+
+def test_two_runs_are_compared_with_their_maps_linked(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/compare")
+    expect(page.get_by_text("participants who have a group in both runs changed it")).to_be_visible()
+    expect(page.get_by_role("region", name="Settings")).to_contain_text("other votes")
+    expect(page.get_by_role("region", name="Groups")).to_contain_text("Group A is Group A on the right: 100% of both are the same people.")
+    expect(page.get_by_role("region", name="Topics").last).to_contain_text("Kept")
+    page.locator(".two-maps canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("Participant ")).to_contain_text("on the left, Group")
+    marks = [page.locator(".two-maps canvas").nth(side).get_attribute("data-marked") for side in (0, 1)]
+    assert marks[0] == marks[1] != "-1"
+
+
+def test_two_runs_are_chosen_by_their_address(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/compare")
+    before = page.get_by_label("Left").input_value()
+    page.get_by_label("Right").select_option(before)
+    page.wait_for_url(f"**right={before}*")
+    expect(page.get_by_label("Right")).to_have_value(before)
 
 
 def test_a_comment_that_is_not_there_leads_back(town: Served, open_page: Open) -> None:

@@ -11,6 +11,7 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.comment import comment_part
+from gateleg.apps.delphi.web.compare import compare_part
 from gateleg.apps.delphi.web.groups import groups_part
 from gateleg.apps.delphi.web.heading import conversation_page
 from gateleg.apps.delphi.web.maps import map_part
@@ -41,6 +42,7 @@ def register(resources: Resources) -> None:
     ui.page(f"{HOME}/{{conversation}}")(map_page)
     ui.page(f"{HOME}/{{conversation}}/groups")(groups_page)
     ui.page(f"{HOME}/{{conversation}}/topics")(topics_page)
+    ui.page(f"{HOME}/{{conversation}}/compare")(compare_page)
     ui.page(f"{HOME}/{{conversation}}/comments/{{number}}")(comment_page)
 
 
@@ -86,6 +88,11 @@ async def groups_page(conversation: str, run: str = "") -> None:
 async def topics_page(conversation: str, run: str = "") -> None:
     """The topics from coarse to fine."""
     await conversation_page(conversation, run, "topics", topics_part)
+
+
+async def compare_page(conversation: str) -> None:
+    """Two runs side by side."""
+    await conversation_page(conversation, "", "compare", compare_part)
 
 
 async def comment_page(conversation: str, number: str, run: str = "") -> None:

@@ -5,7 +5,7 @@ import pytest
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Outcome, compare
+from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Move, Outcome, compare
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import compare_runs, run_votes, upload_conversation
 from gateleg.store import AsyncStore
@@ -32,6 +32,11 @@ def test_groups_are_matched_by_members_not_by_number() -> None:
     assert found.matches == (GroupMatch(0, 1, 3, 1.0), GroupMatch(1, 0, 3, 1.0))
     assert found.regrouped == ()
     assert found.representatives_lost == ((0, 12, "disagree"), (1, 10, "agree"))
+
+
+def test_who_is_where_is_counted_for_everybody_who_has_a_group_in_either() -> None:
+    after = Outcome({1: 0, 2: 0, 3: 1, 4: 1, 7: 1}, frozenset(), frozenset(), {})
+    assert compare(BEFORE, after).moves == (Move(0, 0, 2), Move(0, 1, 1), Move(1, 1, 1), Move(1, None, 2), Move(None, 1, 1))
 
 
 def test_what_has_changed_is_told() -> None:

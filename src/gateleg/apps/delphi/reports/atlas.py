@@ -1,6 +1,6 @@
 """The data of the linked maps of participants and comments, as compact as can be: one JSON for a page, or inside of one. Pure.
 
-Participants are three arrays and a table of votes with two bits for each, comment by comment: ten thousand of them with three hundred
+Participants are four arrays and a table of votes with two bits for each, comment by comment: ten thousand of them with three hundred
 comments take about a megabyte.
 """
 
@@ -50,6 +50,7 @@ def atlas(findings: Findings, matrix: VoteMatrix | None = None) -> dict[str, Any
         "people": None if matrix is None else _people(findings, matrix),
         "enough": ENOUGH_VOTES,
         "strongest": max(0.3, float(np.quantile(divides, 0.95))) if divides else 1.0,
+        "colours": list(palette.COLOURS),
         "grey": palette.GREY,
         "shared": palette.SHARED,
         "between": palette.BETWEEN,
@@ -107,6 +108,7 @@ def _people(findings: Findings, matrix: VoteMatrix) -> dict[str, Any] | None:
         "drawn": len(drawn),
         "x": _packed(places[:, 0].astype("<i2")),
         "y": _packed(places[:, 1].astype("<i2")),
+        "ids": _packed(matrix.participants[drawn].astype("<f8")),
         "groups": _packed(findings.people_groups[drawn].astype(np.int8)),
         "votes": _packed(ballots(matrix, drawn, list(findings.statements))),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,15 @@ class GroupMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """How many participants went from one group to another; None is to have none."""
+
+    before: int | None
+    after: int | None
+    participants: int
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """How much groups differed on a comment in two runs."""
 
@@ -58,6 +68,8 @@ class Comparison:
     matches: tuple[GroupMatch, ...]
     #: participants of both whose group is another one than the match of the group that they had
     regrouped: tuple[int, ...]
+    #: who was where, those included who stayed; by groups
+    moves: tuple[Move, ...]
     consensus_gained: tuple[tuple[int, str], ...]
     consensus_lost: tuple[tuple[int, str], ...]
     #: by the later run's group; comments and sides
@@ -86,6 +98,7 @@ def compare(before: Outcome, after: Outcome) -> Comparison:
         agreement(old, new),
         matches,
         tuple(person for person in both if renamed.get(before.group_of[person]) != after.group_of[person]),
+        _moves(before, after),
         tuple(sorted(after.consensus - before.consensus)),
         tuple(sorted(before.consensus - after.consensus)),
         tuple(sorted(after.representatives - carried)),
@@ -109,6 +122,14 @@ def _matches(before: Outcome, after: Outcome) -> tuple[GroupMatch, ...]:
         if all(pair.before != match.before and pair.after != match.after for match in found):
             found.append(pair)
     return tuple(found)
+
+
+def _moves(before: Outcome, after: Outcome) -> tuple[Move, ...]:
+    people = before.group_of.keys() | after.group_of.keys()
+    counted = Counter((before.group_of.get(person), after.group_of.get(person)) for person in people)
+    # Those without a group come last.
+    ordered = sorted(counted.items(), key=lambda entry: [(group is None, group or 0) for group in entry[0]])
+    return tuple(Move(old, new, count) for (old, new), count in ordered)
 
 
 def _members(run: Outcome) -> dict[int, set[int]]:

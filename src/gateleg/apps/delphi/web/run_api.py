@@ -2,23 +2,25 @@
 
 import asyncio
 import hashlib
+from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from gateleg.apps.delphi import rules, service
+from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.api import Text, kind_of
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.comparing import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
+from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.portraits import Outing
 from gateleg.apps.delphi.web.portraits import stages_of as told_by
 from gateleg.apps.delphi.web.refusals import DelphiRoute
-from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, result_view
+from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import fits
@@ -100,11 +102,18 @@ async def list_artifacts(
 
 @router.get("/comparison")
 async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
-    """What differs between two completed runs of the votes stage."""
-    await stages_of(call, before)
-    await stages_of(call, after)
-    differences = await service.compare_runs(call.host.store, before, after)
-    return ComparisonView(before=before, after=after, differences=_COMPARISON.dump_python(differences, mode="json"))
+    """What differs between two runs: the jobs of two votes stages, or two pipelines."""
+    outings = [Outing(job_id, tuple(reversed(await stages_of(call, job_id)))) for job_id in (before, after)]
+    found = await side_by_side(call.host.store, *outings)
+    return ComparisonView(
+        before=before,
+        after=after,
+        settings=[SettingView(**asdict(one)) for one in found.settings],
+        differences=_COMPARISON.dump_python(found.votes, mode="json"),
+        topics=[
+            TopicChangeView(kind=one.kind, before=list(one.before), after=list(one.after), comments=one.comments) for one in found.topics
+        ],
+    )
 
 
 @router.put("/runs/{job_id}/topics/{topic}/name")

@@ -95,12 +95,32 @@ class Artifact(BaseModel):
     url: str
 
 
+class SettingView(BaseModel):
+    """A setting that two runs were given differently."""
+
+    stage: str
+    name: str
+    before: Any
+    after: Any
+
+
+class TopicChangeView(BaseModel):
+    """What has become of topics: `kept`, `split`, `merged`, `new` or `gone`."""
+
+    kind: str
+    before: list[str] = Field(description="Keys of topics of the earlier run.")
+    after: list[str] = Field(description="Keys of topics of the later run.")
+    comments: int = Field(description="How many comments both sides have.")
+
+
 class ComparisonView(BaseModel):
-    """What differs between two runs of the votes stage."""
+    """What differs between two runs."""
 
     before: UUID
     after: UUID
-    differences: dict[str, Any]
+    settings: list[SettingView]
+    differences: dict[str, Any] = Field(description="Of the votes: groups, who moved, common ground, comments.")
+    topics: list[TopicChangeView]
 
 
 def result_view(row: JobResult) -> dict[str, Any]:

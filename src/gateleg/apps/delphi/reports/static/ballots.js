@@ -10,6 +10,7 @@ export const makeBallots = (data) => {
   const xs = people ? Float32Array.from(shorts(people.x), (value) => value / 32767) : new Float32Array(0);
   const ys = people ? Float32Array.from(shorts(people.y), (value) => value / 32767) : new Float32Array(0);
   const groups = people ? new Int8Array(bytes(people.groups).buffer) : new Int8Array(0);
+  const ids = people ? new Float64Array(bytes(people.ids).buffer) : new Float64Array(0);
   const votes = people ? bytes(people.votes) : new Uint8Array(0);
   const width = Math.ceil(size / 4);
   const placeOf = new Map(data.comments.map((comment, place) => [comment.id, place]));
@@ -45,7 +46,7 @@ export const makeBallots = (data) => {
     }
     return counts;
   });
-  return { size, xs, ys, groups, ofComment, ofComments, tally };
+  return { size, ids, xs, ys, groups, ofComment, ofComments, tally };
 };
 
 // The lower bound of a share, in 95 of 100 cases (Wilson).

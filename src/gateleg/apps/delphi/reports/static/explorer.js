@@ -4,6 +4,7 @@ import { AGREE, DISAGREE, PASS, UNSEEN, leastShare, makeBallots } from "./ballot
 import { makePlot, outline } from "./plot.js";
 
 const GROUP_FORMS = ["circle", "square", "triangle", "diamond", "cross"];
+export const formOf = (look) => GROUP_FORMS[look % GROUP_FORMS.length];
 const VOTE_WORDS = ["did not see it", "agree", "disagree", "pass"];
 const LISTED = 200;
 
@@ -33,7 +34,7 @@ const wrapped = (text, longest = 26) => {
   }
   return lines;
 };
-const swatch = (hue, form = "circle") => {
+export const swatch = (hue, form = "circle") => {
   const piece = make("i", { class: `swatch ${form}`, "aria-hidden": "true" });
   piece.style.setProperty("--hue", hue);
   return piece;
@@ -41,7 +42,7 @@ const swatch = (hue, form = "circle") => {
 
 // The participants by group, for `makePlot`: what is drawn, and the outline and middle of each group.
 export const groupPicture = (data, ballots) => {
-  const palette = [{ colour: data.grey, alpha: 0.45, size: 0.7 }, ...data.groups.map((group, place) => ({ colour: group.colour, form: GROUP_FORMS[place % 5], alpha: ballots.size > 150 ? 0.7 : 0.85 }))];
+  const palette = [{ colour: data.grey, alpha: 0.45, size: 0.7 }, ...data.groups.map((group, place) => ({ colour: group.colour, form: formOf(group.look ?? place), alpha: ballots.size > 150 ? 0.7 : 0.85 }))];
   const rings = data.groups.map((group, place) => {
     const members = [];
     for (let one = 0; one < ballots.size; one += 1) if (ballots.groups[one] === place) members.push(one);
@@ -135,7 +136,7 @@ export const explore = (root, data, options = {}) => {
     crowd.map.show({ fill, palette, size: picture.size, outlines, labels });
     crowd.map.canvas.dataset.lit = fill.reduce((count, kind) => count + (palette[kind].dim || palette[kind].hollow ? 0 : 1), 0);
     if (!asked) {
-      legends.people.replaceChildren(...data.groups.map((group, place) => make("button", { type: "button", "aria-pressed": String(view.group === place), onclick: () => choose({ group: view.group === place ? null : place }) }, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name} (${group.size.toLocaleString("en")})`)), make("span", {}, swatch(data.grey), "too few votes"));
+      legends.people.replaceChildren(...data.groups.map((group, place) => make("button", { type: "button", "aria-pressed": String(view.group === place), onclick: () => choose({ group: view.group === place ? null : place }) }, swatch(group.colour, formOf(place)), `${group.name} (${group.size.toLocaleString("en")})`)), make("span", {}, swatch(data.grey), "too few votes"));
     } else {
       const counts = [0, 0, 0, 0];
       for (const one of asked) counts[one] += 1;
@@ -210,7 +211,7 @@ export const explore = (root, data, options = {}) => {
     const group = data.groups[place];
     const said = ([id, side]) => `${percent(byId.get(id).groups[place][side === "agree" ? 0 : 1], byId.get(id).groups[place].reduce((a, b) => a + b, 0))} ${side}`;
     const words = new Map(group.says);
-    return [make("h3", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), ...list("What sets it apart", group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "small-print", text: "The map of comments shows what this group thinks of each." })];
+    return [make("h3", {}, swatch(group.colour, formOf(place)), `${group.name}: ${people(group.size)}`), ...list("What sets it apart", group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "small-print", text: "The map of comments shows what this group thinks of each." })];
   };
   const tellPeople = (chosen) => {
     const counts = data.groups.map((_, place) => chosen.filter((one) => ballots.groups[one] === place).length);
@@ -228,7 +229,7 @@ export const explore = (root, data, options = {}) => {
   };
   const tellAll = () => {
     const found = data.comments.filter(matches), shown = found.slice(0, LISTED);
-    const groups = view.words ? [] : [make("h3", { text: "Groups" }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, GROUP_FORMS[place % 5]), `${group.name}: ${people(group.size)}`), make("span", { class: "small-print", dir: "auto", text: group.motto })))))];
+    const groups = view.words ? [] : [make("h3", { text: "Groups" }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, formOf(place)), `${group.name}: ${people(group.size)}`), make("span", { class: "small-print", dir: "auto", text: group.motto })))))];
     return [...(data.groups.length ? groups : []), make("h3", { text: `${found.length} of ${data.comments.length} comments` }), make("ol", { class: "list" }, ...shown.map((comment) => line(comment))), found.length > shown.length ? make("p", { class: "small-print", text: "Search, or choose a topic, to see the others." }) : null];
   };
   const tell = () => {
