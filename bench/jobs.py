@@ -5,8 +5,8 @@
 queues: jobs that do nothing but note when they were started. `submit` and `submit many` are microseconds for a job, one call for each or
 one for all. `jobs/s` is how fast 1, 4 and 16 workers empty a full queue, and `waits` the milliseconds from the submission of a job to its
 start while they have nothing else to do (the median). All take turns in three rounds, of which the best figures count. What a worker is
-differs: threads in huey, processes in Celery, tasks of one event loop in procrastinate; gateleg is measured as tasks of one process, and as
-one process for each worker. Durability is what each has by default: huey and PostgreSQL sync each commit, Redis syncs nothing, gateleg
+differs: threads in huey, processes in Celery, tasks of one event loop in procrastinate; gateleg is measured as tasks of one process, as tasks
+of two, and as one process for each worker. Durability is what each has by default: huey and PostgreSQL sync each commit, Redis syncs nothing, gateleg
 does either.
 
 units: the requests and the request units that DynamoDB would count for one job, from its submission to its end.
@@ -67,7 +67,7 @@ class System:
 OURS = [
     System(f"gateleg, {durability}, {shape}", "on_gateleg", settings={"BENCH_DURABILITY": durability, "BENCH_PROCESSES": processes})
     for durability in ("relaxed", "full")
-    for shape, processes in (("tasks", "0"), ("processes", "1"))
+    for shape, processes in (("1 process", "1"), ("2 processes", "2"), ("a process each", "1000"))
 ]
 PEERS = [
     System("procrastinate, PostgreSQL", "on_procrastinate", server="postgres"),

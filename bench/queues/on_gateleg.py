@@ -1,4 +1,4 @@
-"""gateleg on its embedded engine. `BENCH_DURABILITY` says how commits are synced, `BENCH_PROCESSES` whether workers are processes."""
+"""gateleg on its embedded engine. `BENCH_DURABILITY` says how commits are synced, `BENCH_PROCESSES` how many processes workers share."""
 
 import asyncio
 import os
@@ -60,15 +60,16 @@ class TimedQueue(AsyncQueue):
 
 
 def work(workers: int) -> None:
-    """One process, or one for each worker; they are forked once everything is imported, as Celery's are."""
-    if os.environ.get("BENCH_PROCESSES") != "1":
+    """One process, or several that share the workers among them; they are forked once everything is imported, as Celery's are."""
+    processes = min(workers, int(os.environ["BENCH_PROCESSES"]))
+    if processes == 1:
         asyncio.run(_work(workers))
         return
     children = []
-    for _ in range(workers):
+    for number in range(processes):
         child = os.fork()
         if child == 0:
-            asyncio.run(_work(1))
+            asyncio.run(_work(workers // processes + (number < workers % processes)))
             os._exit(0)
         children.append(child)
 
