@@ -5,9 +5,9 @@
 queues: jobs that do nothing but note when they were started. `submit` and `submit many` are microseconds for a job, one call for each or
 one for all. `jobs/s` is how fast 1, 4 and 16 workers empty a full queue, and `waits` the milliseconds from the submission of a job to its
 start while they have nothing else to do (the median). All take turns in three rounds, of which the best figures count. What a worker is
-differs: threads in huey, processes in Celery, tasks of one event loop in procrastinate; gateleg is measured as tasks of one process, as tasks
-of two, and as one process for each worker. Durability is what each has by default: huey and PostgreSQL sync each commit, Redis syncs nothing, gateleg
-does either.
+differs: threads in huey, processes in Celery, tasks of one event loop in procrastinate; gateleg is measured as tasks of one process, as
+tasks of two, and as one process for each worker. Durability is what each has by default: huey and PostgreSQL sync each commit, Redis syncs
+nothing, gateleg does either.
 
 units: the requests and the request units that DynamoDB would count for one job, from its submission to its end.
 finished: claiming and completing a job in an empty table, and in one with many finished jobs (--big: a million).

@@ -7,9 +7,10 @@ from gateleg.web.bodies import limit_of
 from gateleg.web.settings import Settings
 
 
-def test_objects_and_uploads_of_the_console_may_be_larger(settings: Settings) -> None:
+def test_objects_and_uploads_to_the_console_and_to_applications_may_be_larger(settings: Settings) -> None:
     assert limit_of("/api/jobs", settings) == settings.body_limit
-    assert limit_of("/objects/a", settings) == limit_of("/_nicegui/client/x/upload/1", settings) == settings.upload_limit
+    for path in ("/objects/a", "/_nicegui/client/x/upload/1", "/api/maps/conversations/a/files"):
+        assert limit_of(path, settings) == settings.upload_limit
 
 
 async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:

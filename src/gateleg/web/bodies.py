@@ -21,10 +21,12 @@ DYNAMODB_LIMIT = 16 * 1024 * 1024
 
 
 def limit_of(path: str, settings: Settings) -> int:
-    """The bytes that a request to a path may have. Objects, and what a page of the console uploads, are large."""
+    """The bytes that a request to a path may have. Objects, what a page of the console uploads, and what an application takes as `.../files`
+    are large."""
     if settings.dynamodb and path in DYNAMODB_PATHS:
         return DYNAMODB_LIMIT
-    return settings.upload_limit if path.startswith(("/objects/", "/_nicegui/client/")) else settings.body_limit
+    large = path.startswith(("/objects/", "/_nicegui/client/")) or (path.startswith("/api/") and path.endswith("/files"))
+    return settings.upload_limit if large else settings.body_limit
 
 
 class BodyLimit:

@@ -59,8 +59,10 @@ async def reel(job: JobContext, config: Reels) -> dict[str, Any]:
 
 @jobs.handler("BROKEN", retry=Retry(times=0))
 async def broken(job: JobContext, config: dict[str, Any]) -> None:
-    """Fail, unless the config names a file that is there."""
+    """Fail, unless the config names a file that is there; or in another way, where it names a fault."""
     job.log("looking for the tape")
+    if config.get("fault"):
+        raise ValueError(config["fault"])
     if not (config.get("tape") and Path(config["tape"]).exists()):
         job.log("the tape is not there", "ERROR")
         raise FileNotFoundError("There is no tape in the machine.")

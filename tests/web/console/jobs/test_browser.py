@@ -177,14 +177,34 @@ def test_a_schedule_is_made_run_and_removed(served: Served, open_page: OpenPage)
     expect(row).to_have_count(0)
 
 
+def test_only_the_dead_letters_with_one_error_are_retried(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    tape = tmp_path / "tape"
+    fits = submit(served, Submission("BROKEN", {"tape": str(tape)}))
+    other = submit(served, Submission("BROKEN", {"fault": "The tape is torn."}))
+    page = open_page(f"{served.url}/jobs/dead")
+    expect(page.locator(f"tr[data-id='{fits}']")).to_contain_text("There is no tape")
+    expect(page.locator(f"tr[data-id='{other}']")).to_contain_text("The tape is torn")
+    tape.touch()
+    page.get_by_role("region", name="By error").locator("tr", has_text="FileNotFoundError").get_by_role(
+        "button", name="Retry these"
+    ).click()
+    page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
+    expect(page.locator(f"tr[data-id='{fits}']")).to_have_count(0)
+    expect(page.locator(f"tr[data-id='{other}']")).to_be_visible()
+    with served.queue() as queue:
+        assert queue.get(other).attempt == 1
+
+
 def test_dead_letters_are_retried_together(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
     tape = tmp_path / "tape"
     job_id = submit(served, Submission("BROKEN", {"tape": str(tape)}))
     page = open_page(f"{served.url}/jobs/dead")
     row = page.locator(f"tr[data-id='{job_id}']")
     expect(row).to_contain_text("There is no tape")
+    other = submit(served, Submission("BROKEN", {"fault": "The tape is torn."}))
+    expect(page.locator(f"tr[data-id='{other}']")).to_be_visible()
     tape.touch()
-    page.get_by_role("button", name="Retry all BROKEN").click()
+    page.get_by_role("button", name="Retry all BROKEN").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
     expect(row).to_have_count(0)
 

@@ -12,6 +12,7 @@ from gateleg.web.console.tables.grids import item_address, key_text
 from gateleg.web.tables import AuditEntry
 from tests.web.console.conftest import Served
 from tests.web.console.faults import serious_faults
+from tests.web.console.questions import asked_of
 from tests.web.console.tables.library import Book, Loan, books, library, loans
 
 pytestmark = pytest.mark.browser
@@ -207,3 +208,16 @@ def test_pages_fit_a_phone(library_host: Served, open_page: Open) -> None:
         page.goto(library_host.url + path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_an_item_that_was_typed_into_is_not_left_by_accident(library_host: Served, open_page: Open) -> None:
+    page = open_page(library_host.url + address_of(books()[9]))
+    asked = asked_of(page)
+    page.get_by_label(re.compile("^author ")).click()
+    page.keyboard.type("Mine")
+    with page.expect_event("dialog"):
+        page.get_by_role("link", name="DynamoDB JSON").click(no_wait_after=True)
+    expect(page.get_by_label(re.compile("^author "))).to_have_value(re.compile("Mine"))
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label(re.compile("^author "))).not_to_have_value(re.compile("Mine"))
+    assert asked == ["beforeunload"]

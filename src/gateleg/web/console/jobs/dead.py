@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.jobs import Job, JobStatus
+from gateleg.jobs import Job, JobStatus, WrongState
 from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, id_cell, meta_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out
@@ -30,9 +30,12 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from gateleg.jobs import AsyncQueue
     from gateleg.store import Page
 
 _LENGTH = 100
+#: How many jobs are retried at once.
+MOST = 1000
 COLUMNS = (
     Column("type", "Type"),
     Column("error", "Error", wraps=True),
@@ -113,7 +116,8 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
     operator = view.may(Role.OPERATOR)
     choice = Choice()
     with tag("section", classes="card tight", aria_label="By error") as kinds:
-        groups = Grid("By error", GROUPS if operator else GROUPS[:-1], on_deed=lambda row, verb: _retry_group(view, row, topic))
+        columns = GROUPS if operator else GROUPS[:-1]
+        groups = Grid("By error", columns, on_deed=lambda row, verb: _retry_group(view, row, verb, topic))
     with tag("section", classes="card tight", aria_label="Failed jobs"):
         if operator:
             bulk_bar(view, choice, topic.name)
@@ -125,7 +129,9 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
         foot = tag("div", classes="card-foot")
 
     def show(page: Page[Job]) -> None:
-        groups.show([_group_row(one, deeds=operator) for one in grouped(page.items)])
+        found = grouped(page.items)
+        kinds_of = Counter(one.job_type for one in found)
+        groups.show([_group_row(one, deeds=operator, alone=kinds_of[one.job_type] == 1) for one in found])
         grid.show([dead_row(job) for job in page])
         choice.known = {str(job.job_id): job for job in page}
         for part in (kinds, grid):
@@ -140,24 +146,45 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
     follow(view.live, topic, show, pulse, known=first)
 
 
-def _group_row(group: Group, *, deeds: bool) -> Row:
+def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
+    """A kind of failure. Where its type has failed in other ways too, there is a button for all of them."""
     cells = {"type": group.job_type, "kind": group.kind, "count": str(group.count), "last": ago_cell(group.last)}
-    again = deed_cell("retry", f"Retry all {group.job_type}")
-    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": again if deeds else None})
+    buttons = [deed_cell("kind", "Retry these"), *([] if alone else [deed_cell("type", f"Retry all {group.job_type}")])]
+    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": buttons if deeds else None})
 
 
-async def _retry_group(view: View, row: str, topic: Topic[Page[Job]]) -> None:
-    job_type = row.split(" ", 1)[0]
-    loss = "Each begins again with all its retries, up to 1,000 of them."
-    if not await confirm(f"Retry all failed {job_type} jobs?", loss, verb="Retry all", harmless=True):
+async def _retry_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]) -> None:
+    job_type, kind = row.split(" ", 1)
+    only = kind if verb == "kind" else None
+    loss = f"Each begins again with all its retries, up to {MOST:,} of them."
+    which = f"{job_type} jobs" + (f" with {short_kind(only)}" if only is not None else "")
+    if not await confirm(f"Retry all failed {which}?", loss, verb="Retry all", harmless=True):
         return
     said: list[str] = []
 
     async def work() -> None:
-        retried = await view.host.queue.retry_failed(job_type=job_type)
-        await view.host.audit.note(view.principal, "job.retry-failed", job_type, count=len(retried))
-        said.append(f"{len(retried)} retried")
+        count = await retry_all(view.host.queue, job_type, only)
+        await view.host.audit.note(view.principal, "job.retry-failed", job_type, kind=only, count=count)
+        said.append(f"{count} retried")
 
     if await carry_out(view, Role.OPERATOR, work):
         ui.notification(said[0], icon="check", timeout=3, position="bottom")
         view.live.hurry(topic.name)
+
+
+async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
+    """Let the failed jobs of a type begin again, those with one kind of error or all; how many there were."""
+    if kind is None:
+        return len(await queue.retry_failed(job_type=job_type, limit=MOST))
+    # The kind of an error is inside the attempts, where no filter of the store finds it.
+    question = Job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
+    found = [job.job_id async for job in queue.store.query(question) if kind_of(job) == kind]
+    count = 0
+    for job_id in found[:MOST]:
+        try:
+            await queue.retry(job_id)
+        except WrongState:
+            # Somebody else has done so already.
+            continue
+        count += 1
+    return count

@@ -21,6 +21,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.submit import JobForm
+from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
@@ -160,7 +161,7 @@ async def _form(view: View, schedule: Schedule | None, type: str | None) -> None
         return
     wanted = schedule.job_type if schedule is not None else type
     chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
-    with tag("section", classes="card stack gap-2 narrow", aria_label="When"), tag("div", classes="fields"):
+    with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="When")), tag("div", classes="fields"):
         name = Field("Name", schedule.name if schedule else "", required=True, off=schedule is not None)
         kinds = Field(
             "Type",
@@ -170,6 +171,7 @@ async def _form(view: View, schedule: Schedule | None, type: str | None) -> None
             on_change=lambda value: ui.navigate.to(f"/jobs/schedules/edit?type={value}"),
             off=schedule is not None,
         )
+        unguarded(kinds)
         every = Field("Every", str(schedule.every or "") if schedule else "", kind="number", least=1, hint="Seconds; or else cron")
         hint = "Minute, hour, day, month, weekday: */15 8-18 * * mon-fri"
         cron = Field("Cron", (schedule.cron or "") if schedule else "", hint=hint)
@@ -205,8 +207,8 @@ async def _form(view: View, schedule: Schedule | None, type: str | None) -> None
                 trouble(error)
             return
         await view.host.audit.note(view.principal, "schedule.save", name.text)
-        ui.navigate.to("/jobs/schedules")
+        leave_to("/jobs/schedules")
 
     with tag("div", classes="line gap-1"):
         deed("Save", save, icon="check", look="first")
-        tag("a", "Leave it", "deed", href="/jobs/schedules")
+        unguarded(tag("a", "Leave it", "deed", href="/jobs/schedules"))

@@ -17,6 +17,7 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.places import CRUMBS
+from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import tag
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
@@ -50,7 +51,7 @@ class JobForm:
         """Put the fields on the page."""
         model = self.handler.config
         self.asked = asked_of(model, config) if model is not None else [_ANY_CONFIG]
-        with tag("section", classes="card stack gap-2 narrow", aria_label="Config"):
+        with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="Config")):
             tag("h3", "Config")
             if model is not None and model.__doc__:
                 tag("p", model.__doc__.strip().splitlines()[0], "meta")
@@ -60,7 +61,7 @@ class JobForm:
                 self.fields = {asked.name: field_of(asked) for asked in self.asked}
             if model is None and config:
                 self.fields["config"].set(json.dumps(dict(config), indent=2, ensure_ascii=False))
-        with tag("section", classes="card stack gap-2 narrow", aria_label="How it is run"):
+        with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="How it is run")):
             tag("h3", "How it is run")
             with tag("div", classes="fields"):
                 self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in _OPTIONS}
@@ -176,8 +177,8 @@ def _end(view: View, form: JobForm) -> None:
                 trouble(error)
             return
         await view.host.audit.note(view.principal, "job.submit", str(made.job.job_id), type=made.job.job_type)
-        ui.navigate.to(f"/jobs/{made.job.job_id}")
+        leave_to(f"/jobs/{made.job.job_id}")
 
     with tag("div", classes="line gap-1"):
         deed("Submit", go, icon="send", look="first")
-        tag("a", "Leave it", "deed", href="/jobs")
+        unguarded(tag("a", "Leave it", "deed", href="/jobs"))

@@ -1,5 +1,6 @@
 // Keyboard, relative times, copying and the theme: what needs no answer from the server.
 (() => {
+  let unsaved = false;
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
   const places = { h: "/", j: "/jobs", t: "/tables", o: "/objects", s: "/settings" };
   let waiting = false;
@@ -98,6 +99,11 @@
       void element.offsetWidth;
       element.classList.add("flash");
     },
+    // what was typed is kept by the host by now
+    leave(href) {
+      unsaved = false;
+      location.href = href;
+    },
     place(href) {
       history.pushState({}, "", href);
       here = location.pathname + location.search;
@@ -135,9 +141,14 @@
       event.stopPropagation();
       window.gateleg.copy(button.dataset.copy, button);
     }
+    if (event.target.closest("a[data-free], button[data-free]")) unsaved = false;
     const help = document.getElementById("help");
     if (help?.open && event.target === help) help.close();
   }, true);
+  document.addEventListener("input", (event) => {
+    if (event.target.closest?.("[data-guards]") && !event.target.closest("[data-free]")) unsaved = true;
+  });
+  window.addEventListener("beforeunload", (event) => unsaved && event.preventDefault());
   document.addEventListener("change", (event) => event.target.matches?.("[data-submits]") && event.target.form.requestSubmit());
   document.addEventListener("submit", (event) => {
     // What is empty is not put into the address.

@@ -11,6 +11,7 @@ from gateleg.store import AlreadyExists
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
+from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
@@ -43,7 +44,7 @@ class _Form:
 
     def __init__(self, label: str) -> None:
         self.controls: dict[str, Field] = {}
-        with card("editor", label=label):
+        with guarded(card("editor", label=label)):
             self.body = tag("div", classes="fields")
             self.said = tag("div", classes="stack gap-2 said")
             self.deeds = tag("div", classes="line gap-1 stays")
@@ -114,7 +115,7 @@ class FieldsEditor:
         with self._form.deeds:
             if changeable:
                 deed("Save", self._save, icon="check", look="first")
-                deed("Undo", ui.navigate.reload)
+                unguarded(deed("Undo", ui.navigate.reload))
 
     async def _save(self) -> None:
         filled = fill(self._spec, self._sheet, self._form.texts(), self._before)
@@ -166,13 +167,13 @@ def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
                         tag("td", entry.mine or "absent", "mine" if entry.mine != entry.read else "faint", data_label="Yours")
                         tag("td", entry.stored or "absent", "theirs" if entry.stored != entry.read else "faint", data_label="Stored now")
         with tag("div", classes="line gap-1"):
-            deed("Take what is stored", ui.navigate.reload, look="first")
+            unguarded(deed("Take what is stored", ui.navigate.reload, look="first"))
             deed("Write my changes over it", insist, look="danger")
 
 
 def _saved(table: Table, item: Item, **query: str) -> None:
     ui.notification("Saved", icon="check", timeout=3, position="bottom")
-    ui.navigate.to(item_address(table.name, key_text(table, item), **query))
+    leave_to(item_address(table.name, key_text(table, item), **query))
 
 
 class DocumentEditor:
@@ -188,7 +189,7 @@ class DocumentEditor:
         with self._form.deeds:
             if changeable:
                 deed("Save", self._save, icon="check", look="first")
-                deed("Undo", ui.navigate.reload)
+                unguarded(deed("Undo", ui.navigate.reload))
             tag("button", "Copy", "deed", type="button", data_copy=text)
 
     async def _save(self) -> None:

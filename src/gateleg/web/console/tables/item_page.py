@@ -14,6 +14,7 @@ from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.frame import frame
+from gateleg.web.console.leaving import leave_to
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.folders import object_address
@@ -108,7 +109,7 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
             reason = "It is gone already." if race.current is None else "It was changed after this page was opened. Look at it again first."
             ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
             return
-        ui.navigate.to(table_address(table.name, {"tab": "items"}))
+        leave_to(table_address(table.name, {"tab": "items"}))
 
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
