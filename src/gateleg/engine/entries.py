@@ -50,12 +50,10 @@ class IndexLayout:
         self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
         self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
 
-    def key(self, item: Item, tie: bytes | None = None) -> bytes | None:
-        """The item's key in this index, or none if the index does not hold it. `tie` is `Layout.tie` of the item, where it is known."""
+    def key(self, item: Item) -> bytes | None:
+        """The item's key in this index, or none if the index does not hold it."""
         found = self._find(item)
-        if found is None or self._tie is None:
-            return found
-        return found + (self._tie(item) if tie is None else tie)
+        return found if found is None or self._tie is None else found + self._tie(item)
 
     def depends_on(self, attributes: frozenset[str]) -> bool:
         """Whether a change of these attributes of an item can change its entry."""
@@ -73,15 +71,16 @@ class IndexLayout:
         return item_size(projected), orjson.dumps(projected)
 
     def replace(self, connection: apsw.Connection, key: bytes, tie: bytes, old: Item | None, new: Item | None, new_size: int) -> None:
-        """Put the entry of one item in the place of another's, where both have the same key in the table."""
-        was = None if old is None else self.key(old, tie)
-        now = None if new is None else self.key(new, tie)
+        """Put the entry of one item in the place of another's, where both have the same key in the table; `tie` is `Layout.tie` of it."""
+        was = None if old is None else self._find(old)
+        now = None if new is None else self._find(new)
         if was == now and (was is None or self._whole or not self._differs(old, new)):
             return
+        end = b"" if self._tie is None else tie
         if was is not None and was != now:
-            connection.execute(self.delete, (was, key))
+            connection.execute(self.delete, (was + end, key))
         if new is not None and now is not None:
-            connection.execute(self.insert, (now, key, *self.entry(new, new_size)))
+            connection.execute(self.insert, (now + end, key, *self.entry(new, new_size)))
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
         """Whether the entries of two items hold something else."""

@@ -5,7 +5,7 @@ scan is a range), then each key attribute in a form that sorts like its value an
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import md5
 from typing import Any
 
@@ -22,10 +22,14 @@ _END = b"\x00\x01"
 def component(kind: str, content: str) -> bytes:
     """One key attribute's value, self-delimiting and in order."""
     if kind == "S":
-        return content.encode().replace(b"\x00", b"\x00\xff") + _END
+        return _text_component(content)
     if kind == "N":
         return numbers.encode(content) + (b"\xff" if content[0] == "-" else b"\x00")
     return decode_binary(content).replace(b"\x00", b"\x00\xff") + _END
+
+
+def _text_component(content: str) -> bytes:
+    return content.encode().replace(b"\x00", b"\x00\xff") + _END
 
 
 def stem(kind: str, content: str) -> bytes:
@@ -102,12 +106,13 @@ def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], 
     """`finder` for the most common keys: one attribute, and another."""
     hash_name, hash_type, range_name, range_type = hash_.name, hash_.type, range_.name, range_.type
     begin: Callable[[str], bytes] = _text_partition if hash_type == "S" else lambda content: partition((hash_,), [content])
+    end = _text_component if range_type == "S" else partial(component, range_type)
 
     def find(item: Item) -> bytes | None:
         first, second = item.get(hash_name), item.get(range_name)
         if first is None or second is None or hash_type not in first or range_type not in second:
             return None
-        return begin(first[hash_type]) + component(range_type, second[range_type])
+        return begin(first[hash_type]) + end(second[range_type])
 
     return find
 

@@ -10,7 +10,7 @@ from typing import Any
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions.charges import Charge, charge
 from gateleg.engine.expressions.conditions import NO_NAMES, compile_operand
-from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Values
+from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Value, Values
 from gateleg.engine.expressions.paths import Keys, nested_heads, resolve
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.numbers import EXACT, as_decimal, spell
@@ -41,6 +41,8 @@ class Step:
     write: Write
     #: The type of the operand, where its form tells it.
     yields: str | None = None
+    #: The placeholder of the value that is written, where that is all there is to it.
+    given: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class Update:
     steps: tuple[Step, ...]
     #: The steps that write an attribute as a whole.
     whole: Mapping[str, Step] = field(repr=False)
+    #: Of these: attributes that are set to a value of the request, with its placeholder; those that are removed; and the others.
+    _given: tuple[tuple[str, str], ...] = field(repr=False)
+    _removed: tuple[str, ...] = field(repr=False)
+    _worked: tuple[tuple[str, Step], ...] = field(repr=False)
     _touched: Projection = field(repr=False)
     #: What DynamoDB counts for the expression; AttributeUpdates and PartiQL have none.
     charge: Charge | None = None
@@ -67,9 +73,9 @@ class Update:
 
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
         """The new item. `exists` tells whether `item` is stored or only a new item's key: then REMOVE may name paths that lead nowhere."""
-        operands = [None if step.operand is None else step.operand(item, values) for step in self.steps]
         if not self.deepens:
-            return self._apply_flat(item, operands)
+            return self._apply_flat(item, values)
+        operands = [None if step.operand is None else step.operand(item, values) for step in self.steps]
         tree: _Tree = {}
         for step, operand in zip(self.steps, operands, strict=True):
             if operand is None and not exists and len(step.keys) > 1 and step.keys[0] not in item:
@@ -81,10 +87,17 @@ class Update:
         """The written paths of an item, as UPDATED_OLD (of the old item) and UPDATED_NEW (of the new one) return them."""
         return self._touched.apply(item)
 
-    def _apply_flat(self, item: Item, operands: list[dict[str, Any] | None]) -> Item:
+    def _apply_flat(self, item: Item, values: Values) -> Item:
         new = dict(item)
-        for (name, step), operand in zip(self.whole.items(), operands, strict=True):
-            value = operand if operand is None or step.write is put else step.write(item.get(name), operand)
+        for name, placeholder in self._given:
+            new[name] = values[placeholder]
+        for name in self._removed:
+            new.pop(name, None)
+        if not self._worked:
+            return new
+        operands = [None if step.operand is None else step.operand(item, values) for _, step in self._worked]
+        for (name, step), operand in zip(self._worked, operands, strict=True):
+            value = None if operand is None else step.write(item.get(name), operand)
             if value is not None:
                 new[name] = value
             else:
@@ -105,7 +118,10 @@ def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates:
     """An update made of compiled steps, with the paths that these read."""
     touched = projection(step.keys for step in steps)
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
-    return Update(touched.attributes, touched.nested | nested_heads(read), creates, steps, whole, touched)
+    given = tuple((name, step.given) for name, step in whole.items() if step.given is not None)
+    removed = tuple(name for name, step in whole.items() if step.operand is None)
+    worked = tuple((name, step) for name, step in whole.items() if step.operand is not None and step.given is None)
+    return Update(touched.attributes, touched.nested | nested_heads(read), creates, steps, whole, given, removed, worked, touched)
 
 
 def _read(value: Operand | Arithmetic, names: Names) -> list[Keys]:
@@ -128,7 +144,8 @@ def _step(action: Action, names: Names) -> Step:
     if isinstance(action, Remove):
         return Step(keys, None, put)
     if isinstance(action, Set):
-        return Step(keys, compile_value(action.value, names), put, _yields(action.value))
+        given = action.value.name if isinstance(action.value, Value) else None
+        return Step(keys, compile_value(action.value, names), put, _yields(action.value), given)
     return Step(keys, compile_operand(action.value, names), add if isinstance(action, Add) else delete)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gateleg.engine.entries import SURELY_SHORT, check_index_key_size
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Update, Values
+from gateleg.engine.expressions.compare import type_of
 from gateleg.engine.expressions.updates import Step
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute
@@ -58,10 +59,12 @@ def _touched(layout: Layout, update: Update) -> Iterator[tuple[Index, KeyAttribu
 
 def _known_type(step: Step, values: Values) -> str | None:
     """The type of what a step writes, if that does not depend on the item."""
+    if step.given is not None:
+        return type_of(values[step.given])
     if step.yields is not None or step.operand is None:
         return step.yields
     try:
         value = step.operand({}, values)
     except EngineError:
         return None
-    return None if value is None else next(iter(value))
+    return None if value is None else type_of(value)
