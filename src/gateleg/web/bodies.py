@@ -21,8 +21,8 @@ DYNAMODB_LIMIT = 16 * 1024 * 1024
 
 
 def limit_of(path: str, settings: Settings) -> int:
-    """The bytes that a request to a path may have. Objects, what a page of the console uploads, and what an application takes as `.../files`
-    are large."""
+    """The bytes that a request to a path may have. Objects, what a page of the console uploads, and what is sent to an application's
+    `.../files` may be large."""
     if settings.dynamodb and path in DYNAMODB_PATHS:
         return DYNAMODB_LIMIT
     large = path.startswith(("/objects/", "/_nicegui/client/")) or (path.startswith("/api/") and path.endswith("/files"))

@@ -59,6 +59,49 @@ async def test_files_that_are_none_are_refused(served: Served, sent: dict[str, A
     assert refused(await served["operator"].put(f"{HOME}/conversations/new", json=sent)) == (422, code)
 
 
+def parts(**files: str | bytes) -> list[tuple[str, tuple[str, str | bytes]]]:
+    return [("file", (f"{name}.csv", text)) for name, text in files.items()]
+
+
+async def test_files_are_uploaded_as_a_form_far_above_the_usual_limit(served: Served) -> None:
+    many = VOTES + "".join(f"1767571300,{c},{p},1\n" for p in range(12, 12_000) for c in range(8))
+    assert len(many) > 1_000_000
+    told = await served["operator"].post(
+        f"{HOME}/conversations/new/files", params={"topic": "Places"}, files=parts(a=many, b=COMMENTS, c="comment-id,is-meta\n1,true\n")
+    )
+    assert (told.status_code, told.json()["n_votes"], told.json()["topic"]) == (200, 12_000 * 8, "Places")
+    comments = (await served["operator"].get(f"{HOME}/conversations/new/comments")).json()["items"]
+    assert [one["comment_id"] for one in comments if one["is_meta"]] == [1]
+
+
+async def test_a_form_with_rows_that_cannot_be_read_is_told_by_file_and_line_and_nothing_is_kept(served: Served) -> None:
+    told = await served["operator"].post(f"{HOME}/conversations/new/files", files=parts(mine=f"{VOTES}1767571300,1,1,7\n", b=COMMENTS))
+    assert refused(told) == (422, "unreadable-rows")
+    details = told.json()["error"]["details"]
+    assert (details["count"], details["problems"]) == (1, [{"file": "mine.csv", "line": 98, "why": "vote is 7, not one of -1, 0, 1"}])
+    assert (await served["admin"].get(f"{HOME}/conversations/new")).status_code == 404
+
+
+async def test_a_form_without_files_is_refused(served: Served) -> None:
+    assert refused(await served["operator"].post(f"{HOME}/conversations/new/files", files=parts(a="x"))) == (422, "unreadable-file")
+    assert refused(await served["operator"].post(f"{HOME}/conversations/new/files", json={})) == (422, "unreadable-file")
+    broken = await served["operator"].post(
+        f"{HOME}/conversations/new/files", content=b"nonsense", headers={"content-type": "multipart/form-data; boundary=x"}
+    )
+    assert broken.status_code in (400, 422)
+
+
+async def test_what_is_to_be_new_does_not_replace_what_is_there(served: Served) -> None:
+    told = await served["operator"].post(f"{TOWN}/files", params={"new": "true"}, files=parts(a=VOTES, b=COMMENTS))
+    assert refused(told) == (409, "name-taken")
+    assert (await served["operator"].post(f"{TOWN}/files", files=parts(a=VOTES, b=COMMENTS))).status_code == 200
+
+
+async def test_who_may_not_upload_is_refused_before_the_files_are_read(served: Served) -> None:
+    told = await served["viewer"].post(f"{TOWN}/files", files=parts(a="nothing of use"))
+    assert refused(told) == (403, "not-allowed")
+
+
 async def test_a_member_uploads_for_a_group_of_their_own_only(served: Served) -> None:
     place = f"{HOME}/conversations/new"
     assert refused(await served["member"].put(place, json=FILES)) == (403, "not-allowed")

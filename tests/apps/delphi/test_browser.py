@@ -183,6 +183,14 @@ def test_the_report_lets_its_data_be_saved(page: Page, tmp_path: Path, said: lis
     assert said == []
 
 
+def test_folded_parts_of_the_report_are_printed(page: Page, tmp_path: Path) -> None:
+    _show(page, tmp_path, write_report(findings(), write_sections(findings())))
+    folded = page.locator("details:not([open]) .statement").first
+    expect(folded).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(folded).to_be_visible()
+
+
 def test_what_participants_wrote_does_nothing(page: Page, tmp_path: Path, said: list[str]) -> None:
     found = hostile_findings()
     _show(page, tmp_path, write_explorer(found, opinions().matrix))

@@ -20,7 +20,7 @@ from tests.web.console.faults import serious_faults
 __all__ = ["browser", "open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
-PAGES = ("", "/groups", "/topics", "/compare", "/comments/1")
+PAGES = ("", "/groups", "/topics", "/report", "/compare", "/comments/1")
 HERE = ("--idle", "--application", "gateleg.apps.delphi.application:application")
 
 
@@ -62,7 +62,7 @@ def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None
 def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:
     page = open_page(f"{town.url}/delphi/town{part}", width=width, dark=dark)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator(".explorer canvas, .statement").first).to_be_visible()
+    expect(page.locator(".explorer canvas, .statement, iframe").first).to_be_visible()
     assert serious_faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -90,6 +90,17 @@ def test_a_topic_is_renamed_and_keeps_its_history(town: Served, open_page: Open)
     expect(page.get_by_text(f"Called “{before}” until")).to_be_visible()
     page.locator(".delphi-topic").first.get_by_role("link", name="On the map").first.click()
     expect(page.locator(".panel h3").first).to_have_text("Getting around")
+
+
+def test_the_report_is_read_in_the_page_and_its_files_are_had_by_signed_links(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town/report")
+    expect(page.frame_locator("iframe[title='Report']").get_by_role("heading", name="What should our town do next?")).to_be_visible()
+    files = page.get_by_role("region", name="Files")
+    for name in ("Report", "Maps", "Votes by participant", "Common ground"):
+        where = files.get_by_role("link", name=name, exact=True).first.get_attribute("href")
+        assert where is not None
+        assert "signature=" in where
+        assert page.request.get(where if where.startswith("http") else f"{town.url}{where}").ok
 
 
 def test_two_runs_are_compared_with_their_maps_linked(town: Served, open_page: Open) -> None:

@@ -28,6 +28,7 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/conversations"): ASK,
     ("GET", "/conversations/{conversation}"): LOOK,
     ("PUT", "/conversations/{conversation}"): UPLOAD,
+    ("POST", "/conversations/{conversation}/files"): UPLOAD,
     ("GET", "/conversations/{conversation}/comments"): LOOK,
     ("GET", "/conversations/{conversation}/runs"): LOOK,
     ("GET", "/conversations/{conversation}/runs/latest"): LOOK,
@@ -70,7 +71,8 @@ def address(served: Served, path: str, job: str) -> str:
     }
     for place, value in places.items():
         path = path.replace(place, value)
-    return f"/api/delphi{path}" + (f"?before={served.votes}&after={served.votes}" if path == "/comparison" else "")
+    queries = {"/comparison": f"?before={served.votes}&after={served.votes}", "/conversations/town/files": "?group=others"}
+    return f"/api/delphi{path}{queries.get(path, '')}"
 
 
 async def test_every_route_has_a_rule(served: tuple[Served, int]) -> None:
@@ -83,7 +85,8 @@ async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served
     wrong = []
     for (method, path), rule in RULES.items():
         for caller, expected in zip(WHO, rule[openness], strict=True):
-            told = await host[caller].request(method, address(host, path, job), json=BODIES.get((method, path)))
+            files = [("file", ("votes.csv", FILES["votes"])), ("file", ("comments.csv", FILES["comments"]))] if "/files" in path else None
+            told = await host[caller].request(method, address(host, path, job), json=BODIES.get((method, path)), files=files)
             if told.status_code != expected:
                 wrong.append((caller, method, path, told.status_code, expected))
     assert wrong == []

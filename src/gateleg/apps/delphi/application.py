@@ -40,10 +40,10 @@ def make_routes(resources: Resources) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.delphi import api
-    from gateleg.apps.delphi.web import run_api
+    from gateleg.apps.delphi.web import run_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *run_api.router.routes))
+    router.routes.extend((*api.router.routes, *upload_api.router.routes, *run_api.router.routes))
     return router
 
 

@@ -16,6 +16,7 @@ from gateleg.apps.delphi.web.groups import groups_part
 from gateleg.apps.delphi.web.heading import conversation_page
 from gateleg.apps.delphi.web.maps import map_part
 from gateleg.apps.delphi.web.places import HOME, address_of
+from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
 from gateleg.web.console.cells import Column, Row, ago_cell, tag_cell
 from gateleg.web.console.empty import empty
@@ -42,6 +43,7 @@ def register(resources: Resources) -> None:
     ui.page(f"{HOME}/{{conversation}}")(map_page)
     ui.page(f"{HOME}/{{conversation}}/groups")(groups_page)
     ui.page(f"{HOME}/{{conversation}}/topics")(topics_page)
+    ui.page(f"{HOME}/{{conversation}}/report")(report_page)
     ui.page(f"{HOME}/{{conversation}}/compare")(compare_page)
     ui.page(f"{HOME}/{{conversation}}/comments/{{number}}")(comment_page)
 
@@ -88,6 +90,11 @@ async def groups_page(conversation: str, run: str = "") -> None:
 async def topics_page(conversation: str, run: str = "") -> None:
     """The topics from coarse to fine."""
     await conversation_page(conversation, run, "topics", topics_part)
+
+
+async def report_page(conversation: str, run: str = "") -> None:
+    """The report with its files."""
+    await conversation_page(conversation, run, "report", report_part)
 
 
 async def compare_page(conversation: str) -> None:

@@ -50,5 +50,12 @@ def data_files(findings: Findings, matrix: VoteMatrix, group_of: Mapping[int, in
 
 def content_type(name: str) -> str:
     """What a file is."""
-    kinds = {"html": "text/html; charset=utf-8", "svg": "image/svg+xml", "csv": "text/csv; charset=utf-8", "json": "application/json"}
+    kinds = {
+        "html": "text/html; charset=utf-8",
+        "svg": "image/svg+xml",
+        "csv": "text/csv; charset=utf-8",
+        "json": "application/json",
+        "pdf": "application/pdf",
+        "png": "image/png",
+    }
     return kinds[name.rpartition(".")[2]]

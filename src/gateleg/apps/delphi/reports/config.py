@@ -1,5 +1,7 @@
 """What a report has. Nothing that draws or writes is loaded for it: who submits a job needs no more."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 #: The names of the two files that people open first.
@@ -20,6 +22,8 @@ class ReportConfig(BaseModel):
     #: of sections that a model writes; templates write English
     language: str = Field(default="en", min_length=2, max_length=35)
     max_tokens: int = Field(default=4_000, ge=200, le=100_000)
+    #: what Chromium makes beside, where it is installed: the report as PDF, the maps as PNG
+    formats: tuple[Literal["pdf", "png"], ...] = ()
 
     @property
     def model_address(self) -> str | None:

@@ -10,8 +10,13 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
+from gateleg.apps.delphi.reports.config import REPORT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = (
@@ -44,6 +49,16 @@ def draw_png(picture: bytes, width: int = 1920, height: int = 1240, timeout: flo
     """An SVG picture as PNG, on white."""
     page = b'<!doctype html><meta charset="utf-8"><style>body{margin:0}svg{width:100vw;height:100vh;display:block}</style>' + picture
     return _made(page, "page.html", "out.png", (f"--window-size={width},{height}", "--hide-scrollbars", "--screenshot={out}"), timeout)
+
+
+def printed(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, bytes]:
+    """What Chromium makes of a report's files: its page as PDF, its maps as PNG, as far as they are wanted."""
+    found = {}
+    if "pdf" in formats:
+        found[f"{REPORT.removesuffix('html')}pdf"] = print_pdf(files[REPORT])
+    if "png" in formats:
+        found |= {f"{name.removesuffix('svg')}png": draw_png(files[name]) for name in files if name.endswith(".svg")}
+    return found
 
 
 def _made(page: bytes, source: str, target: str, wanted: tuple[str, ...], timeout: float) -> bytes:

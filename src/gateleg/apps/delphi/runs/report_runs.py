@@ -9,11 +9,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Models
-from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissing
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.printing import printed
 from gateleg.apps.delphi.reports.writing import Written, write_section
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, artifact_key
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
@@ -63,6 +64,7 @@ async def run_report(
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, findings, written)
+    files |= await asyncio.to_thread(_printed, files, config.formats)
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
         await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
@@ -136,6 +138,14 @@ def _files(conversation: Conversation, findings: Findings, written: Sequence[Wri
     data = data_files(findings, matrix, group_of, conversation.comments)
     authors = sorted({one.by for one in written})
     return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates", matrix)
+
+
+def _printed(files: dict[str, bytes], formats: Sequence[str]) -> dict[str, bytes]:
+    """What Chromium makes of the files; a report that cannot be printed is a report all the same."""
+    try:
+        return printed(files, formats)
+    except (BrowserMissing, PrintingFailed):
+        return {}
 
 
 def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:

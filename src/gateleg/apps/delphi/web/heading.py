@@ -10,7 +10,7 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
-from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, portrait
+from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portrait
 from gateleg.jobs import Submission
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.deeds import carry_out, deed
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
 
     Part = Callable[[View, Portrait], Awaitable[None]]
+#: All stages, with a report that can be printed.
+WHOLE = {"stages": [{"stage": "PCA"}, {"stage": "UMAP"}, {"stage": "REPORT", "config": {"formats": ["pdf", "png"]}}]}
 #: Runs to pick from.
 _PICKED = 30
 
@@ -64,7 +66,7 @@ def _head(view: View, shown: Portrait) -> None:
         current = await view.host.store.find(StoredConversation, conversation_id=name, consistent=True)
         rules.changed(view.principal, rules.seen(view.principal, current, name))
         # Pressed twice, it is still one pipeline.
-        wanted = Submission(PIPELINE, {}, subject=name, created_by=view.principal.name, unique_key=f"delphi/{name}")
+        wanted = Submission(PIPELINE, WHOLE, subject=name, created_by=view.principal.name, unique_key=f"delphi/{name}")
         job = (await view.host.queue.submit(wanted)).job
         await view.host.audit.note(view.principal, "delphi.submit", name, job_id=str(job.job_id), job_type=job.job_type)
 
@@ -120,7 +122,7 @@ def _job(view: View, job: Job) -> None:
 def _parts(shown: Portrait, part: str) -> None:
     """The parts of the page, and the runs that they can be about."""
     name = shown.conversation.conversation_id
-    run = "" if shown.outing is None or shown.outing is shown.outings[0] else str(shown.outing.job_id)
+    run = "" if shown.outing is None or shown.outing is picked(shown.outings, None) else str(shown.outing.job_id)
     with tag("div", classes="delphi-parts"):
         with tag("nav", classes="tabs", aria_label="Parts of the map"):
             for key, title in PARTS.items():

@@ -1,0 +1,111 @@
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.delphi.errors import UnreadableFile
+from gateleg.apps.delphi.web import receiving
+from gateleg.apps.delphi.web.receiving import kind_of, plain_name, read_received, told_apart
+from tests.apps.delphi.test_api import COMMENTS, VOTES
+
+
+def written(folder: Path, files: dict[str, str]) -> list[Path]:
+    paths = []
+    for number, (name, text) in enumerate(files.items()):
+        path = folder / str(number) / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def packed(folder: Path, files: dict[str, str], name: str = "export.zip") -> Path:
+    path = folder / "0" / name
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, text in files.items():
+            archive.writestr(entry, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (VOTES, "votes"),
+        (COMMENTS, "comments"),
+        ("comment_id,is_meta\n1,true\n", "flags"),
+        ("comment-id,moderated\n1,-1\n", "flags"),
+        ("voter-id,moderated\n1,-1\n", "participants"),
+        ("\ufefftopic,Trees\nvoters,3\n", "summary"),
+        ("participant,group-id,n-votes\n", None),
+        ("", None),
+        ('"never closed', None),
+    ],
+)
+def test_a_file_is_what_its_columns_say(tmp_path: Path, text: str, kind: str | None) -> None:
+    (path,) = written(tmp_path, {"whatever.txt": text})
+    assert kind_of(path) == kind
+
+
+def test_bytes_that_are_no_text_are_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
+    assert kind_of(tmp_path / "a.csv") is None
+
+
+def test_files_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
+    found = told_apart(written(tmp_path, {"one.csv": COMMENTS, "two.csv": VOTES}), tmp_path)
+    assert (found.votes.name, found.comments.name, found.flags) == ("two.csv", "one.csv", None)
+
+
+def test_an_archive_of_an_export_is_read_and_what_is_not_needed_is_left(tmp_path: Path) -> None:
+    files = {
+        "x/votes.csv": VOTES,
+        "x/comments.csv": COMMENTS,
+        "x/summary.csv": "topic,Trees\n",
+        "x/participants-votes.csv": "participant\n",
+    }
+    read = read_received(told_apart([packed(tmp_path, files)], tmp_path), "trees")
+    assert (read.conversation_id, read.topic, len(read.votes), len(read.comments)) == ("trees", "Trees", 96, 8)
+
+
+def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
+    found = told_apart([packed(tmp_path, {"../../votes.csv": VOTES, "/etc/comments.csv": COMMENTS})], tmp_path)
+    assert all(tmp_path in path.parents for path in (found.votes, found.comments))
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"votes.csv": VOTES}, "no file of comments"),
+        ({"comments.csv": COMMENTS}, "no file of votes"),
+        ({"a.csv": VOTES, "b.csv": VOTES, "c.csv": COMMENTS}, "Both a.csv and b.csv are files of votes"),
+        ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is none of the files"),
+        ({}, "no file of votes"),
+    ],
+)
+def test_what_is_missing_twice_there_or_something_else_is_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
+    with pytest.raises(UnreadableFile, match=why):
+        told_apart(written(tmp_path, files), tmp_path)
+
+
+def test_an_archive_that_is_broken_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "a", {"votes.csv": VOTES * 50})
+    monkeypatch.setattr(receiving, "MOST_BYTES", 1_000)
+    with pytest.raises(UnreadableFile, match="larger than 1,000 bytes"):
+        told_apart([path], tmp_path / "a")
+    content = bytearray(path.read_bytes())
+    content[40:60] = bytes(20)
+    path.write_bytes(content)
+    monkeypatch.setattr(receiving, "MOST_BYTES", 10_000_000)
+    with pytest.raises(UnreadableFile, match=r"cannot be unpacked"):
+        told_apart([path], tmp_path / "b")
+    monkeypatch.setattr(receiving, "MOST_FILES", 0)
+    with pytest.raises(UnreadableFile, match="has 1 files"):
+        told_apart([path], tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"), [("../../etc/passwd", "passwd"), ("C:\\a\\votes.csv", "votes.csv"), ("", "file"), ("..", "file"), ("a\nb", "a_b")]
+)
+def test_a_name_that_was_sent_becomes_a_plain_one(sent: str, kept: str) -> None:
+    assert plain_name(sent) == kept
