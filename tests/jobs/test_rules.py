@@ -131,6 +131,20 @@ def test_the_history_keeps_the_last_attempts() -> None:
     assert [attempt.number for attempt in one.attempts] == list(range(5, KEPT_ATTEMPTS + 5))
 
 
+def test_snoozes_that_follow_each_other_are_one_attempt() -> None:
+    one = job()
+    for number, outcome in enumerate(("snoozed", "snoozed", "snoozed", "retried", "snoozed", "completed"), start=1):
+        one = one.model_copy(update={"attempt": number, "started_at": NOW + timedelta(minutes=number)})
+        ended = attempt_of(one, Verdict(JobStatus.PENDING, outcome), NOW + timedelta(minutes=number, seconds=1))  # type: ignore[arg-type]
+        snoozes = (one.snoozes or 0) + (outcome == "snoozed")
+        one = one.model_copy(update={"attempts": history_with(one, ended), "snoozes": snoozes})
+    shown = [(attempt.number, attempt.outcome, attempt.times) for attempt in one.attempts]
+    assert shown == [(1, "snoozed", 3), (1, "retried", None), (2, "snoozed", None), (2, "completed", None)]
+    assert one.attempts[0].started_at == NOW + timedelta(minutes=1)
+    assert one.attempts[0].ended_at == NOW + timedelta(minutes=3, seconds=1)
+    assert one.tries == 2
+
+
 def test_failures_are_cut_to_a_size_that_fits_beside_the_job() -> None:
     ending = failure_of(ValueError("x" * 10_000), trace="y" * 100_000 + "end")
     assert len(ending.failure.message) == 2000

@@ -174,7 +174,8 @@ class TestEverywhere:
     async def test_a_snoozed_job_runs_again(self, runs: str) -> None:
         async with working(make_jobs(runs)) as (queue, _):
             job = await done(queue, Submission("snoozes"))
-        assert (job.status, job.attempt, job.retry_count) == (JobStatus.COMPLETED, 2, 0)
+        assert (job.status, job.attempt, job.tries, job.retry_count) == (JobStatus.COMPLETED, 2, 1, 0)
+        assert [(one.number, one.outcome) for one in job.attempts] == [(1, "snoozed"), (1, "completed")]
 
     async def test_a_handler_submits_children(self, runs: str) -> None:
         async with working(make_jobs(runs)) as (queue, _):
@@ -313,6 +314,7 @@ async def test_a_worker_says_what_it_runs() -> None:
     async with working(make_jobs(), app_version="1.2") as (queue, worker):
         (record,) = await until(lambda: queue.workers())
         assert (record.worker_id, record.app_version, record.queues, record.pid) == (worker.worker_id, "1.2", ["default"], os.getpid())
+        assert record.weights == {"default": 1}
         assert record.memory_bytes > 0
 
 

@@ -33,6 +33,7 @@ class ArchivedJob(Entity, table=archive_table):
     created_by: Attr[str | None] = field(None)
     worker_id: Attr[str | None] = field(None)
     retry_count: Attr[int] = field(0)
+    #: how often it was tried
     attempt: Attr[int] = field(0)
     #: from the last start to the end
     run_seconds: Attr[float | None] = field(None)
@@ -72,7 +73,7 @@ def summary_of(job: Job, now: datetime, log_location: str | None = None) -> Arch
         created_by=job.created_by,
         worker_id=job.worker_id,
         retry_count=job.retry_count,
-        attempt=job.attempt,
+        attempt=job.tries,
         run_seconds=None if job.started_at is None else (ended - job.started_at).total_seconds(),
         wait_seconds=None if job.started_at is None else (job.started_at - job.created_at).total_seconds(),
         job_config=job.job_config,

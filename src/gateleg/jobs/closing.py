@@ -30,6 +30,8 @@ def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> lis
     ]
     if verdict.retry_count != job.retry_count:
         actions.append(Job.retry_count.set(verdict.retry_count))
+    if verdict.outcome == "snoozed":
+        actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
     if verdict.status == JobStatus.PENDING:
         return [*actions, Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now)), Job.progress.remove()]
     return [*actions, *finish_actions(desk, verdict.status, verdict.results, now)]

@@ -71,6 +71,8 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     #: of the application, as the worker was told
     app_version: Attr[str] = field("")
     queues: Attr[list[str]] = field(factory=list, max_length=100)
+    #: how often each queue is looked into first, against the others
+    weights: Attr[dict[str, int]] = field(factory=dict)
     concurrency: Attr[int] = field(1)
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)

@@ -153,7 +153,7 @@ def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.
 def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
     """The attempt that has ended, for the job's history."""
     return Attempt(
-        number=job.attempt,
+        number=job.tries,
         worker_id=job.worker_id or "",
         started_at=job.started_at or now,
         ended_at=now,
@@ -163,7 +163,11 @@ def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
 
 
 def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
-    """The job's attempts and one more; the oldest are dropped when there are too many."""
+    """The job's attempts and one more; the oldest are dropped when there are too many. Snoozes that follow each other are one."""
+    last = job.attempts[-1] if job.attempts else None
+    if attempt.outcome == "snoozed" and last is not None and last.outcome == "snoozed":
+        again = attempt.model_copy(update={"started_at": last.started_at, "times": (last.times or 1) + 1})
+        return [*job.attempts[:-1], again]
     return [*job.attempts, attempt][-KEPT_ATTEMPTS:]
 
 

@@ -102,14 +102,17 @@ Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "canc
 
 
 class Attempt(Record):
-    """One run of a job by one worker."""
+    """One run of a job by one worker; or several that follow each other, if all of them were snoozed."""
 
+    #: which try of the job it belongs to: runs that were snoozed and the one that follows belong to the same
     number: Attr[int]
     worker_id: Attr[str]
     started_at: Attr[datetime]
     ended_at: Attr[datetime]
     outcome: Attr[Outcome]
     error: Attr[Failure | None] = field(None)
+    #: how often it was snoozed, when that was more than once
+    times: Attr[int | None] = field(None)
 
 
 class Results(Record):
@@ -165,10 +168,12 @@ class Job(Entity, table=queue_table):
 
     #: how often it was claimed: grows with every claim, so it also fences writes to other systems
     attempt: Attr[int] = field(0)
+    #: how often its handler asked to be called again later
+    snoozes: Attr[int | None] = field(None)
     #: the last attempts that have ended
     attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
     #: who may write for the running attempt
-    lease_token: Attr[str | None] = field(None)
+    lease_token: Attr[str | None] = field(None, hidden=True)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
 
@@ -210,6 +215,11 @@ class Job(Entity, table=queue_table):
     def finished(self) -> bool:
         """Whether it is completed, failed or cancelled."""
         return self.status in FINISHED
+
+    @property
+    def tries(self) -> int:
+        """How often it was tried, with the present run: claims that were snoozed are no tries."""
+        return self.attempt - (self.snoozes or 0)
 
 
 #: The same table as a worker sees it. Its own declaration, because a table has one entity for each form of key.

@@ -78,7 +78,7 @@ class Tallies:
         counts = self._at(job.queue, job.job_type, now)
         if name:
             counts.counts[name] += 1
-        counts.runs[bucket_of((last.ended_at - last.started_at).total_seconds())] += 1
+        counts.runs[bucket_of((last.ended_at - (job.started_at or last.started_at)).total_seconds())] += 1
 
     def _at(self, queue: str, job_type: str, now: datetime) -> _Counts:
         place = (queue, job_type, now.replace(second=0, microsecond=0))

@@ -110,6 +110,7 @@ class Worker:
             pid=os.getpid(),
             app_version=self.app_version,
             queues=sorted(self.queues),
+            weights=dict(self.queues),
             concurrency=self.concurrency,
             started_at=started,
             seen_at=started,

@@ -94,7 +94,8 @@ def _print_job(job: Job) -> None:
     for attempt in job.attempts:
         error = "" if attempt.error is None else f": {attempt.error.kind}: {attempt.error.message}"
         ran = span((attempt.ended_at - attempt.started_at).total_seconds())
-        out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}: {attempt.outcome}{error}")
+        times = "" if attempt.times is None else f" {attempt.times} times"
+        out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}: {attempt.outcome}{times}{error}")
     for entry in job.logs.entries:
         out.print(f"{entry.timestamp:%H:%M:%S} {entry.level:7} {entry.message}")
 
