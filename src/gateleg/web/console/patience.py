@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Longer than this, and people wonder.
 AT_ONCE = 0.3
+#: Seconds for pages that cannot begin before they have read something: whether there is such a thing at all.
+PATIENT = 30.0
 
 
-async def show_when_there(work: Coroutine[Any, Any, T], show: Callable[[T], None], *, rows: int = 6, saying: str = "Reading") -> Element:
-    """Show the result of some work in a box of its own, where the page is being built. `rows` is how tall the skeleton is."""
+async def show_when_there(
+    work: Coroutine[Any, Any, T], show: Callable[[T], None], *, rows: int = 6, saying: str = "Reading", retry: str | None = None
+) -> Element:
+    """Show the result of some work in a box of its own, where the page is being built.
+
+    `rows` is how tall the skeleton is, `retry` an address to try again at when the work has failed.
+    """
     box = tag("div", classes="stack gap-2")
     client = context.client
     task = asyncio.ensure_future(work)
@@ -36,21 +43,21 @@ async def show_when_there(work: Coroutine[Any, Any, T], show: Callable[[T], None
             if not client.is_deleted:
                 with client:
                     box.clear()
-                    _finish(box, task, show)
+                    _finish(box, task, show, retry)
 
         # Kept by the box, so that it is not collected before it is done.
         box.later = asyncio.ensure_future(later())  # type: ignore[attr-defined]
         client.on_delete(task.cancel)
     else:
-        _finish(box, task, show)
+        _finish(box, task, show, retry)
     return box
 
 
-def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None]) -> None:
+def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None], retry: str | None) -> None:
     with box:
         error = task.exception() if not task.cancelled() else None
         if error is not None:
-            trouble(error)
+            trouble(error, retry=retry)
         elif not task.cancelled():
             show(task.result())
 

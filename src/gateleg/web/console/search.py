@@ -16,6 +16,7 @@ from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import PLACES
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.navigation import KIT, SETTINGS
+from gateleg.web.console.patience import PATIENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +65,7 @@ def uuid_of(text: str) -> UUID | None:
 def register() -> None:
     """Serve the search at `/search`."""
 
-    @ui.page("/search")
+    @ui.page("/search", response_timeout=PATIENT)
     async def search(q: str = "") -> RedirectResponse | None:
         text = q.strip()
         view = current_view()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from nicegui import context, ui
 
-from gateleg.store import CursorRejected
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
-from gateleg.web.console.frame import View, frame
+from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.rows import ARCHIVE_COLUMNS, archived_row
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
+
+if TYPE_CHECKING:
+    from gateleg.jobs import ArchivedJob
+    from gateleg.store import Page
 
 _LENGTH = 50
 
@@ -32,7 +38,9 @@ def register() -> None:
             if wanted is None and subject is None:
                 _nothing()
                 return
-            await _list(view, wanted if subject is None else None, subject, cursor)
+            job_type = wanted if subject is None else None
+            asked = view.host.queue.archive_page(job_type=job_type, subject=subject, limit=_LENGTH, cursor=cursor)
+            await show_when_there(asked, partial(_list, job_type, subject, cursor), retry="/jobs/archive")
 
 
 def _filters(types: list[str], wanted: str | None, subject: str | None) -> None:
@@ -45,12 +53,7 @@ def _filters(types: list[str], wanted: str | None, subject: str | None) -> None:
         tag("button", "Look", "deed", type="submit")
 
 
-async def _list(view: View, job_type: str | None, subject: str | None, cursor: str | None) -> None:
-    try:
-        page = await view.host.queue.archive_page(job_type=job_type, subject=subject, limit=_LENGTH, cursor=cursor)
-    except CursorRejected as error:
-        trouble(error, retry="/jobs/archive")
-        return
+def _list(job_type: str | None, subject: str | None, cursor: str | None, page: Page[ArchivedJob]) -> None:
     if not page.items:
         _nothing()
         return

@@ -20,6 +20,7 @@ from gateleg.web.console.jobs.shown import Shown, shown_of
 from gateleg.web.console.jobs.trees import summary, tree_html
 from gateleg.web.console.live import follow
 from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import PATIENT
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago
 from gateleg.web.principal import Role
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 def register() -> None:
     """Serve a job at `/jobs/{job_id}`."""
 
-    @ui.page("/jobs/{job_id}")
+    @ui.page("/jobs/{job_id}", response_timeout=PATIENT)
     async def job(job_id: str, tab: str | None = None) -> None:
         try:
             known = UUID(job_id)

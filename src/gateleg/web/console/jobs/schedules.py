@@ -25,7 +25,7 @@ from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
@@ -103,7 +103,7 @@ def register() -> None:
             topic = schedules_topic(view.host.queue)
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
 
-    @ui.page("/jobs/schedules/edit")
+    @ui.page("/jobs/schedules/edit", response_timeout=PATIENT)
     async def edit(name: str | None = None, type: str | None = None) -> None:
         crumbs = [*CRUMBS, Crumb("Schedules", "/jobs/schedules")]
         with frame(title=name or "Add a schedule", section="jobs", crumbs=crumbs) as view:

@@ -19,6 +19,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.places import CRUMBS
 from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import tag
+from gateleg.web.console.patience import PATIENT
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
@@ -114,7 +115,7 @@ def field_of(asked: Asked, *, placeholder: str = "") -> Field:
 def register() -> None:
     """Serve the form at `/jobs/submit`."""
 
-    @ui.page("/jobs/submit")
+    @ui.page("/jobs/submit", response_timeout=PATIENT)
     async def submit(type: str | None = None, like: str | None = None) -> None:
         with frame(title="Submit a job", section="jobs", crumbs=CRUMBS) as view:
             if not view.may(Role.OPERATOR):

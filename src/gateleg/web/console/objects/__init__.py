@@ -12,11 +12,9 @@ from nicegui import ui
 
 from gateleg.web.console.objects.folder_page import folder_page
 from gateleg.web.console.objects.object_page import object_page
+from gateleg.web.console.patience import PATIENT
 
 __all__ = ["register"]
-
-#: Seconds for which a page may be built: the bucket may be far away.
-_PATIENCE = 20.0
 
 
 async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
@@ -30,4 +28,4 @@ async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
 def register() -> None:
     """Make the pages known to the console."""
     ui.add_css(Path(__file__).parent / "objects.css", shared=True)
-    ui.page("/objects", response_timeout=_PATIENCE)(objects)
+    ui.page("/objects", response_timeout=PATIENT)(objects)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.failures import trouble
 from gateleg.web.console.markup import section, tag
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.times import ago
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateleg.web.application import Application, Made
     from gateleg.web.console.frame import View
 
@@ -24,17 +27,16 @@ async def made_section(view: View) -> None:
         if application.pages is None and application.made is None:
             continue
         with section(application.title):
-            await _row(view, application)
+            await show_when_there(_made(view, application), partial(_row, application), rows=3)
 
 
-async def _row(view: View, application: Application) -> None:
-    try:
-        things = list(await application.made(view.host))[:_SHOWN] if application.made is not None else []
-    except Exception as error:
-        trouble(error)
-        return
+async def _made(view: View, application: Application) -> Sequence[Made]:
+    return await application.made(view.host) if application.made is not None else ()
+
+
+def _row(application: Application, things: Sequence[Made]) -> None:
     with tag("div", classes="tiles"):
-        for thing in things:
+        for thing in things[:_SHOWN]:
             _thing(thing, application.icon)
         if not things:
             with tag("a", classes="card thing", href=f"/{application.name}"):

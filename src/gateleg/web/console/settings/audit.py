@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.store import CursorRejected
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell
 from gateleg.web.console.deeds import refusal
 from gateleg.web.console.empty import empty
@@ -14,9 +14,11 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
+from gateleg.web.console.patience import show_when_there
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
+    from gateleg.store import Page
     from gateleg.web.console.cells import Part
     from gateleg.web.console.frame import View
     from gateleg.web.tables import AuditEntry
@@ -61,11 +63,11 @@ async def audit_panel(view: View) -> None:
         tag("input", classes="box", type="date", name="day", value=day or ("" if actor else today), aria_label="Day", data_submits="")
         tag("input", classes="box", type="search", name="actor", value=actor or "", placeholder="Who", aria_label="Who")
         tag("button", "Look", "deed", type="submit")
-    try:
-        page = await view.host.audit.page(day=day, actor=actor, limit=_LENGTH, cursor=cursor)
-    except CursorRejected as error:
-        trouble(error, retry="/settings?tab=audit")
-        return
+    asked = view.host.audit.page(day=day, actor=actor, limit=_LENGTH, cursor=cursor)
+    await show_when_there(asked, partial(_list, day, actor, cursor), retry="/settings?tab=audit")
+
+
+def _list(day: str | None, actor: str | None, cursor: str | None, page: Page[AuditEntry]) -> None:
     with tag("section", classes="card tight", aria_label="Audit log"):
         if not page.items:
             empty("check", "Nothing was changed", "Whatever somebody changes with this console or the API stands here, with their name.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from gateleg.web.console.frame import frame
+from gateleg.web.console.patience import PATIENT
 from gateleg.web.console.settings.about import about_panel
 from gateleg.web.console.settings.audit import audit_panel
 from gateleg.web.console.settings.configuration import configuration_panel
@@ -17,7 +18,7 @@ TABS = (("configuration", "Configuration"), ("keys", "API keys"), ("audit", "Aud
 def register() -> None:
     """Serve the settings at `/settings`."""
 
-    @ui.page("/settings")
+    @ui.page("/settings", response_timeout=PATIENT)
     async def settings(tab: str | None = None) -> None:
         with frame(title="Settings", section="settings") as view:
             panels = {"configuration": configuration_panel, "keys": keys_panel, "audit": audit_panel, "about": about_panel}

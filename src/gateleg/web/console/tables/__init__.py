@@ -12,13 +12,10 @@ from pathlib import Path
 
 from nicegui import ui
 
+from gateleg.web.console.patience import PATIENT
 from gateleg.web.console.tables import item_page, list_page, table_page
 
 __all__ = ["register"]
-
-
-#: Seconds for which a page may be built: the tables may be far away.
-_PATIENCE = 20.0
 
 
 def register() -> None:
@@ -30,4 +27,4 @@ def register() -> None:
         ("/tables/{name}/item", item_page.item),
         ("/tables/{name}/new", item_page.new_item),
     ):
-        ui.page(path, response_timeout=_PATIENCE)(page)
+        ui.page(path, response_timeout=PATIENT)(page)
