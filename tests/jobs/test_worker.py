@@ -310,6 +310,22 @@ async def test_dependents_of_a_failed_job_are_cancelled_by_the_worker() -> None:
     assert (job.status, job.cancelled_by) == (JobStatus.CANCELLED, first.job_id)
 
 
+async def test_a_submission_of_another_process_wakes_a_worker_that_waits(tmp_path: Path) -> None:
+    """Nothing but the file is shared: neither handlers nor engine, so no bell rings."""
+    async with AsyncStore.embedded(str(tmp_path)) as near, AsyncStore.embedded(str(tmp_path)) as elsewhere:
+        queue, other = AsyncQueue(near, make_jobs()), AsyncQueue(elsewhere, make_jobs())
+        await queue.ensure_tables()
+        worker = Worker(queue, idle=(600, 600), duties=False)
+        task = asyncio.ensure_future(worker.run())
+        await until(lambda: other.workers())
+        try:
+            assert (await done(other, Submission("adds", {"numbers": [1]}))).status == JobStatus.COMPLETED
+            assert (await done(other, Submission("adds", {"numbers": [2]}))).status == JobStatus.COMPLETED
+        finally:
+            worker.stop()
+            await task
+
+
 async def test_a_worker_says_what_it_runs() -> None:
     async with working(make_jobs(), app_version="1.2") as (queue, worker):
         (record,) = await until(lambda: queue.workers())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
@@ -21,6 +22,7 @@ from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
 from gateleg.jobs.rules import Failed
 from gateleg.jobs.sharing import SharedStore, shared
+from gateleg.jobs.sight import Sight
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
 from gateleg.store import StoreError
@@ -55,9 +57,10 @@ class Worker:
 
     `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
     shortest and longest seconds between two looks at queues that are empty: by default up to 0.2 with an engine in this process, where
-    a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait. After
-    `stop`, running jobs have `drain_seconds` to end before they are given back. One worker of each queue also sees to what nobody else
-    does: delayed jobs, lost workers, schedules and the archive, which puts long logs into `objects`.
+    a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
+    one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
+    One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
+    logs into `objects`.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Worker:
         self.running: dict[UUID, Execution] = {}
         #: whether the store is in this process, so that claims are not lost to others
         self._near = isinstance(self.queue.store, SharedStore)
+        self._sight = Sight(self.queue.store.transport)
         self._idle = idle or (_NEAR if self._near else _FAR)
         self._drain_seconds = drain_seconds
         self._picker = Picker(queue.desk.setup.ticks, self.worker_id, fresh_for=-1.0 if self._near else 0.2, undisturbed=self._near)
@@ -143,6 +147,7 @@ class Worker:
             if self._room == 0:
                 await self._awake.wait()
                 continue
+            self._sight.look()
             try:
                 jobs = await self._claim(self._room)
             except StoreError as error:
@@ -152,6 +157,7 @@ class Worker:
                 self._start(job)
             if jobs:
                 pause = self._idle[0]
+                self._sight.rest()
                 # Jobs that do not wait for anything end here, and make room for as many at once.
                 await asyncio.sleep(0)
             else:
@@ -160,10 +166,8 @@ class Worker:
                 pause = min(self._idle[1], pause * 2)
 
     async def _wait(self, seconds: float) -> None:
-        try:
+        with contextlib.suppress(TimeoutError), self._sight.watching(self._awake.set):
             await asyncio.wait_for(self._awake.wait(), seconds)
-        except TimeoutError:
-            return
 
     async def _claim(self, number: int) -> list[Job]:
         """Up to so many jobs of one of the queues, the first of which is drawn by weight."""

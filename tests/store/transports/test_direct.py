@@ -118,6 +118,16 @@ async def test_a_commit_that_fails_is_an_error_of_the_service(tmp_path: Path) ->
         assert await store.find(Pot, name="a") is None
 
 
+async def test_changes_tell_that_another_process_has_written(tmp_path: Path) -> None:
+    async with await opened(tmp_path) as store, await opened(tmp_path) as other:
+        assert isinstance(store.transport, DirectTransport)
+        before = store.transport.changes()
+        assert await other.find(Pot, name="a") is None
+        assert store.transport.changes() == before
+        await other.create(Pot(name="a"))
+        assert store.transport.changes() != before
+
+
 async def test_a_closed_engine_begins_no_commit(tmp_path: Path) -> None:
     store = await opened(tmp_path)
     transport = store.transport

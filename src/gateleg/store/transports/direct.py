@@ -56,6 +56,11 @@ class DirectTransport:
         except EngineError as error:
             raise _refusal(error) from None
 
+    def changes(self) -> int:
+        """A number that is another one once another connection has written, be it of another process. It costs a few microseconds."""
+        row = self.usual.engine.database.row("PRAGMA data_version")
+        return 0 if row is None else int(row[0])
+
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The engine's answer."""
         if operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE):
