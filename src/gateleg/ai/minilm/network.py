@@ -55,7 +55,7 @@ class Dense:
 class Layer:
     """One layer: attention, then the wide layer, each followed by a normalisation."""
 
-    #: queries, keys and values side by side; the queries are scaled already
+    #: queries, keys and values side by side; the queries are scaled already, and the only ones that something is added to
     attention: Dense
     merged: Dense
     after_attention: Norm
@@ -135,7 +135,7 @@ class _Buffers:
 
 def _attend(layer: Layer, rows: Matrix, groups: list[tuple[slice, int]], buffers: _Buffers) -> None:
     asked = np.matmul(rows, layer.attention.weight, out=buffers.asked)
-    asked += layer.attention.bias
+    asked[:, : rows.shape[1]] += layer.attention.bias
     size = rows.shape[1] // HEADS
     for part, length in groups:
         # sentence, position, (query, key or value), head, component
@@ -202,10 +202,14 @@ def _layer(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Layer:
     scale = np.float32((width // HEADS) ** -0.5)
     parts = [_dense(tensors, f"{prefix}.attention.self.{name}") for name in ("query", "key", "value")]
     parts[0] = Dense(parts[0].weight * scale, parts[0].bias * scale)
+    merged = _dense(tensors, f"{prefix}.attention.output.dense")
     narrowed = _dense(tensors, f"{prefix}.output.dense")
+    # What is added to keys changes all scores of a query alike, which softmax takes away again. What is added to values comes through
+    # attention as it is, because the shares of attention sum to 1.
+    passed = parts[2].bias.astype(np.float64) @ merged.weight.astype(np.float64)
     return Layer(
-        attention=Dense(_laid(np.hstack([part.weight for part in parts])), np.concatenate([part.bias for part in parts])),
-        merged=_dense(tensors, f"{prefix}.attention.output.dense"),
+        attention=Dense(_laid(np.hstack([part.weight for part in parts])), parts[0].bias),
+        merged=Dense(merged.weight, (merged.bias + passed).astype(np.float32)),
         after_attention=_norm(tensors, f"{prefix}.attention.output.LayerNorm"),
         widened=_dense(tensors, f"{prefix}.intermediate.dense"),
         narrowed=Dense(narrowed.weight * np.float32(0.5), narrowed.bias),
