@@ -188,6 +188,39 @@ class TestFanIn:
         assert not queue.submit(submission).created
         assert len(everything(store)) == 95 + 2 + 1
 
+    def test_it_can_be_submitted_along_with_all_that_it_waits_for(self, queue: Queue, clock: ManualClock) -> None:
+        parts = [Submission("plain", job_id=uuid4()) for _ in range(130)]
+        join = Submission("plain", job_id=uuid4(), depends_on=[part.job_id for part in parts if part.job_id], stage="join")
+        after = Submission("plain", job_id=uuid4(), depends_on=[join.job_id or uuid4()])
+        asked = [after, join, *parts, Submission("plain")]
+        done = queue.submit_many(asked)
+        assert [one.job.job_id for one in done[:-1]] == [one.job_id for one in asked[:-1]]
+        assert all(one.created for one in done)
+        order = [job.job_id for job in Rehearsal(queue, clock).run() if not job.job_type.startswith("gateleg.")]
+        assert order[-2:] == [join.job_id, after.job_id]
+        assert len(order) == 133
+
+    def test_it_can_be_submitted_along_with_others(self, queue: Queue, clock: ManualClock) -> None:
+        parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
+        first, join = queue.submit_many([Submission("plain"), Submission("plain", depends_on=parts)])
+        assert first.job.readiness == Readiness.READY
+        assert queue.get(join.job.job_id).readiness == Readiness.BLOCKED
+        Rehearsal(queue, clock).run()
+        assert queue.get(join.job.job_id).status == JobStatus.COMPLETED
+
+    def test_nothing_of_a_batch_is_written_when_one_of_its_dependencies_is_not_there(self, queue: Queue, store: Store) -> None:
+        parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
+        with pytest.raises(DependencyMissing):
+            queue.submit_many([Submission("plain"), Submission("plain", depends_on=[*parts, uuid4()])])
+        assert len(everything(store)) == 95
+
+    def test_a_cycle_through_very_many_is_refused(self, queue: Queue, store: Store) -> None:
+        join = uuid4()
+        parts = [Submission("plain", job_id=uuid4(), depends_on=[join]) for _ in range(95)]
+        with pytest.raises(DependencyCycle):
+            queue.submit_many([*parts, Submission("plain", job_id=join, depends_on=[part.job_id for part in parts if part.job_id])])
+        assert everything(store) == []
+
 
 class TestIdempotency:
     def test_a_repetition_answers_with_the_first_job(self, queue: Queue, store: Store) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from gateleg.jobs.archive import ArchivedJob
 from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
-from gateleg.jobs.gates import fans_in, gates_of
+from gateleg.jobs.gates import fans_in, gates_of, narrowed, steps_of
 from gateleg.jobs.holds import hold_write, noted, present_holds, taken_by, wanted_holds
 from gateleg.jobs.ledger import QueueState
 from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
@@ -62,22 +62,48 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     """Submit many jobs; nothing is written when one of them is refused.
 
     Jobs without keys, parents and dependencies are written in batches of any number. Others are written in one transaction, which takes
-    100 writes.
+    100 writes. When one has more dependencies than that, all are written in several steps, each after what it depends on; should one be
+    refused for something that was not known before, what was written stays.
     """
     now = desk.now()
-    jobs = [prepared(desk, submission, now) for submission in submissions]
+    jobs = [prepared(desk, narrowed(submission), now) for submission in submissions]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
-    check_cycles(jobs)
+    whole = [job.model_copy(update={"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
+    check_cycles(whole)
     yield from _check_queues(desk, {job.queue for job in jobs})
+    if any(map(fans_in, submissions)):
+        known = yield from _others(desk, submissions, whole, under)
+        for other in {other for job in whole for other in job.dependencies} - {job.job_id for job in jobs}:
+            _open(other, known)
+        return (yield from _in_steps(desk, submissions, jobs, under))
     if under is None and all(submission.plain for submission in submissions):
-        fresh = [job.model_copy(update={"version": 0}) for job in jobs]
-        yield from batch_write(fresh, check_version=False).flow(desk.setup)
-        submitted = [Submitted(job.model_copy(update={"version": 1})) for job in jobs]
+        submitted = yield from _batched(desk, jobs)
     else:
         submitted = yield from _written(desk, submissions, jobs, under)
     _ring(desk, submitted)
     return submitted
+
+
+def _batched(desk: Desk, jobs: Sequence[Job]) -> Flow[list[Submitted]]:
+    """Write plain jobs, any number of them."""
+    yield from batch_write([job.model_copy(update={"version": 0}) for job in jobs], check_version=False).flow(desk.setup)
+    return [Submitted(job.model_copy(update={"version": 1})) for job in jobs]
+
+
+def _in_steps(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None) -> Flow[list[Submitted]]:
+    """Write jobs after those that they depend on, as many at once as one transaction takes; some of them through gates."""
+    plain = [job for job, submission in zip(jobs, submissions, strict=True) if submission.plain and under is None]
+    done = {one.job.job_id: one for one in (yield from _batched(desk, plain))}
+    _ring(desk, list(done.values()))
+    for step in steps_of({job.job_id: one for job, one in zip(jobs, submissions, strict=True) if job.job_id not in done}):
+        asked = list(step)
+        if fans_in(asked[0]):
+            asked = [(yield from _through_gates(desk, asked[0]))]
+        written = yield from _written(desk, asked, [prepared(desk, one, desk.now()) for one in asked], under)
+        _ring(desk, written)
+        done |= {job_id: one for job_id, one in zip((one.job_id for one in step), written, strict=True) if job_id is not None}
+    return [done[job.job_id] for job in jobs]
 
 
 def writes_of(desk: Desk, submission: Submission) -> list[WriteOperation[Any]]:
