@@ -13,6 +13,7 @@ from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
 from gateleg.store.sizes import is_small
 from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.embedded import EmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -62,22 +63,25 @@ def reads(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R
     long_way: Callable[..., Any] = runs(build)
 
     @functools.wraps(build)
-    def verb(self: Store, /, *args: Any, **options: Any) -> Any:
+    def verb(self: Store, target: Any, /, **options: Any) -> Any:
         setup = self.setup
-        if setup.plain and len(args) == 1 and isinstance(args[0], type):
-            spec, key_of = quick_key(args[0])
+        if setup.plain and isinstance(target, type):
+            spec, key_of = quick_key(target)
             key = key_of(options)
             if key is not None:
-                payload = {"TableName": setup.prefix + spec.table.name, "Key": key}
+                transport, table = self.transport, setup.prefix + spec.table.name
                 try:
-                    reply = self.transport.call("GetItem", payload)
+                    if type(transport) is EmbeddedTransport:
+                        item = transport.item(table, key)
+                    else:
+                        item = transport.call("GetItem", {"TableName": table, "Key": key}).get("Item")
                 except (ServiceError, Unreachable) as error:
-                    raise translated(error, Request("GetItem", payload)) from error
-                if "Item" in reply:
-                    return spec.decode(reply["Item"])
-                sought = cast("Any", build)(*args, **options)
+                    raise translated(error, Request("GetItem", {"TableName": table, "Key": key})) from error
+                if item is not None:
+                    return spec.decode(item)
+                sought = cast("Any", build)(target, **options)
                 return self.drive(sought.missing(setup))
-        return long_way(self, *args, **options)
+        return long_way(self, target, **options)
 
     return cast("Callable[Concatenate[Store, P], R]", verb)
 

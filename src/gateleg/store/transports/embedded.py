@@ -34,6 +34,13 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
+    def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
+        """What GetItem answers to a table and a key alone."""
+        try:
+            return self.engine.item(table, key)
+        except (EngineError, UnicodeEncodeError) as error:
+            raise _refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
+
     def close(self) -> None:
         """Close the engine, if it is the transport's own."""
         if self._owned:
