@@ -108,6 +108,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 
 
 async def _work(task: Task) -> None:
+    from gateleg import __version__
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs import Worker
     from gateleg.web.host import Host
@@ -119,7 +120,14 @@ async def _work(task: Task) -> None:
     loop = asyncio.get_running_loop()
     async with Host.open(settings, installed_applications(settings, demo=task.demo)) as host:
         queues = {handler.queue: 1 for handler in host.queue.desk.jobs} or {"default": 1}
-        worker = Worker(host.queue, queues=queues, concurrency=task.concurrency, drain_seconds=task.drain_seconds, objects=host.objects)
+        worker = Worker(
+            host.queue,
+            queues=queues,
+            concurrency=task.concurrency,
+            app_version=__version__,
+            drain_seconds=task.drain_seconds,
+            objects=host.objects,
+        )
         loop.add_signal_handler(signal.SIGTERM, worker.stop)
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -50,3 +50,10 @@ def test_children_submitted_together_stand_in_the_order_of_their_start() -> None
     late, early = replace(branch(2, stage="late"), started_at=NOW), replace(branch(3, stage="early"), started_at=before(5))
     drawn = tree_html(branch(1, JobStatus.PROCESSING, late, branch(4, JobStatus.PENDING, stage="never"), early), number(1))
     assert drawn.index("early") < drawn.index("late") < drawn.index("never")
+
+
+def test_the_moment_that_it_takes_to_submit_children_does_not_order_them() -> None:
+    first = replace(branch(2, stage="second"), started_at=NOW, created_at=NOW.replace(microsecond=1))
+    second = replace(branch(3, stage="first"), started_at=before(5), created_at=NOW.replace(microsecond=2))
+    drawn = tree_html(branch(1, JobStatus.PROCESSING, first, second), number(1))
+    assert drawn.index(">first<") < drawn.index(">second<")

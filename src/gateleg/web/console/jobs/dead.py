@@ -148,7 +148,7 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
 
 def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
     """A kind of failure. Where its type has failed in other ways too, there is a button for all of them."""
-    cells = {"type": group.job_type, "kind": group.kind, "count": str(group.count), "last": ago_cell(group.last)}
+    cells = {"type": group.job_type, "kind": short_kind(group.kind), "count": str(group.count), "last": ago_cell(group.last)}
     buttons = [deed_cell("kind", "Retry these"), *([] if alone else [deed_cell("type", f"Retry all {group.job_type}")])]
     return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": buttons if deeds else None})
 

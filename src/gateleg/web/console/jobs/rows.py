@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.jobs import Job, JobStatus
 from gateleg.web.console.badges import BY_STATUS, look_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
+from gateleg.web.console.jobs.stages import telling_stage
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ ARCHIVE_COLUMNS = (
 
 def job_row(job: Job) -> Row:
     """A job in the list."""
+    stage = telling_stage(job.job_type, job.job_stage)
     return Row(
         str(job.job_id),
         {
-            "type": [job.job_type, meta_cell(job.job_stage)] if job.job_stage else job.job_type,
+            "type": [job.job_type, meta_cell(stage)] if stage else job.job_type,
             "state": chip_cell(look_of(job)),
             "about": job.subject,
             "queue": job.queue,

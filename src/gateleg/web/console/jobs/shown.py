@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs import ArchivedJob, Attempt, Failure, Job, JobStatus
 from gateleg.web.console.badges import BY_STATUS, Look, look_of
+from gateleg.web.console.jobs.stages import telling_stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,8 @@ class Shown:
     @property
     def title(self) -> str:
         """The type, and the stage of a tree that the job is."""
-        return f"{self.job_type}: {self.stage}" if self.stage else self.job_type
+        stage = telling_stage(self.job_type, self.stage)
+        return f"{self.job_type}: {stage}" if stage else self.job_type
 
     @property
     def finished(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
 from gateleg.web.console.badges import BY_STATUS
+from gateleg.web.console.jobs.stages import telling_stage
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ def tree_html(branch: Branch, current: UUID) -> str:
 def _item(branch: Branch, current: UUID) -> str:
     look = BY_STATUS[branch.status]
     here = ' aria-current="true"' if branch.job_id == current else ""
-    name = escape(branch.stage or branch.job_type)
-    kind = f'<span class="meta">{escape(branch.job_type)}</span>' if branch.stage else ""
+    stage = telling_stage(branch.job_type, branch.stage)
+    name = escape(stage or branch.job_type)
+    kind = f'<span class="meta">{escape(branch.job_type)}</span>' if stage else ""
     below = ""
     if branch.children:
-        # Children that were submitted together stand in the order in which they were started.
-        drawn = chosen(sorted(branch.children, key=lambda child: (child.created_at, child.started_at or _LATER)), current)
+        drawn = chosen(sorted(branch.children, key=_turn), current)
         left = len(branch.children) - len(drawn)
         more = f'<li class="more meta">and {left} more</li>' if left else ""
         below = f"<ul>{''.join(_item(child, current) for child in drawn)}{more}</ul>"
@@ -67,6 +68,11 @@ def _item(branch: Branch, current: UUID) -> str:
         f'<i class="q-icon material-icons" aria-hidden="true">{look.icon}</i>'
         f'<span class="name">{name}</span>{kind}<span class="sr">{look.word}</span>{_time(branch)}</a>{below}</li>'
     )
+
+
+def _turn(branch: Branch) -> tuple[datetime, datetime]:
+    """When a child had its turn: those that were submitted together, which takes a moment, stand in the order of their start."""
+    return branch.created_at.replace(microsecond=0), branch.started_at or _LATER
 
 
 def _time(branch: Branch) -> str:

@@ -30,7 +30,7 @@ COLUMNS = (
     Column("name", "Worker"),
     Column("state", "State"),
     Column("busy", "Busy", right=True),
-    Column("queues", "Queues"),
+    Column("queues", "Queues", wraps=True),
     Column("memory", "Memory", right=True),
     Column("version", "Version", desk=True),
     Column("host", "Host", desk=True),
@@ -52,7 +52,7 @@ def worker_row(worker: WorkerRecord) -> Row:
             "name": worker.worker_id,
             "state": chip_cell(STATES[worker.state]),
             "busy": f"{len(worker.running)} of {worker.concurrency}",
-            "queues": ", ".join(worker.queues),
+            "queues": queues_text(worker),
             "memory": size_text(worker.memory_bytes) if worker.memory_bytes else None,
             "version": worker.app_version or None,
             "host": mono_cell(f"{worker.host}, {worker.pid}"),
@@ -61,6 +61,15 @@ def worker_row(worker: WorkerRecord) -> Row:
         },
         href=Filters(worker=worker.worker_id).address(),
     )
+
+
+def queues_text(worker: WorkerRecord) -> str:
+    """The queues of a worker, the one that it looks into most often first; where they differ, with how often each comes first."""
+    weights = {name: worker.weights.get(name, 1) for name in worker.queues}
+    ordered = sorted(weights, key=lambda name: -weights[name])
+    if len(set(weights.values())) < 2:
+        return ", ".join(ordered)
+    return ", ".join(f"{name} ×{weights[name]}" for name in ordered)
 
 
 def register() -> None:

@@ -32,11 +32,11 @@ _COLUMNS = (
     Column("name", "Table"),
     Column("state", "State"),
     Column("owner", "Belongs to"),
-    Column("entities", "Holds"),
+    Column("entities", "Holds", wraps=True),
     Column("patterns", "Patterns", right=True, desk=True),
     Column("indexes", "Indexes", right=True, desk=True),
-    Column("items", "Items, about", right=True),
-    Column("size", "Size, about", right=True),
+    Column("items", "Items", right=True),
+    Column("size", "Size", right=True),
 )
 
 
