@@ -1,5 +1,8 @@
 import csv
+import subprocess
+import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,20 +14,24 @@ from gateleg.cli.delphi import app
 @pytest.fixture
 def export(tmp_path: Path) -> Path:
     """The two files of a small synthetic conversation."""
-    conversation = synthesise(Plan(participants=60, comments=30, votes_per_participant=20)).conversation
-    with (tmp_path / "comments.csv").open("w", newline="", encoding="utf-8") as file:
+    return _exported(tmp_path, comments=30)
+
+
+def _exported(folder: Path, comments: int) -> Path:
+    conversation = synthesise(Plan(participants=60, comments=comments, votes_per_participant=20)).conversation
+    with (folder / "comments.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["timestamp", "comment-id", "author-id", "moderated", "comment-body"])
         for comment in conversation.comments:
             writer.writerow([1_600_000_000, comment.comment_id, comment.author_id, comment.moderated, comment.body])
     votes = conversation.votes
-    with (tmp_path / "votes.csv").open("w", newline="", encoding="utf-8") as file:
+    with (folder / "votes.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["timestamp", "comment-id", "voter-id", "vote"])
         writer.writerows(
             zip(votes.times.tolist(), votes.comments.tolist(), votes.participants.tolist(), votes.choices.tolist(), strict=True)
         )
-    return tmp_path
+    return folder
 
 
 def _run(folder: Path, *options: str) -> Result:
@@ -47,6 +54,26 @@ def test_two_runs_write_the_same_files(export: Path) -> None:
     first = {path: path.read_bytes() for path in (export / "report").rglob("*") if path.is_file()}
     _run(export, "--no-topics")
     assert all(path.read_bytes() == content for path, content in first.items())
+
+
+def test_shuffled_files_in_another_process_give_the_same_report_to_the_last_byte(tmp_path: Path) -> None:
+    # So few comments that no process waits for UMAP to compile itself.
+    export = _exported(tmp_path, comments=7)
+    # A conversation without a title is called like its folder.
+    shuffled = export / export.name
+    shuffled.mkdir()
+    for number, name in enumerate(("votes.csv", "comments.csv")):
+        head, *lines = (export / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        Random(number).shuffle(lines)
+        (shuffled / name).write_text("".join([head, *lines]), encoding="utf-8")
+    found = []
+    for folder in (export, shuffled):
+        command = [sys.executable, "-m", "gateleg", "delphi", "run", "votes.csv", "comments.csv", "--mode", "improved"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=600)
+        report = folder / "report"
+        found.append({str(path.relative_to(report)): path.read_bytes() for path in report.rglob("*") if path.is_file()})
+    assert "maps/layer_0.svg" in found[0]
+    assert found[0] == found[1]
 
 
 def test_the_summary_beside_the_votes_gives_the_title(export: Path) -> None:
