@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from gateleg.apps.delphi.conversations.phrases import TOPICS
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
@@ -34,3 +35,14 @@ def test_planted_agreement_is_nearly_all() -> None:
     votes = found.conversation.votes.latest()
     of_agreed = votes.take(np.isin(votes.comments, sorted(found.agreed)))
     assert 0.93 < (of_agreed.choices == 1).mean() < 0.97
+
+
+def test_groups_are_as_large_beside_each_other_as_is_said() -> None:
+    sizes = np.bincount(synthesise(Plan(participants=4000, groups=3, shares=(6, 3, 1))).group_of)
+    assert sizes / 4000 == pytest.approx([0.6, 0.3, 0.1], abs=0.03)
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (1.0, 2.0, 3.0), (1.0, 0.0)])
+def test_shares_that_are_not_those_of_the_groups_are_refused(shares: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="2 groups need as many shares"):
+        Plan(groups=2, shares=shares)

@@ -39,7 +39,13 @@ class Plan:
     rejected: float = 0.05
     #: the share of votes that are cast again later, with another choice
     changed: float = 0.02
+    #: how large groups are beside each other, one number for each; without, all are nearly equal
+    shares: tuple[float, ...] = ()
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.shares and (len(self.shares) != self.groups or min(self.shares) <= 0):
+            raise ValueError(f"{self.groups} groups need as many shares above 0, not {self.shares}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +65,7 @@ def synthesise(plan: Plan | None = None) -> Synthetic:
     """A conversation by plan."""
     plan = plan or Plan()
     random = np.random.default_rng(plan.seed)
-    group_of = random.integers(plan.groups, size=plan.participants)
+    group_of = _group_of(plan, random)
     # Every topic has nearly equally many comments, in a random order.
     topic_of = random.permutation(np.arange(plan.comments) % max(1, min(plan.topics, len(TOPICS))))
     marks = random.permutation(plan.comments)
@@ -86,6 +92,12 @@ def synthesise(plan: Plan | None = None) -> Synthetic:
         description="A synthetic conversation with planted groups and topics.",
     )
     return Synthetic(conversation, group_of, topic_of, agreed)
+
+
+def _group_of(plan: Plan, random: np.random.Generator) -> Ints:
+    if not plan.shares:
+        return random.integers(plan.groups, size=plan.participants)
+    return random.choice(plan.groups, size=plan.participants, p=np.array(plan.shares) / sum(plan.shares))
 
 
 def _chances(plan: Plan, agreed: frozenset[int], random: np.random.Generator) -> Floats:
