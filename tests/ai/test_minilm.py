@@ -11,10 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import softmax  # type: ignore[import-untyped]
 
 from gateleg.ai import Models, WeightsMissing
 from gateleg.ai.minilm import model as minilm_model
 from gateleg.ai.minilm.model import MAX_TOKENS, minilm
+from gateleg.ai.minilm.network import soften
 
 REFERENCE: dict[str, Any] = json.loads((Path(__file__).parent / "reference.json").read_text())
 SENTENCES: list[str] = REFERENCE["sentences"]
@@ -50,6 +52,15 @@ def test_order_makes_no_difference_not_even_in_the_last_bit(order: list[int]) ->
     texts = SENTENCES[6:16]
     embed = Models().embeddings().embed
     assert np.array_equal(embed([texts[place] for place in order]), embed(texts)[order])
+
+
+@pytest.mark.parametrize("spread", [1.0, 20.0, 300.0])
+def test_attention_is_a_softmax_however_far_scores_lie_apart(spread: float) -> None:
+    scores = (np.random.default_rng(3).standard_normal((3, 2, 5, 5)) * spread).astype(np.float32)
+    scores[0, 0, 1] -= np.float32(4 * spread)
+    expected = softmax(scores.astype(np.float64), axis=-1)
+    sums = soften(scores)
+    assert np.abs(scores / sums - expected).max() < 1e-5
 
 
 def test_threads_share_the_model() -> None:
