@@ -83,7 +83,7 @@ class Crew:
     def wait_for_news(self) -> None:
         """Wait until an attempt has ended, or for some seconds: on a busy machine workers must live for longer to get anything done."""
         before, until = self._ends(), time.monotonic() + 5
-        time.sleep(0.2 + self.chance.random() * 0.6)
+        time.sleep(0.1 + self.chance.random() * 0.3)
         while self._ends() == before and time.monotonic() < until:
             time.sleep(0.1)
 

@@ -9,7 +9,6 @@ import math
 import os
 import random
 import socket
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -20,6 +19,7 @@ from gateleg.jobs.gates import GATE
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
+from gateleg.jobs.presence import Presence
 from gateleg.jobs.rules import Failed
 from gateleg.jobs.sharing import SharedStore, shared
 from gateleg.jobs.sight import Sight
@@ -40,14 +40,8 @@ _NEAR = (0.02, 0.2)
 _FAR = (0.05, 2.0)
 #: Seconds for which the state of a queue is taken for granted.
 _STATES_FOR = 2.0
-#: Seconds between two reports of a worker.
-_REPORT_EVERY = 10.0
 #: Seconds that are waited at least, so that a turn has surely come.
 _MOMENT = 0.002
-#: A worker that has missed two reports has no place in the line for jobs any more.
-_PRESENT = timedelta(seconds=30)
-#: The shortest and longest seconds between two looks who else is there, while claims are lost to workers who are not known.
-_LOOK_AROUND = (0.1, 1.0)
 #: Seconds in which a worker that stops tries to give its jobs back.
 _LAST_WRITES = 30.0
 
@@ -107,21 +101,10 @@ class Worker:
         """Work until `stop` is called and the running jobs have ended or were given back."""
         loop = asyncio.get_running_loop()
         quiet = self.queue.desk.jobs.bell.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
-        started = self.queue.desk.now()
-        record = WorkerRecord(
-            worker_id=self.worker_id,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            app_version=self.app_version,
-            queues=sorted(self.queues),
-            weights=dict(self.queues),
-            concurrency=self.concurrency,
-            started_at=started,
-            seen_at=started,
-        )
+        presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
         # Who else works on the queues is known before the first claim.
-        await self._report(record)
-        aside = [asyncio.ensure_future(self._report_on(record))]
+        await presence.report()
+        aside = [asyncio.ensure_future(presence.run())]
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
@@ -132,7 +115,33 @@ class Worker:
             for task in aside:
                 task.cancel()
             await asyncio.gather(*aside, return_exceptions=True)
-            await self._leave()
+            await presence.leave()
+            await self._drop_duties()
+
+    def _record(self) -> WorkerRecord:
+        now = self.queue.desk.now()
+        return WorkerRecord(
+            worker_id=self.worker_id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            app_version=self.app_version,
+            queues=sorted(self.queues),
+            weights=dict(self.queues),
+            concurrency=self.concurrency,
+            started_at=now,
+            seen_at=now,
+        )
+
+    def _state(self) -> dict[str, Any]:
+        """What changes in the worker's record."""
+        return {"running": sorted(self.running), "state": "draining" if self._stop.is_set() else "running"}
+
+    async def _drop_duties(self) -> None:
+        try:
+            if self._duties is not None:
+                await self._duties.leave()
+        except StoreError as error:
+            _log.warning("duties could not be given back: %s", error)
 
     def _ring(self, name: str) -> None:
         if name in self.queues:
@@ -260,64 +269,6 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _report_on(self, record: WorkerRecord) -> None:
-        """Report again and again. Losing claims means that there may be workers who are not known yet: then look who is there."""
-        loop = asyncio.get_running_loop()
-        pause, losses = _LOOK_AROUND[0], self._picker.losses
-        while True:
-            due = loop.time() + _REPORT_EVERY * (0.5 + self._chance.random())
-            while loop.time() < due:
-                await asyncio.sleep(pause * (0.5 + self._chance.random()))
-                lost, losses = self._picker.losses > losses, self._picker.losses
-                pause = _LOOK_AROUND[0] if lost and await self._look_around() else min(_LOOK_AROUND[1], pause * 2)
-            await self._report(record)
-
-    async def _look_around(self) -> bool:
-        """Learn who else claims from the same queues; whether that has changed. Nobody needs to know where no claim is lost."""
-        if self._near:
-            return False
-        try:
-            lately = self.queue.desk.now() - _PRESENT
-            peers = [one for one in await self.queue.workers() if one.seen_at > lately and set(one.queues) & set(self.queues)]
-        except StoreError as error:
-            _log.warning("look around failed: %s", error)
-            return False
-        return self._picker.meet(one.worker_id for one in peers)
-
-    async def _report(self, record: WorkerRecord) -> None:
-        """Say that this worker is alive, learn who else is, and write down what was counted."""
-        try:
-            current = record.model_copy(
-                update={
-                    "running": sorted(self.running),
-                    "memory_bytes": _memory(),
-                    "state": "draining" if self._stop.is_set() else "running",
-                }
-            )
-            await self.queue.report_worker(current)
-            await self._look_around()
-            await self.queue.write_tallies(self.tallies)
-        except StoreError as error:
-            _log.warning("report failed: %s", error)
-
-    async def _leave(self) -> None:
-        try:
-            await self.queue.write_tallies(self.tallies)
-            await self.queue.forget_worker(self.worker_id)
-            if self._duties is not None:
-                await self._duties.leave()
-        except StoreError as error:
-            _log.warning("last report failed: %s", error)
-
 
 async def _pass(job: JobContext, config: dict[str, Any]) -> None:
     """What a gate does: nothing, but only once everything that it waits for is completed."""
-
-
-def _memory() -> int:
-    """The bytes of memory that this process holds, where the system says so."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
