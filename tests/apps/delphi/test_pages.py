@@ -7,12 +7,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from gateleg.apps.delphi.application import application
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
+from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
 from tests.apps.delphi.served import GROUP, analysed
+from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.test_browser import browser
 from tests.web.console.conftest import Served, chromium, open_page, serving
 from tests.web.console.faults import serious_faults
@@ -21,6 +23,8 @@ __all__ = ["browser", "open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
 PAGES = ("", "/groups", "/topics", "/report", "/compare", "/comments/1")
+#: Of the widths and themes, those that differ most.
+SCREENS = ((1280, True), (390, False))
 HERE = ("--idle", "--application", "gateleg.apps.delphi.application:application")
 
 
@@ -57,7 +61,7 @@ def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None
     assert serious_faults(page) == []
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
+@pytest.mark.parametrize(("width", "dark"), SCREENS)
 @pytest.mark.parametrize("part", PAGES)
 def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:
     page = open_page(f"{town.url}/delphi/town{part}", width=width, dark=dark)
@@ -111,17 +115,17 @@ def test_two_runs_are_compared_with_their_maps_linked(town: Served, open_page: O
     expect(page.get_by_role("region", name="Topics").last).to_contain_text("Kept")
     page.locator(".two-maps canvas").first.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("Participant ")).to_contain_text("on the left, Group")
+    expect(page.get_by_text("on the left, Group")).to_be_visible()
     marks = [page.locator(".two-maps canvas").nth(side).get_attribute("data-marked") for side in (0, 1)]
     assert marks[0] == marks[1] != "-1"
 
 
 def test_two_runs_are_chosen_by_their_address(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/compare")
-    before = page.get_by_label("Left").input_value()
-    page.get_by_label("Right").select_option(before)
+    before = page.locator("select[name=left]").input_value()
+    page.locator("select[name=right]").select_option(before)
     page.wait_for_url(f"**right={before}*")
-    expect(page.get_by_label("Right")).to_have_value(before)
+    expect(page.locator("select[name=right]")).to_have_value(before)
 
 
 def test_a_comment_that_is_not_there_leads_back(town: Served, open_page: Open) -> None:
@@ -145,6 +149,58 @@ def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_
     expect(page.get_by_role("button", name="Map it again")).to_be_visible()
 
 
+def _fill(page: Page, topic: str, *files: Path | FilePayload) -> None:
+    page.get_by_label("What it is about").fill(topic)
+    for file in files:
+        page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+
+@needs_real_conversations
+def test_a_real_conversation_is_uploaded_and_mapped_from_a_page(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi")
+    page.get_by_role("link", name="New conversation").click()
+    folder = FOLDER / "15-per-hour-seattle"
+    _fill(page, "Fifteen dollars an hour?", folder / "votes.csv", folder / "comments.csv", folder / "summary.csv")
+    expect(page).to_have_url(f"{town.url}/delphi/fifteen-dollars-an-hour")
+    real = real_conversation("15-per-hour-seattle")
+    expect(
+        page.get_by_text(f"{len(set(real.votes.participants.tolist())):,} participants, {len(real.comments):,} comments")
+    ).to_be_visible()
+    expect(page.get_by_role("link", name="The whole map")).to_be_visible()
+
+
+def test_rows_that_cannot_be_read_are_shown_by_line_and_nothing_is_kept(town: Served, browser: Browser) -> None:
+    votes = VOTES + "".join(f"1767571300,1,{person},9\n" for person in range(25))
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{town.url}/delphi?upload=new")
+    files = (
+        FilePayload(name="v.csv", mimeType="text/csv", buffer=votes.encode()),
+        FilePayload(name="c.csv", mimeType="text/csv", buffer=COMMENTS.encode()),
+    )
+    _fill(page, "Broken", *files)
+    trouble = page.get_by_role("alert")
+    expect(trouble).to_contain_text("25 rows cannot be read.")
+    expect(trouble.locator("tbody tr")).to_have_count(20)
+    expect(trouble.locator("tbody tr").first).to_have_text("v.csv98vote is 9, not one of -1, 0, 1")
+    expect(trouble).to_contain_text("and 5 more")
+    assert serious_faults(page) == []
+    assert page.request.get(f"{town.url}/api/delphi/conversations/broken").status == 404
+    context.close()
+
+
+def test_an_upload_to_a_conversation_keeps_its_earlier_runs(town: Served, open_page: Open) -> None:
+    page = open_page(f"{town.url}/delphi/town")
+    page.get_by_role("link", name="Upload again").click()
+    for name, text in (("votes", VOTES), ("comments", COMMENTS)):
+        page.locator("input[type=file]").set_input_files(FilePayload(name=f"{name}.csv", mimeType="text/csv", buffer=text.encode()))
+    page.get_by_label("Map it when it is uploaded").uncheck()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    expect(page.get_by_text("12 participants, 8 comments, 96 votes")).to_be_visible()
+    expect(page.locator(".half.people .legend")).to_contain_text("Group A")
+
+
 def test_a_host_without_conversations_says_how_to_upload_one(tmp_path: Path, open_page: Open) -> None:
     with serving(tmp_path, *HERE) as served:
         page = open_page(f"{served.url}/delphi")
@@ -158,7 +214,7 @@ def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path
     _prepare(tmp_path)
     with serving(tmp_path, "--keys", *HERE) as served:
         page = open_page(f"{served.url}/delphi/town", extra_http_headers={"authorization": f"Bearer {served.tokens['member']}"})
-        for part in PAGES:
+        for part in (*PAGES, "/upload"):
             page.goto(f"{served.url}/delphi/town{part}")
             expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
             expect(page.get_by_text("our town")).to_have_count(0)

@@ -18,11 +18,12 @@ from gateleg.apps.delphi.web.maps import map_part
 from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
+from gateleg.apps.delphi.web.upload import may_upload, new_form, upload_page
 from gateleg.web.console.cells import Column, Row, ago_cell, tag_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.markup import card
+from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
 
@@ -43,21 +44,32 @@ def register(resources: Resources) -> None:
     ui.page(f"{HOME}/{{conversation}}")(map_page)
     ui.page(f"{HOME}/{{conversation}}/groups")(groups_page)
     ui.page(f"{HOME}/{{conversation}}/topics")(topics_page)
+    ui.page(f"{HOME}/{{conversation}}/upload")(upload_page)
     ui.page(f"{HOME}/{{conversation}}/report")(report_page)
     ui.page(f"{HOME}/{{conversation}}/compare")(compare_page)
     ui.page(f"{HOME}/{{conversation}}/comments/{{number}}")(comment_page)
 
 
-async def conversations_page(cursor: str = "") -> None:
-    """The conversations that who looks may see."""
-    with frame(title="Opinion maps", section="delphi") as view:
+async def conversations_page(cursor: str = "", upload: str = "") -> None:
+    """The conversations that who looks may see, and a form for a new one."""
+    with frame(title="Opinion maps", section="delphi", titled=False) as view:
+        may = may_upload(view.principal)
+        with tag("div", classes="head"):
+            tag("h1", "Opinion maps")
+            if may and not upload:
+                with tag("a", classes="deed first", href=f"{HOME}?upload=new"):
+                    ui.icon("upload")
+                    tag("span", "New conversation")
+        if may and upload:
+            new_form(view.principal, view.host.settings.upload_limit)
+            return
         question, condition = StoredConversation.recent(), rules.listed(view.principal)
         if condition is not None:
             question = question.filter(condition)
 
         def show(page: Page[StoredConversation]) -> None:
             if not page.items and not cursor:
-                sentence = "Upload the votes and comments of a Polis export with PUT /api/delphi/conversations/{name}."
+                sentence = "Upload the votes and comments of a Polis export: two CSV files are enough."
                 empty("people", "No conversations yet", f"{sentence} `gateleg up --demo` brings one of a small town.")
                 return
             with card("tight", label="Conversations"):

@@ -28,7 +28,7 @@ _CHANGES = 10
 _KINDS = {"kept": "Kept", "split": "Split", "merged": "Merged", "new": "New", "gone": "Gone"}
 
 
-class TwoMaps(Element, component="two_maps.js"):
+class TwoMaps(Element, component="delphi_two_maps.js"):
     """The maps of participants of two runs; who is pointed at on one is marked on the other."""
 
     def __init__(self, sources: Sequence[str], titles: Sequence[str], looks: Sequence[Sequence[int]]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
 
 
-class Maps(Element, component="maps.js", esm={"delphi-maps": "../reports/static"}):
+class Maps(Element, component="delphi_maps.js", esm={"delphi-maps": "../reports/static"}):
     """The maps of a run, drawn in the browser from one answer of the API. `start` says what is chosen at first."""
 
     def __init__(self, source: str, start: dict[str, Any], comments: str) -> None:
