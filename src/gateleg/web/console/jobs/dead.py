@@ -49,7 +49,7 @@ GROUPS = (
     Column("kind", "Error", wraps=True),
     Column("count", "Jobs", right=True),
     Column("last", "Last"),
-    Column("deeds", ""),
+    Column("deeds", "", right=True),
 )
 
 

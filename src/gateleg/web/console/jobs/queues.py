@@ -45,7 +45,7 @@ COLUMNS = (
     Column("most", "95 % run under", right=True, desk=True),
     Column("limit", "Rate limit", right=True),
     Column("workers", "Workers", right=True),
-    Column("deeds", ""),
+    Column("deeds", "", right=True),
 )
 
 

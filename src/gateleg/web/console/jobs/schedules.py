@@ -45,7 +45,7 @@ COLUMNS = (
     Column("then", "Then", desk=True),
     Column("last", "Last run"),
     Column("skipped", "Left out", right=True, desk=True),
-    Column("deeds", ""),
+    Column("deeds", "", right=True),
 )
 
 

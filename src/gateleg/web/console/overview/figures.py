@@ -56,7 +56,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "waiting",
             "schedule",
             waiting,
-            f"{delayed} delayed" if delayed else "ready to start",
+            f"{delayed} delayed" if delayed else "ready to start" if waiting else "nothing waits",
             lines["waiting"],
             Filters(status=JobStatus.PENDING).address(),
         ),

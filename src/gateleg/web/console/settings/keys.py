@@ -37,7 +37,7 @@ COLUMNS = (
     Column("made", "Made"),
     Column("used", "Last used"),
     Column("ends", "Ends"),
-    Column("deeds", ""),
+    Column("deeds", "", right=True),
 )
 
 

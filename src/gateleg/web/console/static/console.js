@@ -164,6 +164,11 @@
     settle();
     const watch = () => {
       if (!window.socket) return setTimeout(watch, 100);
+      // On a phone the tab that is shown may be beyond the edge.
+      for (const tab of document.querySelectorAll(".tabs [aria-current=page]")) {
+        const bar = tab.parentElement;
+        bar.scrollLeft = tab.offsetLeft - bar.offsetLeft - (bar.clientWidth - tab.clientWidth) / 2;
+      }
       const mark = (lost) => document.documentElement.classList.toggle("offline", lost);
       window.socket.on("disconnect", () => mark(true));
       window.socket.on("connect", () => mark(false));

@@ -66,7 +66,7 @@ def _spent_row(entry: Spent) -> Row:
         entry.name,
         {
             "name": mono_cell(entry.name),
-            "paper": meta_cell("") if entry.on_paper is None else f"{entry.on_paper:,g}",
+            "paper": None if entry.on_paper is None else f"{entry.on_paper:,g}",
             "units": f"{entry.units:,.10g}" if used else meta_cell("not used yet"),
             "requests": f"{entry.requests:,}",
             "items": f"{entry.items:,}",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.surveys import Seen
     from gateleg.web.host import Host
 
+#: How many entities of a table are named.
+_NAMED = 3
 _COLUMNS = (
     Column("name", "Table"),
     Column("state", "State"),
@@ -84,6 +86,12 @@ def owners_of(host: Host) -> Mapping[str, str]:
     return {table.name: application.title for application in host.applications for table in application.tables}
 
 
+def entities_text(names: Sequence[str]) -> str:
+    """The entities of a table; of many, the first and how many more."""
+    shown = names if len(names) <= _NAMED else names[: _NAMED - 1]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
 def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
     """The rows as the grid shows them."""
     return [
@@ -93,7 +101,7 @@ def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
                 "name": row.name,
                 "state": chip_cell(Look(*look_of(row.state))),
                 "owner": owners.get(row.name) or (meta_cell("Gateleg") if row.declared else meta_cell("nobody here")),
-                "entities": ", ".join(row.entities) if row.entities else meta_cell("unknown"),
+                "entities": entities_text(row.entities) if row.entities else meta_cell("unknown"),
                 "patterns": str(row.patterns),
                 "indexes": str(len(row.indexes)),
                 "items": f"{row.items:,}",
