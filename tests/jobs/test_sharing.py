@@ -28,10 +28,13 @@ class Counted(DirectTransport):
 
     commits = 0
     fails = False
+    breaks = False
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
         self.commits += 1
+        if self.breaks:
+            raise OSError("no such device")
         with super().one_commit():
             yield
             if self.fails:
@@ -83,6 +86,13 @@ async def test_an_end_whose_commit_fails_is_written_again(tmp_path: Path) -> Non
         transport.fails = True
         assert (await queue.finish(job, DONE)).status == JobStatus.COMPLETED
         assert len((await queue.get(job.job_id)).attempts) == 1
+
+
+async def test_nobody_waits_for_a_commit_that_breaks(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        transport.breaks = True
+        claims = [queue.claim_several(picker(), "default", "w", 1) for _ in range(2)]
+        assert [type(one) for one in await asyncio.gather(*claims, return_exceptions=True)] == [OSError, OSError]
 
 
 async def test_a_flow_that_is_refused_leaves_the_others_of_its_commit_alone(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ class SharedStore(AsyncStore):
             with self.transport.one_commit():
                 for seat in seats:
                     self._serve(seat)
-        except (ServiceError, Unreachable) as error:
+        except Exception as error:
+            # Whatever it was: nobody may wait for ever, and what was asked can be asked again.
             for seat in seats:
                 if seat.step is not None and _begins(seat.step):
                     seat.reply = [error] * len(seat.step.requests) if isinstance(seat.step, Together) else error
