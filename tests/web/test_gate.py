@@ -244,3 +244,24 @@ def test_the_kit_is_closed_to_members(path: str) -> None:
 )
 def test_applications_and_what_pages_are_made_of_are_open_to_members(path: str) -> None:
     assert is_for_members(path, ["music"])
+
+
+async def test_a_person_without_the_role_is_told_on_a_page_and_a_program_in_the_envelope(host: Host, app: FastAPI) -> None:
+    session = await host.sessions.begin((await host.keys.create("<b>bob</b>", Role.MEMBER)).token)
+    async with client_of(app) as client:
+        client.cookies.set("gateleg_session", session.cookie)
+        page = await client.get("/jobs", headers={"accept": "text/html,*/*"})
+        assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
+        assert "&lt;b&gt;bob&lt;/b&gt;" in page.text
+        assert "<b>bob</b>" not in page.text
+        assert 'href="/signout"' in page.text
+        assert "script" not in page.headers["content-security-policy"]
+        program = await client.get("/jobs", headers={"accept": "application/json"})
+        assert (program.status_code, program.json()["error"]["code"]) == (403, "not-allowed")
+
+
+async def test_a_browser_that_comes_by_a_foreign_name_is_told_on_a_page(app: FastAPI) -> None:
+    async with client_of(app, home="http://elsewhere.example") as client:
+        page = await client.get("/", headers={"accept": "text/html"})
+    assert (page.status_code, "Use the address that the host printed" in page.text) == (421, True)
+    assert 'href="/signout"' not in page.text

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse
 
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal
+from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
 
@@ -130,7 +131,7 @@ class Gate:
             if path == "/" and isinstance(error, NotAllowed) and (home := self._home_of_members()):
                 await RedirectResponse(home, 303)(scope, receive, send)
                 return
-            await _refuse(error, scope, headers, receive, send)
+            await self._refuse(error, scope, headers, receive, send)
             return
         scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
         scope["state"]["session"] = None if caller is None else caller.cookie
@@ -197,6 +198,22 @@ class Gate:
         """The page of the first application that has one."""
         return next((f"/{application.name}" for application in self._host.applications if application.pages is not None), None)
 
+    async def _refuse(self, error: Refusal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Answer as whoever asks can read it: programs in the envelope, people on a page."""
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
+        elif not _wants_page(scope, headers):
+            await answer(error)(scope, receive, send)
+        elif isinstance(error, NotSignedIn):
+            asked = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
+            await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
+        else:
+            home = self._home_of_members() if isinstance(error, NotAllowed) else None
+            known = COOKIE in cookie_parser(headers.get("cookie", ""))
+            await refusal_page(error, home=home, signed_in=known)(scope, receive, send)
+
     async def _welcome(self, scope: Scope, headers: Headers) -> bool:
         """Whether the caller would still be let in: asked by whatever stays open for long."""
         try:
@@ -238,19 +255,10 @@ def is_for_members(path: str, applications: Iterable[str]) -> bool:
     return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
 
 
+def _wants_page(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser asks for a page, on behalf of somebody who looks at it."""
+    return scope["method"] in _SAFE and "text/html" in headers.get("accept", "") and not scope["path"].startswith(_FOR_PROGRAMS)
+
+
 def _is_open(path: str) -> bool:
     return path in OPEN or path.startswith(_OPEN_BELOW)
-
-
-async def _refuse(error: Refusal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
-        return
-    wants_page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "") and not scope["path"].startswith(_FOR_PROGRAMS)
-    if isinstance(error, NotSignedIn) and wants_page:
-        asked = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-        place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
-        await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
-        return
-    await answer(error)(scope, receive, send)

@@ -1,19 +1,17 @@
-"""Signing in and out: plain pages that work without scripts."""
+"""Signing in and out."""
 
 from __future__ import annotations
 
 import html
-from importlib import resources
-from string import Template
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from gateleg.web.errors import ForeignOrigin, NotSignedIn, Refusal, TooOften
 from gateleg.web.gate import same_origin
-from gateleg.web.headers import PLAIN_POLICY
+from gateleg.web.plain import plain_page
 from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:
@@ -29,29 +27,18 @@ def safe_next(place: str | None) -> str:
     return "/" if parts.scheme or parts.netloc or parts.path in ("/signin", "/signout") else place
 
 
-def signin_page(next_place: str, problem: str | None = None, status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
+def signin_page(next_place: str, problem: str | None = None, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """The form that takes a key."""
     state = ' aria-invalid="true"' if problem else ""
     note = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
-    page = _template().substitute(
-        title="Sign in",
-        body=f"""{note}<form method="post" action="/signin">
+    body = f"""{note}<form method="post" action="/signin">
 <input type="hidden" name="next" value="{html.escape(next_place)}">
 <label for="key">Your key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" spellcheck="false" required autofocus{state}>
 <p class="hint">It begins with <code>gl_</code>. Whoever runs this host makes keys with <code>gateleg keys create</code>.</p>
 <button type="submit">Sign in</button>
-</form>""",
-    )
-    return _page(page, status, headers)
-
-
-def _page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
-    return HTMLResponse(text, status, {"Cache-Control": "no-store", "Content-Security-Policy": PLAIN_POLICY} | (headers or {}))
-
-
-def _template() -> Template:
-    return Template(resources.files("gateleg.web").joinpath("signin.html").read_text(encoding="utf-8"))
+</form>"""
+    return plain_page("Sign in", body, status, headers)
 
 
 def signin_routes(host: Host, limits: Limits) -> APIRouter:
@@ -102,7 +89,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
 <form method="post" action="/signout"><input type="hidden" name="csrf" value="{token}">
 <button type="submit">Sign out</button>
 <button type="submit" name="everywhere" value="1" class="second">Sign out everywhere</button></form>"""
-        return _page(_template().substitute(title="Sign out", body=body))
+        return plain_page("Sign out", body)
 
     @router.post("/signout")
     async def signout(request: Request) -> Response:
