@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.errors import LeaseLost
-from gateleg.jobs.ledger import QueueState
+from gateleg.jobs.ledger import QueueState, ledger_table
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
@@ -304,6 +304,11 @@ class TestStatesOfQueues:
         submitted(queue)
         assert queue.claim(picker, "default", "w", QueueState(name="default", mode="paused")) is None
 
+    def test_an_empty_queue_takes_no_part_of_its_rate(self, queue: Queue, picker: Picker, store: Store) -> None:
+        state = QueueState(name="default", rate=2, rate_seconds=10)
+        assert queue.claim(picker, "default", "w", state) is None
+        assert list(store.scan(ledger_table)) == []
+
     def test_no_more_jobs_start_in_a_window_than_its_rate(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         state = QueueState(name="default", rate=2, rate_seconds=10)
         for _ in range(5):
@@ -313,8 +318,14 @@ class TestStatesOfQueues:
         clock.advance(10)
         assert queue.claim(picker, "default", "w", state) is not None
 
-    def test_a_claim_that_finds_nothing_gives_its_permit_back(self, queue: Queue, picker: Picker) -> None:
+    def test_a_claim_that_is_lost_gives_its_permit_back(self, queue: Queue, clock: ManualClock) -> None:
         state = QueueState(name="default", rate=1, rate_seconds=1000)
-        assert queue.claim(picker, "default", "w", state) is None
+        late, picker = Picker(clock, fresh_for=60), Picker(clock, fresh_for=-1.0)
         submitted(queue)
-        assert queue.claim(picker, "default", "w", state) is not None
+        submitted(queue)
+        # One worker has both on its list, and another takes the one that is left.
+        assert queue.claim(late, "default", "w1") is not None
+        assert queue.claim(picker, "default", "w2") is not None
+        assert queue.claim(late, "default", "w1", state) is None
+        submitted(queue)
+        assert queue.claim(picker, "default", "w2", state) is not None

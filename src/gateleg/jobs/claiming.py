@@ -55,6 +55,9 @@ def claim_several(desk: Desk, picker: Picker, queue: str, worker_id: str, number
         return []
     if state is None or not state.rate:
         return (yield from _claim(desk, picker, queue, worker_id, number))
+    if not picker.known(queue) and not (yield from _look(desk, picker, queue, 1)):
+        # A look costs less than a permit that is taken for nothing and given back.
+        return []
     window = yield from _permit(desk, state)
     if window is None:
         return []
