@@ -45,7 +45,8 @@ def test_planted_agreement_is_found_and_never_turned_round(config: VotesConfig) 
     opinions = opinions_of(synthetic, config)
     assert synthetic.agreed & {found.comment_id for found in opinions.consensus.agree}
     assert not synthetic.agreed & {found.comment_id for found in opinions.consensus.disagree}
-    for group in opinions.representatives.values():
+    lists = [opinions.representatives, *opinions.subgroup_representatives.values()]
+    for group in (group for groups in lists for group in groups.values()):
         assert all(found.side == "agree" for found in group if found.comment_id in synthetic.agreed)
     places = opinions.matrix.places_of(np.array(sorted(synthetic.agreed)))
     assert (opinions.pca.center[places] > 0.7).all()
@@ -148,6 +149,13 @@ def test_every_grouped_participant_has_a_subgroup_of_their_group() -> None:
     assert ((group >= 0) == (sub >= 0)).all()
     assert ((group >= 0) == (base >= 0)).all()
     assert set(group[group >= 0].tolist()) == set(opinions.groups.subgroups)
+
+
+def test_improved_subgroups_are_told_by_comments_that_enough_of_them_have_voted_on() -> None:
+    opinions = opinions_of(synthesise(Plan(seed=2)), VotesConfig(mode="improved"))
+    told = [found for group in opinions.subgroup_representatives.values() for listed in group.values() for found in listed]
+    assert told
+    assert min(found.n_trials for found in told) >= 5
 
 
 def test_groups_change_only_after_another_number_has_won_four_times() -> None:

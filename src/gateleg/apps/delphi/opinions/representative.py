@@ -74,10 +74,12 @@ class Contrast:
     disagree_repness_test: Floats
 
 
-def representatives_of(groups: Tally, group_ids: Ints, comments: Ints, out: Flags) -> dict[int, tuple[Representative, ...]]:
-    """For each group by id the comments that represent it."""
+def representatives_of(
+    groups: Tally, group_ids: Ints, comments: Ints, out: Flags, fewest_votes: int = 0
+) -> dict[int, tuple[Representative, ...]]:
+    """For each group by id the comments that represent it, of those that so many of its members have voted on."""
     beside_others = zip(group_ids.tolist(), contrasts(groups), strict=True)
-    return {group: select_representatives(contrast, comments, out) for group, contrast in beside_others}
+    return {group: select_representatives(contrast, comments, out | (contrast.seen < fewest_votes)) for group, contrast in beside_others}
 
 
 def contrasts(groups: Tally) -> list[Contrast]:

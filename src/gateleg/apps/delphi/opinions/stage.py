@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gateleg.apps.delphi.opinions.certainty import Intervals, group_intervals
+from gateleg.apps.delphi.opinions.certainty import ENOUGH_VOTES, Intervals, group_intervals
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.consensus import (
     CommonGround,
@@ -142,7 +142,7 @@ def _with_statistics(
         tallies=tallies,
         representatives=representatives_of(tallies.groups, group_ids, ids, out),
         subgroup_representatives={
-            group: representatives_of(tallies.subgroups[group], division.clusters.ids, ids, out)
+            group: representatives_of(tallies.subgroups[group], division.clusters.ids, ids, out, ENOUGH_VOTES if improved else 0)
             for group, division in groups.subgroups.items()
         },
         consensus=find_consensus(tallies.everybody, ids, out),
