@@ -1,5 +1,9 @@
 // The votes of participants, packed two bits each, comment by comment; and what follows from those of some of them.
-const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+const bytes = (text) => {
+  const plain = atob(text), found = new Uint8Array(plain.length);
+  for (let place = 0; place < plain.length; place += 1) found[place] = plain.charCodeAt(place);
+  return found;
+};
 const shorts = (text) => new Int16Array(bytes(text).buffer);
 
 export const UNSEEN = 0, AGREE = 1, DISAGREE = 2, PASS = 3;

@@ -126,7 +126,7 @@ export const explore = (root, data, options = {}) => {
     });
     let { palette, fill } = picture;
     if (asked) {
-      palette = [{ colour: data.grey, hollow: true, alpha: 0.55, size: 0.8 }, { colour: data.agree }, { colour: data.disagree, form: "diamond" }, { colour: data.grey, form: "square", alpha: 0.9 }];
+      palette = [{ colour: data.grey, hollow: true, alpha: ballots.size > 1500 ? 0.2 : 0.55, size: 0.8 }, { colour: data.agree }, { colour: data.disagree, form: "diamond" }, { colour: data.grey, form: "square", alpha: 0.9 }];
       fill = asked;
     } else if (chosen || view.group !== null) {
       const kinds = picture.palette.length;
@@ -261,7 +261,7 @@ export const explore = (root, data, options = {}) => {
   root.classList.toggle("single", !ballots.size || !placed.length);
   root.dataset.half = ballots.size ? "people" : "comments";
   root.replaceChildren(make("div", { class: "layout" },
-    make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, control("Colour of comments", controls.paint), ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
+    make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, placed.length ? control("Colour of comments", controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
     make("div", { class: "maps" }, ballots.size ? half("people", "People", crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
   ));
   const repaint = () => { crowd.map.redraw(); field.map.redraw(); };

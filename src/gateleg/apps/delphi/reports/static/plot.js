@@ -72,7 +72,35 @@ export const makePlot = (holder, given) => {
       pen.globalAlpha = 1;
     }
   };
+  // A point of a kind drawn once, to be copied as often as there are points of it.
+  const stamp = (kind, paper) => {
+    const size = shown.size * Math.min(2.2, Math.sqrt(view.k)) * (kind.size ?? 1), side = Math.ceil(size * 3) + 2, ratio = window.devicePixelRatio || 1;
+    const sheet = document.createElement("canvas"), path = new Path2D(), ink = sheet.getContext("2d");
+    sheet.width = sheet.height = side * ratio;
+    ink.scale(ratio, ratio);
+    FORMS[kind.form ?? "circle"](path, side / 2, side / 2, size);
+    ink.lineWidth = kind.hollow ? 1.2 : 0.7;
+    ink.strokeStyle = kind.hollow ? kind.colour : paper;
+    ink.fillStyle = kind.colour;
+    if (!kind.hollow) ink.fill(path);
+    if (kind.hollow || !given.plain) ink.stroke(path);
+    return { sheet, side };
+  };
+  const stamped = (paper) => {
+    const scales = scale(), stamps = shown.palette.map((kind) => stamp(kind, paper));
+    shown.palette.forEach((kind, number) => {
+      pen.globalAlpha = kind.alpha ?? 0.85;
+      const { sheet, side } = stamps[number];
+      for (let one = 0; one < xs.length; one += 1) {
+        if (shown.fill[one] !== number) continue;
+        const [x, y] = place(xs[one], ys[one], scales);
+        if (x > -20 && y > -20 && x < wide + 20 && y < high + 20) pen.drawImage(sheet, x - side / 2, y - side / 2, side, side);
+      }
+    });
+    pen.globalAlpha = 1;
+  };
   const dots = (paper) => {
+    if (typeof shown.size === "number" && xs.length > 500) return stamped(paper);
     const scales = scale(), paths = shown.palette.map(() => new Path2D());
     for (let one = 0; one < xs.length; one += 1) {
       const kind = shown.fill[one], [x, y] = place(xs[one], ys[one], scales);
@@ -89,28 +117,32 @@ export const makePlot = (holder, given) => {
     pen.globalAlpha = 1;
   };
   const labelled = (ink, paper) => {
-    const taken = [];
+    const taken = [], family = getComputedStyle(canvas).fontFamily;
     pen.textAlign = "center";
     pen.lineJoin = "round";
-    for (const label of shown.labels) {
-      const lines = label.lines, [x0, at] = place(label.x, label.y), y0 = label.above ? at - lines.length * 8 - 8 : at;
-      pen.font = `600 13px ${getComputedStyle(canvas).fontFamily}`;
+    const put = (label, lines) => {
+      const [x0, at] = place(label.x, label.y), y0 = label.above ? at - lines.length * 8 - 8 : at;
+      pen.font = `600 13px ${family}`;
       const half = Math.max(...lines.map((text) => pen.measureText(text).width)) / 2 + 4, tall = lines.length * 16;
-      if (x0 < -half || x0 > wide + half || y0 < -tall || y0 > high + tall) continue;
+      if (x0 < -half || x0 > wide + half || y0 < -tall || y0 > high + tall) return true;
       const x = Math.max(half, Math.min(wide - half, x0));
       for (let step = 0; step < 9; step += 1) {
         const y = Math.max(tall / 2 + 2, Math.min(high - tall / 2 - 4, y0 + (step % 2 ? -1 : 1) * Math.ceil(step / 2) * 14));
         if (taken.some(([a, b, h, t]) => Math.abs(y - b) < (tall + t) / 2 && Math.abs(x - a) < half + h)) continue;
         taken.push([x, y, half, tall]);
         lines.forEach((text, number) => {
-          pen.font = `${number && label.above ? 400 : 600} ${number && label.above ? 12 : 13}px ${getComputedStyle(canvas).fontFamily}`;
+          const small = number && label.above;
+          pen.font = `${small ? 400 : 600} ${small ? 12 : 13}px ${family}`;
           const base = y - tall / 2 + 12 + number * 16;
           pen.lineWidth = 4; pen.strokeStyle = paper; pen.strokeText(text, x, base);
           pen.fillStyle = ink; pen.fillText(text, x, base);
         });
-        break;
+        return true;
       }
-    }
+      return false;
+    };
+    // Where there is no room for all of it, its first line may have some.
+    for (const label of shown.labels) if (!put(label, label.lines) && label.above) put(label, label.lines.slice(0, 1));
   };
   const draw = () => {
     frame = 0;
