@@ -103,6 +103,19 @@ def test_a_tree_is_drawn_and_walked(served: Served, open_page: OpenPage) -> None
     expect(page.get_by_role("log")).to_be_visible()
 
 
+def test_the_graph_of_a_job_on_its_own_is_that_of_its_children(served: Served, open_page: OpenPage) -> None:
+    album = submit(served, Submission("ALBUM", {}, subject="Children"))
+    page = open_page(f"{served.url}/jobs/{album}")
+    expect(page.get_by_role("region", name="Tree")).to_contain_text("5 of 5 done")
+    page.get_by_role("link", name="Graph").click()
+    graph = page.get_by_role("group", name="What the job waits for")
+    for stage in ("Intro", "Verse", "Chorus", "Mix"):
+        expect(graph).to_contain_text(stage)
+    lone = submit(served, Submission("REEL", {"title": "Lone"}))
+    page.goto(f"{served.url}/jobs/{lone}?tab=graph")
+    expect(page.get_by_text("On its own")).to_be_visible()
+
+
 def test_the_list_is_filtered_by_its_address_and_rows_change_in_place(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     job_id = paced(served, gate, subject="In place")

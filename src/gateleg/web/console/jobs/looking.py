@@ -60,15 +60,26 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Branch | None]:
 
 
 def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:
-    """The jobs that a job depends on, directly or through others, and those that depend on it."""
+    """The jobs that a job depends on, directly or through others, and those that depend on it; of a job on its own, its children."""
 
     async def look() -> tuple[Job, ...]:
         found: dict[UUID, Job] = {}
         for ahead in (True, False):
             await _spread(queue, found, job_id, ahead=ahead)
-        return tuple(found.values())
+        return tuple(found.values()) if len(found) > 1 else await _below(queue, job_id)
 
     return Topic(("graph", job_id), look, every=2.0)
+
+
+async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
+    """The children of a job, if any of them waits for another."""
+    try:
+        branch = await queue.tree(job_id)
+    except JobMissing:
+        return ()
+    children = await queue.store.batch_get([Job.key(job_id=one.job_id) for one in branch.children[:_NODES]])
+    jobs = tuple(job for job in children if job is not None)
+    return jobs if any(job.dependencies for job in jobs) else ()
 
 
 async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahead: bool) -> None:

@@ -144,12 +144,12 @@ async def _object_facts(view: View, key: str) -> str | None:
 
 
 async def graph_panel(view: View, story: Story, shown: Shown) -> Callable[[], None]:
-    """What it waits for, and what waits for it; the answer ends looking at it."""
-    if not (shown.dependencies or shown.dependents):
-        empty("box", "On its own", "This job waits for no other, and no other waits for it.")
-        return lambda: None
+    """What it waits for, and what waits for it, or else how its children wait for each other; the answer ends looking at it."""
     topic = graph_topic(view.host.queue, shown.job_id)
     first = await view.live.now(topic)
+    if not first:
+        empty("box", "On its own", "This job waits for no other, and no other waits for it.")
+        return lambda: None
     with tag("div", classes="card graph-box"):
         drawing = ui.html(graph_svg(first, shown.job_id), sanitize=False)
 
