@@ -2,9 +2,9 @@
 
 A validator looks at every value from outside, and for an item of thirty attributes that takes longer than all the rest of reading it. But
 what stands behind a wire type is known: a declared `str` under an `S` is what it is to become, an `N` that `int` reads is an `int`. Which
-attributes are of that kind is decided once for each field, from the schema that pydantic compiled. The values of all other fields (nested
-models, lists, UUIDs, custom validators, ...) go through a validator of that field's own schema, and a model that looks at the whole of
-itself (validators of the model, private attributes, validators that see other fields) is left to pydantic altogether.
+attributes are of that kind is decided once for each field, from the schema that pydantic compiled. Models inside the entity are read in the
+same way. The values of all other fields (UUIDs, custom validators, ...) go through a validator of that field's own schema, and a model that
+looks at the whole of itself (validators of the model, private attributes, validators that see other fields) is left to pydantic altogether.
 
 The generated source never decides that an item is wrong. Whatever does not fit makes it turn to the slow way, which validates everything
 by the model itself and says what is amiss; so the two ways can differ only in what both accept.
@@ -20,21 +20,27 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator, core_schema
 
-from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, ListShape, Scope
+from gateleg.model.annotations import read_annotation
+from gateleg.model.nested import ModelShape, attr_type, case_of, field_names
+from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.spec import Spec
 
 Schema = dict[str, Any]
 _SLOW = "return slowly(item)"
+#: The same inside of a record, which leaves it to the entity.
+_ODD = "raise Odd"
 #: Members of a schema that say nothing about which values are valid.
 _SILENT = {"type", "ref", "metadata", "serialization"}
 _BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 #: Options of a model that do not change how its fields are read.
 _HARMLESS = {"title", "extra_fields_behavior"}
+#: Members of the schema of a list or a dictionary that have no bearing on an empty one.
+_CONTENTS = {"items_schema", "keys_schema", "values_schema", "max_length"}
 #: Up to so many derived attributes, to count them is faster than to look up each attribute of the item.
 _FEW = 6
 _SLOTS = {
@@ -43,6 +49,10 @@ _SLOTS = {
     "set_extra": "__pydantic_extra__",
     "set_private": "__pydantic_private__",
 }
+
+
+class Odd(ValueError):
+    """A record that the short way does not understand."""
 
 
 @dataclass(frozen=True)
@@ -54,48 +64,96 @@ class _Field:
     default: str | None
 
 
+@dataclass(frozen=True)
+class _Slot:
+    """Where the value of a field is found."""
+
+    name: str
+    wire: str
+    shape: Shape
+    #: whether an item without it cannot be read
+    needed: bool
+
+
 def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
     """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
-    model, definitions = _plain_model(spec.entity)
-    if model is None:
+    schema, definitions = _unwrapped(spec.entity)
+    if not _is_plain(schema, spec.entity):
         return None
-    fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
-    if fields.keys() != spec.attributes.keys() or any(entry is None for entry in fields.values()):
-        return None
+    slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
     scope.names |= {name: BaseModel.__dict__[slot].__set__ for name, slot in _SLOTS.items()}
-    scope.names |= {"new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy}
-    lines, validated = [], 0
+    scope.names |= {"new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
+    lines = _fields_source(schema, slots, definitions, scope, _SLOW)
+    return None if lines is None else [*lines, *_instance(slots, "entity"), *_remainder(spec)]
+
+
+def _fields_source(
+    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str
+) -> list[str] | None:
+    """Lines that read each field into a variable, and the names of those that are there into `fields`; None if little is gained by it."""
+    fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
+    if fields.keys() != slots.keys() or any(entry is None for entry in fields.values()):
+        return None
+    needed = {slot.name for slot in slots.values() if slot.needed}
+    lines, validated = [f"fields = {scope.bind(needed, 'needed')}.copy()"], 0
     for at, (name, entry) in enumerate(fields.items()):
         assert entry is not None
-        attribute = spec.attributes[name]
-        read = _reading(attribute, entry.schema, f"v{at}", scope)
+        slot = slots[name]
+        read = _reading(slot.shape, entry.schema, f"v{at}", scope, slow)
         if read is None:
             validated += 1
             validator = SchemaValidator(_with_definitions(entry.schema, definitions), model.get("config"))
-            check = scope.bind(validator.validate_python, f"check_{name}")
-            read = [f"v{at} = {check}({attribute.shape.unpack('w', scope)})"]
-        lines += _statement(attribute, entry, f"v{at}", read)
-    if validated * 2 > len(fields):
+            read = _validated(slot, entry.schema, f"v{at}", scope, scope.bind(validator.validate_python, f"check_{name}"))
+        if slow == _ODD:
+            # To a record a NULL is an absent attribute, which is left to the long way.
+            read = [f'if "NULL" in w: {slow}', *read]
+        lines += _statement(slot, entry, f"v{at}", read, slow)
+    return None if validated * 2 > len(fields) else lines
+
+
+def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) -> list[str]:
+    """Statements that read the wire value `w` through a validator, but for what is empty and may be."""
+    checked = f"{v} = {check}({slot.shape.unpack('w', scope)})"
+    empty = {"list": ('{"L": []}', "[]"), "dict": ('{"M": {}}', "{}")}.get(schema["type"])
+    if empty is None or not schema.keys() - _SILENT <= _CONTENTS or isinstance(slot.shape, JsonShape):
+        return [checked]
+    return [f"if w == {empty[0]}: {v} = {empty[1]}", f"else: {checked}"]
+
+
+def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
+    """The name of a function from the content of an M to the record, which raises for any other that is not plainly right."""
+    model = shape.model
+    if not _is_plain(schema, model) or _refers(schema):
         return None
-    return [*_opening(spec, scope), *lines, *_instance(fields), *_remainder(spec)]
+    slots = {}
+    for name, info in model.model_fields.items():
+        declared = attr_type(info.annotation)
+        wire = field_names(name, info, case_of(model))[0]
+        slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not read_annotation(declared).optional)
+    lines = _fields_source(schema, slots, {}, scope, _ODD)
+    if lines is None:
+        return None
+    name, kind = scope.bind(object(), f"read_{model.__name__}"), scope.bind(model, model.__name__)
+    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_ODD}", *_instance(slots, kind), "return m"]
+    source = "\n".join([f"def {name}(item):", *(f"  {line}" for line in lines)])
+    exec(compile(source, f"<reader of {model.__name__}>", "exec"), scope.names)
+    return name
 
 
-def _plain_model(entity: type[BaseModel]) -> tuple[Schema | None, Mapping[str, Schema]]:
-    """The schema of a model that is nothing but its fields, and the definitions that it refers to."""
-    schema, definitions = _unwrapped(entity)
+def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
+    """Whether a model is nothing but its fields."""
     config = schema.get("config", {})
-    plain = (
+    return (
         schema["type"] == "model"
-        and schema["cls"] is entity
+        and schema["cls"] is model
         and schema["schema"]["type"] == "model-fields"
         and not (schema.get("custom_init") or schema.get("root_model") or schema.get("post_init"))
         and config.keys() <= _HARMLESS
         and config.get("extra_fields_behavior") != "allow"
-        and not entity.__private_attributes__
-        and entity.__new__ is object.__new__
+        and not model.__private_attributes__
+        and model.__new__ is object.__new__
         and not _sees_others(schema)
     )
-    return schema if plain else None, definitions
 
 
 def field_validator(model: type[BaseModel], name: str) -> Callable[[Any], Any] | None:
@@ -135,6 +193,15 @@ def _sees_others(schema: Any) -> bool:
     )
 
 
+def _refers(schema: Any) -> bool:
+    """Whether a schema refers to definitions elsewhere, as that of a model does which contains itself."""
+    if isinstance(schema, list | tuple):
+        return any(_refers(entry) for entry in schema)
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("type") == "definition-ref" or any(_refers(entry) for name, entry in schema.items() if name != "metadata")
+
+
 def _with_definitions(schema: Schema, definitions: Mapping[str, Schema]) -> Any:
     return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
 
@@ -167,27 +234,33 @@ def _default(schema: Schema, scope: Scope) -> str:
     return name
 
 
-def _reading(attribute: Attribute, schema: Schema, v: str, scope: Scope) -> list[str] | None:
+def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
     """Statements that read the wire value `w` into `v`, if what is declared is provable from what is read."""
-    shape, kind = attribute.shape, schema["type"]
+    kind = schema["type"]
     rules = {name: value for name, value in schema.items() if name not in _SILENT}
+    if isinstance(shape, ModelShape | ListShape) and kind in ("model", "list"):
+        records = _reading_records(shape, schema, rules, v, scope, slow)
+        if records is not None:
+            return records
+    if kind == "any" and not rules:
+        return [f"{v} = {shape.unpack('w', scope)}"]
     if kind == "str" and shape is TEXT and rules.keys() <= {"min_length", "max_length"}:
-        return [f'{v} = w["S"]', f"if type({v}) is not str{_outside(f'len({v})', _lengths(rules))}: {_SLOW}"]
+        return [f'{v} = w["S"]', f"if type({v}) is not str{_outside(f'len({v})', _lengths(rules))}: {slow}"]
     if kind == "int" and shape is INTEGER and rules.keys() <= _BOUNDS.keys():
         refused = _outside(v, rules)
         # With a base, int() takes nothing but text.
-        return [f'{v} = int(w["N"], 10)', *([f"if{refused.removeprefix(' or')}: {_SLOW}"] if refused else [])]
+        return [f'{v} = int(w["N"], 10)', *([f"if{refused.removeprefix(' or')}: {slow}"] if refused else [])]
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
         # A comprehension would be a call of its own, and most lists are short.
-        return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {_SLOW}", f"  {v}.append(x)"]
+        return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
     if rules and kind not in ("enum", "literal", "function-after"):
         return None
     if kind == "float" and shape is FLOAT:
         return [f'{v} = float(w["N"])']
     if kind == "bool" and shape is FLAG:
-        return [f'{v} = w["BOOL"]', f"if {v} is not True and {v} is not False: {_SLOW}"]
+        return [f'{v} = w["BOOL"]', f"if {v} is not True and {v} is not False: {slow}"]
     if shape is INSTANT and _is_instant(schema):
-        return [f'{v} = from_iso(w["S"])', f"if {v}.tzinfo is not UTC: {_SLOW}"]
+        return [f'{v} = from_iso(w["S"])', f"if {v}.tzinfo is not UTC: {slow}"]
     if shape is EPOCH and _is_instant(schema):
         return [f'{v} = from_epoch(w["N"])']
     if kind == "enum" and shape is TEXT_ENUM:
@@ -195,6 +268,21 @@ def _reading(attribute: Attribute, schema: Schema, v: str, scope: Scope) -> list
     if kind == "literal" and shape is TEXT:
         return [f'{v} = {scope.bind({choice: choice for choice in schema["expected"]}, "choices")}[w["S"]]']
     return None
+
+
+def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
+    """The same for a record, or a list of records."""
+    if isinstance(shape, ModelShape) and schema["type"] == "model":
+        reader = _record(schema, shape, scope)
+        return None if reader is None else [f'{v} = {reader}(w["M"])']
+    inner = rules.get("items_schema", {})
+    if not (isinstance(shape, ListShape) and isinstance(shape.element, ModelShape) and inner.get("type") == "model"):
+        return None
+    reader = _record(inner, shape.element, scope) if rules.keys() <= {"items_schema", "max_length"} else None
+    if reader is None:
+        return None
+    most = rules.get("max_length")
+    return [f'{v} = [{reader}(x["M"]) for x in w["L"]]', *([f"if len({v}) > {most}: {slow}"] if most is not None else [])]
 
 
 def _lengths(rules: Schema) -> Schema:
@@ -214,31 +302,22 @@ def _is_instant(schema: Schema) -> bool:
     return schema["schema"]["type"] == "datetime" and inner == {"microseconds_precision": "truncate", "tz_constraint": "aware"}
 
 
-def _is_needed(attribute: Attribute) -> bool:
-    return attribute.needed and not attribute.optional
-
-
-def _opening(spec: Spec[Any], scope: Scope) -> list[str]:
-    needed = {attribute.name for attribute in spec.attributes.values() if _is_needed(attribute)}
-    return [f"fields = {scope.bind(needed, 'needed')}.copy()"]
-
-
-def _statement(attribute: Attribute, entry: _Field, v: str, read: list[str]) -> list[str]:
-    if _is_needed(attribute):
-        return [f"w = item[{attribute.wire!r}]", *read]
-    absent = _SLOW if entry.default is None else f"{v} = {entry.default}"
+def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str) -> list[str]:
+    if slot.needed:
+        return [f"w = item[{slot.wire!r}]", *read]
+    absent = slow if entry.default is None else f"{v} = {entry.default}"
     return [
-        f"w = get({attribute.wire!r})",
+        f"w = get({slot.wire!r})",
         f"if w is None: {absent}",
         "else:",
         *(f"  {line}" for line in read),
-        f"  fields.add({attribute.name!r})",
+        f"  fields.add({slot.name!r})",
     ]
 
 
-def _instance(fields: Mapping[str, Any]) -> list[str]:
+def _instance(fields: Iterable[str], kind: str) -> list[str]:
     values = ", ".join(f"{name!r}: v{at}" for at, name in enumerate(fields))
-    return ["m = new(entity)", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
+    return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
 
 
 def _remainder(spec: Spec[Any]) -> list[str]:
