@@ -82,7 +82,7 @@ async def serving(folder: Path, group: str | None = GROUP) -> AsyncIterator[Serv
             await client.aclose()
 
 
-async def analysed(host: Host, group: str | None, root: UUID) -> tuple[UUID, UUID, UUID]:
+async def analysed(host: Host, group: str | None, root: UUID, config: VotesConfig | None = None) -> tuple[UUID, UUID, UUID]:
     """Upload the conversation and run its stages as those of a pipeline; their jobs."""
     store = host.store
 
@@ -90,7 +90,7 @@ async def analysed(host: Host, group: str | None, root: UUID) -> tuple[UUID, UUI
         return Origin(uuid4(), "town", store.setup.now(), root_job_id=root, job_stage=stage)
 
     await upload_conversation(store, conversation(), group=group)
-    votes = await run_votes(store, origin(VOTES_STAGE), VotesConfig())
+    votes = await run_votes(store, origin(VOTES_STAGE), config or VotesConfig())
     where = origin(TOPICS_STAGE)
     run, _ = await start_run(store, where, _topics().config.model_dump(mode="json"))
     await write_topics(store, _topics(), conversation().comments, where)

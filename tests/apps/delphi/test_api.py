@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from gateleg.apps.delphi.api import RESULTS
-from tests.apps.delphi.served import GROUP, Served, serving
+from gateleg.apps.delphi.opinions.config import VotesConfig
+from tests.apps.delphi.served import GROUP, Served, analysed, serving
 
 VOTES = "timestamp,comment-id,voter-id,vote\n" + "".join(
     f"17675712{c:02d},{c},{p},{1 if (p + c) % 2 else -1}\n" for p in range(12) for c in range(8)
@@ -267,3 +268,22 @@ async def test_half_of_a_surrogate_pair_is_no_text(served: Served, method: str, 
     told = await served["operator"].request(method, address, content=sent, headers={"content-type": "application/json"})
     assert told.status_code == 422
     assert told.json()["error"]["code"] in ("invalid", "bad-config")
+
+
+async def test_the_maps_come_in_one_answer_for_a_stage_and_for_its_pipeline_and_only_once(served: Served) -> None:
+    told = await served["member"].get(f"{HOME}/runs/{served.votes}/atlas")
+    whole = await served["member"].get(f"{HOME}/runs/{served.root}/atlas")
+    assert told.json() == whole.json()
+    assert told.json()["people"]["count"] == sum(group["size"] for group in told.json()["groups"]) == 150
+    again = await served["member"].get(f"{HOME}/runs/{served.votes}/atlas", headers={"if-none-match": told.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert refused(await served["member"].get(f"{HOME}/runs/{uuid4()}/atlas"))[0] == 404
+
+
+async def test_two_pipelines_are_compared_with_their_settings_and_topics(served: Served) -> None:
+    later = uuid4()
+    await analysed(served.host, GROUP, later, VotesConfig(mode="improved"))
+    told = (await served["member"].get(f"{HOME}/comparison", params={"before": str(served.root), "after": str(later)})).json()
+    assert ("mode", "exact", "improved") in [(one["name"], one["before"], one["after"]) for one in told["settings"]]
+    assert {one["kind"] for one in told["topics"]} == {"kept"}
+    assert sum(one["participants"] for one in told["differences"]["moves"]) >= told["differences"]["participants"]

@@ -22,7 +22,7 @@ from tests.web.console.faults import serious_faults
 __all__ = ["browser", "open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
-PAGES = ("", "/groups", "/topics", "/report", "/compare", "/comments/1")
+PAGES = ("", "/groups", "/topics", "/report", "/compare", "/comments/1", "/upload")
 #: Of the widths and themes, those that differ most.
 SCREENS = ((1280, True), (390, False))
 HERE = ("--idle", "--application", "gateleg.apps.delphi.application:application")
@@ -66,7 +66,7 @@ def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None
 def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:
     page = open_page(f"{town.url}/delphi/town{part}", width=width, dark=dark)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator(".explorer canvas, .statement, iframe").first).to_be_visible()
+    expect(page.locator(".explorer canvas, .statement, iframe, .delphi-upload").first).to_be_visible()
     assert serious_faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -214,7 +214,7 @@ def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path
     _prepare(tmp_path)
     with serving(tmp_path, "--keys", *HERE) as served:
         page = open_page(f"{served.url}/delphi/town", extra_http_headers={"authorization": f"Bearer {served.tokens['member']}"})
-        for part in (*PAGES, "/upload"):
+        for part in PAGES:
             page.goto(f"{served.url}/delphi/town{part}")
             expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
             expect(page.get_by_text("our town")).to_have_count(0)
