@@ -115,8 +115,8 @@ async def test_subgroups_tell_what_sets_them_apart(store: AsyncStore, run: Run, 
     for sub in below:
         expected = opinions.subgroup_representatives[sub.parent_id or 0][sub.group_id]
         found = [(row.comment_id, row.side, row.repness_test, row.best_agree) for row in sub.representatives]
-        assert found == [(e.comment_id, e.side, e.repness_test, e.best_agree) for e in expected]
-        assert found
+        assert found == [(e.comment_id, e.side, e.repness_test, e.best_agree) for e in expected if e.n_trials >= 5]
+    assert any(sub.representatives for sub in below)
 
 
 async def test_lists_come_back_in_their_order(store: AsyncStore, run: Run, opinions: Opinions) -> None:

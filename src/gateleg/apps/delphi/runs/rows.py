@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gateleg.apps.delphi.opinions.certainty import ENOUGH_VOTES
 from gateleg.apps.delphi.runs.chunks import pack
 from gateleg.apps.delphi.runs.vote_tables import (
     BaseCluster,
@@ -152,7 +153,9 @@ def _grouping(opinions: Opinions, grouping: Grouping, part: Ints, parent: int | 
 
 
 def _subgroup_comments(representatives: Iterable[Representative]) -> list[SubgroupComment]:
-    return [SubgroupComment(**{name: getattr(found, name) for name in SubgroupComment.model_fields}) for found in representatives]
+    """What is told of a subgroup: not what two or three votes have made of it."""
+    told = [found for found in representatives if found.n_trials >= ENOUGH_VOTES]
+    return [SubgroupComment(**{name: getattr(found, name) for name in SubgroupComment.model_fields}) for found in told]
 
 
 def _lists(opinions: Opinions, common: dict[str, Any]) -> Iterator[JobResult]:

@@ -104,7 +104,7 @@ class OpinionGroup(JobResult, table=groups_table):
     silhouettes: Attr[dict[str, float]] = field(factory=dict)
     #: how well it comes back when some comments are left out, from 0 to 1
     stability: Attr[float | None] = field(None)
-    #: of a subgroup, agreement before disagreement; those of a group are `RepresentativeComment`
+    #: of a subgroup, agreement before disagreement, where at least five have voted; those of a group are `RepresentativeComment`
     representatives: Attr[list[SubgroupComment]] = field(factory=list, max_length=5)
 
     key = Key("{job_id}", "{group_key}")
