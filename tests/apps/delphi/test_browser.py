@@ -126,6 +126,7 @@ def test_people_with_a_line_around_them_say_what_they_agree_on(explorer: Page) -
     assert 0 < chosen < findings().totals.participants
     expect(explorer.locator(".panel h3").first).to_have_text(f"{chosen} people")
     expect(explorer.get_by_role("button", name="Choose people")).to_have_attribute("aria-pressed", "false")
+    expect(explorer.get_by_label("Colour of comments")).to_have_value("people")
 
 
 def test_shift_draws_the_line_as_well(explorer: Page) -> None:

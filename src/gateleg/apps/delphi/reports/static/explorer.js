@@ -192,7 +192,7 @@ export const explore = (root, data, options = {}) => {
     const shares = cast < data.enough ? [String(votes[0]), String(votes[1]), String(votes[2])] : votes.map((count) => percent(count, cast));
     return make("tr", {}, make("th", { scope: "row" }, hue ? swatch(hue) : null, who), make("td", { class: "wide" }, bar(votes, whole ?? cast)), ...shares.map((text) => make("td", { class: "num", text })), make("td", { class: "num", text: whole === undefined ? "" : Math.max(0, whole - cast).toLocaleString("en") }));
   };
-  const votesTable = (rows) => make("table", { class: "votes" }, make("thead", {}, make("tr", {}, ...["Who", "", "agree", "disagree", "pass", "not seen"].map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows));
+  const votesTable = (rows, last = "not seen") => make("table", { class: "votes" }, make("thead", {}, make("tr", {}, ...["Who", "", "agree", "disagree", "pass", last].map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows));
   const line = (comment, note) => make("li", {}, make("button", { type: "button", dir: "auto", onclick: () => choose({ comment: comment.id }) }, make("span", { text: comment.text }), note ? make("span", { class: "small-print", text: note }) : null));
   const list = (title, comments, note) => (comments.length ? [make("h4", { text: title }), make("ol", { class: "list" }, ...comments.map((comment) => line(comment, note?.(comment))))] : []);
   const back = () => make("button", { type: "button", class: "back", text: "Show everything", onclick: () => choose({}) });
@@ -225,7 +225,7 @@ export const explore = (root, data, options = {}) => {
   };
   const tellTopic = (topic) => {
     const own = data.comments.filter(matches), sum = (pick) => own.reduce((total, comment) => pick(comment).map((count, side) => count + total[side]), [0, 0, 0]);
-    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "small-print", dir: "auto", text: topic.words }), votesTable([row("Everyone", sum((comment) => comment.all)), ...data.groups.map((group, place) => row(group.name, sum((comment) => comment.groups[place]), undefined, group.colour))]), ...list(`${own.length} comments`, own.slice(0, LISTED))];
+    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "small-print", dir: "auto", text: topic.words }), votesTable([row("Everyone", sum((comment) => comment.all)), ...data.groups.map((group, place) => row(group.name, sum((comment) => comment.groups[place]), undefined, group.colour))], ""), ...list(`${own.length} comments`, own.slice(0, LISTED))];
   };
   const tellAll = () => {
     const found = data.comments.filter(matches), shown = found.slice(0, LISTED);
@@ -243,7 +243,7 @@ export const explore = (root, data, options = {}) => {
   const controls = {
     words: make("input", { type: "search", dir: "auto", oninput: (event) => choose({ words: event.target.value.trim().toLocaleLowerCase(), comment: null }) }),
     layer: make("select", { onchange: (event) => choose({ layer: Number(event.target.value), topic: "" }) }, ...data.layers.map((layer, number) => make("option", { value: number, text: data.layers.length === 1 ? `${layer.length} topics` : `${layer.length} topics (${number === data.layers.length - 1 ? "coarsest" : number ? "between" : "finest"})` })).reverse()),
-    paint: make("select", { onchange: (event) => choose({ paint: event.target.value }) }, ...[["topic", "topic"], ["divides", "how much groups differ"], ["all", "what everyone thinks"], ...data.groups.map((group, place) => [String(place), `what ${group.name} thinks`])].map(([value, text]) => make("option", { value, text }))),
+    paint: make("select", { onchange: (event) => choose({ paint: event.target.value }) }, ...[["topic", "topic"], ["divides", "how much groups differ"], ["all", "what everyone thinks"], ...data.groups.map((group, place) => [String(place), `what ${group.name} thinks`]), ["people", "what the chosen people think"]].map(([value, text]) => make("option", { value, text, hidden: value === "people" }))),
   };
   const pencil = make("button", { type: "button", "aria-pressed": "false", text: "Choose people", title: "Draw a line around people on their map; or hold Shift and drag", onclick: () => toggleDrawing(pencil.getAttribute("aria-pressed") !== "true") });
   const toggleDrawing = (yes) => { pencil.setAttribute("aria-pressed", String(yes)); crowd.map.draws(yes); };
