@@ -210,6 +210,21 @@ def test_a_host_without_conversations_says_how_to_upload_one(tmp_path: Path, ope
         page.context.close()  # a page that outlives its host complains
 
 
+def test_somebody_who_has_signed_in_uploads_from_a_page(tmp_path: Path, open_page: Open) -> None:
+    with serving(tmp_path, "--keys", *HERE) as served:
+        page = open_page(f"{served.url}/delphi?upload=new")
+        page.locator("input[name=key]").fill(served.tokens["operator"])
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="New conversation")).to_be_visible()
+        files = [
+            FilePayload(name=f"{name}.csv", mimeType="text/csv", buffer=text.encode()) for name, text in (("v", VOTES), ("c", COMMENTS))
+        ]
+        _fill(page, "Places", *files)
+        expect(page).to_have_url(f"{served.url}/delphi/places")
+        expect(page.get_by_text("12 participants, 8 comments, 96 votes")).to_be_visible()
+        page.context.close()  # a page that outlives its host complains
+
+
 def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path: Path, open_page: Open) -> None:
     _prepare(tmp_path)
     with serving(tmp_path, "--keys", *HERE) as served:
