@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
 
 _KEYWORDS, _EXAMPLES = 8, 3
+#: Of fewer topics than this, the coarsest are open at first.
+_OPEN = 8
 
 
 async def topics_part(view: View, shown: Portrait) -> None:
@@ -63,7 +65,7 @@ class _Tree:
         self._may_rename = rules.may_change(view.principal, shown.conversation.group)
 
     def show(self) -> None:
-        layers = self._findings.topics
+        layers = list(self._findings.topics)
         if not layers:
             empty("search", "There are no topics", "There are too few comments to divide.")
             return
@@ -72,13 +74,13 @@ class _Tree:
         tag("p", f"{counts} {words}. They come from what comments say, not from how people vote.", "meta")
         with tag("div", classes="delphi delphi-topics"):
             for topic in sorted(layers[-1], key=lambda one: -len(one.comments)):
-                self._topic(topic, outermost=True)
+                self._topic(topic, is_open=len(layers[-1]) < _OPEN)
 
-    def _topic(self, topic: Topic, *, outermost: bool = False) -> None:
+    def _topic(self, topic: Topic, *, is_open: bool = False) -> None:
         findings = self._findings
         members = findings.of_topic(topic)
         children = [child for key in topic.children if (child := findings.topic(key)) is not None]
-        with tag("details", classes="delphi-topic", id=topic.key, open=True if outermost and len(findings.topics[-1]) < 8 else None):
+        with tag("details", classes="delphi-topic", id=topic.key, open=True if is_open else None):
             with tag("summary"):
                 tag("span", topic.name, "strong", dir="auto")
                 tag("span", f"{len(members):,} {'comment' if len(members) == 1 else 'comments'}", "meta num")
