@@ -60,6 +60,8 @@ bench: $(READY) ## Measure beside emulators, data layers and queues of others (a
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/ai.py
 	$(BIN)/python bench/delphi.py
+	$(BIN)/python bench/first_page.py
+	$(BIN)/python bench/consoles.py
 
 conformance: $(READY) ## Run a public suite against the endpoint: make conformance SUITE=<its checkout>
 	$(BIN)/python bench/conformance.py "$(SUITE)"
