@@ -54,3 +54,11 @@ def test_the_same_error_is_said_once_where_it_was_last() -> None:
     tried = [attempt(1, "retried", 90, 80, "no"), attempt(2, "retried", 70, 60, "no"), attempt(3, "failed", 50, 40, "other")]
     shown = shown_of(job(JobStatus.FAILED, attempts=tried, started_at=before(50), completed_at=before(40), attempt=3))
     assert [bar.error for bar in bars(shown, NOW)[1:]] == [None, "ValueError: no", "ValueError: other"]
+
+
+def test_snoozes_are_one_bar_that_tells_how_many_and_no_attempts() -> None:
+    put_off = attempt(1, "snoozed", 80, 60).model_copy(update={"times": 7})
+    tried = [put_off, attempt(1, "completed", 40, 0)]
+    shown = shown_of(job(JobStatus.COMPLETED, attempts=tried, started_at=before(40), completed_at=NOW, attempt=8, snoozes=7))
+    assert shown.attempt == 1
+    assert [bar.word for bar in bars(shown, NOW)] == ["Waiting", "Put off 7 times", "Done"]

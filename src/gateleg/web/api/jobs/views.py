@@ -44,6 +44,7 @@ class AttemptView(BaseModel):
     ended_at: datetime
     outcome: str
     error: FailureView | None = None
+    times: int | None = Field(default=None, description="How often it was snoozed, when that was more than once.")
 
     @classmethod
     def of(cls, attempt: Attempt) -> "AttemptView":
@@ -70,7 +71,7 @@ class JobView(BaseModel):
     worker_id: str | None = None
     retry_count: int
     max_retries: int | None = None
-    attempt: int
+    attempt: int = Field(description="How often it was tried, with the present run; a snooze is no try.")
     progress: ProgressView | None = None
     parent_job_id: UUID | None = None
     root_job_id: UUID | None = None
@@ -153,6 +154,7 @@ def _common(job: Job | ArchivedJob) -> dict[str, Any]:
     last = job.attempts[-1].error if job.attempts and job.status == "FAILED" else None
     return values | {
         **{name: getattr(job, name) for name in _LIVE},
+        "attempt": job.tries,
         "readiness": str(job.readiness) if job.status == "PENDING" else None,
         "progress": ProgressView.of(job.progress),
         "error": None if last is None else last.message,

@@ -91,7 +91,7 @@ def dead_row(job: Job) -> Row:
         "type": job.job_type,
         "error": meta_cell(message_of(job)),
         "about": job.subject,
-        "attempts": str(job.attempt),
+        "attempts": str(job.tries),
         "ended": ago_cell(job.completed_at),
         "id": id_cell(str(job.job_id)),
     }

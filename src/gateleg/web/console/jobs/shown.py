@@ -97,7 +97,7 @@ def shown_of(job: Job | ArchivedJob) -> Shown:
         worker_id=job.worker_id,
         retry_count=job.retry_count,
         max_retries=live.max_retries if live is not None else None,
-        attempt=job.attempt,
+        attempt=job.attempt if isinstance(job, ArchivedJob) else job.tries,
         attempts=tuple(live.attempts) if live is not None else (),
         progress=live.progress if live is not None else None,
         config=job.job_config,

@@ -84,6 +84,8 @@ def _waiting(left: float, width: float, start: datetime, stop: datetime, *, goin
 
 def _ended(attempt: Attempt, left: float, width: float) -> Bar:
     word, kind = OUTCOMES[attempt.outcome]
+    if attempt.times is not None:
+        word = f"{word} {attempt.times} times"
     return Bar(
         f"Attempt {attempt.number}",
         kind,
