@@ -138,6 +138,8 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
     job.output("s3_artifacts", *keys)
     job.output("dynamodb_tables", narratives_table.name)
     job.metric("sections_written", run.summary["sections"])
+    if run.summary["not_printed"] is not None:
+        job.log(f"PDF and PNG files were not made: {run.summary['not_printed']}", "WARNING")
     return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys)
 
 

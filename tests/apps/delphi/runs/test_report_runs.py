@@ -150,3 +150,13 @@ def test_the_config_of_the_document_is_understood() -> None:
 def test_no_conversation_can_reach_into_the_folder_of_another() -> None:
     origin = Origin(uuid4(), "../x/y", datetime.now(UTC))
     assert artifact_key(origin, "a.svg") == f"visualizations/%2E%2E%2Fx%2Fy/{origin.job_id}/a.svg"
+
+
+async def test_a_report_that_cannot_be_printed_says_why(
+    store: AsyncStore, votes: Run, objects: Offloaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATELEG_CHROMIUM", "/nowhere/chromium")
+    run = await run_report(store, objects, _origin(store, REPORT_STAGE), ReportConfig(formats=("pdf",)))
+    assert "report.html" in run.summary["artifacts"]
+    assert "report.pdf" not in run.summary["artifacts"]
+    assert "Chromium could not be run" in run.summary["not_printed"]

@@ -64,11 +64,12 @@ async def run_report(
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, findings, written)
-    files |= await asyncio.to_thread(_printed, files, config.formats)
+    prints, why = await asyncio.to_thread(_printed, files, config.formats)
+    files |= prints
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
         await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
-    return await complete_run(store, run, summary=_summary(votes, topics, written, list(files)))
+    return await complete_run(store, run, summary=_summary(votes, topics, written, list(files)) | {"not_printed": why})
 
 
 async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
@@ -140,12 +141,12 @@ def _files(conversation: Conversation, findings: Findings, written: Sequence[Wri
     return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates", matrix)
 
 
-def _printed(files: dict[str, bytes], formats: Sequence[str]) -> dict[str, bytes]:
-    """What Chromium makes of the files; a report that cannot be printed is a report all the same."""
+def _printed(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[str, bytes], str | None]:
+    """What Chromium makes of the files, or why it could not: a report that cannot be printed is a report all the same."""
     try:
-        return printed(files, formats)
-    except (BrowserMissing, PrintingFailed):
-        return {}
+        return printed(files, formats), None
+    except (BrowserMissing, PrintingFailed) as error:
+        return {}, str(error)
 
 
 def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:

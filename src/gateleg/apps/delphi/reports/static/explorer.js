@@ -90,6 +90,8 @@ export const explore = (root, data, options = {}) => {
 
   const half = (name, title, plot) => make("figure", { class: `half ${name}` }, make("figcaption", {}, make("h3", { text: title }), ...zooms(plot, title)), plot.holder, legends[name]);
   const zooms = (plot, title) => [["+", "Zoom in", () => plot.map.zoom(1.4)], ["−", "Zoom out", () => plot.map.zoom(0.7)]].map(([text, name, onclick]) => make("button", { type: "button", class: "zoom", text, "aria-label": `${name}: ${title}`, onclick }));
+  // Of very many people an even sample is drawn, and said to be one.
+  const crowdTitle = data.people && data.people.drawn < data.people.count ? `People (${data.people.drawn.toLocaleString("en")} of ${data.people.count.toLocaleString("en")} drawn)` : "People";
   const makeMap = (given) => { const holder = make("div", { class: "plot" }); return { holder, map: makePlot(holder, given) }; };
   const crowd = makeMap({
     xs: ballots.xs, ys: ballots.ys, plain: ballots.size > 150,
@@ -262,7 +264,7 @@ export const explore = (root, data, options = {}) => {
   root.dataset.half = ballots.size ? "people" : "comments";
   root.replaceChildren(make("div", { class: "layout" },
     make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, placed.length ? control("Colour of comments", controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
-    make("div", { class: "maps" }, ballots.size ? half("people", "People", crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
+    make("div", { class: "maps" }, ballots.size ? half("people", crowdTitle, crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
   ));
   const repaint = () => { crowd.map.redraw(); field.map.redraw(); };
   window.addEventListener("gateleg-theme", repaint);
