@@ -15,7 +15,7 @@ SPREAD  := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit browser chromium lint types format crash peers bench docs conformance clean
+.PHONY: help up test unit browser sweep chromium lint types format crash peers bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,7 +41,10 @@ format: $(READY) ## Rewrite the code in the house style
 	$(BIN)/ruff format .
 
 browser: $(READY) chromium ## The console in a real Chromium; skipped, and said so, where there is none
-	$(BIN)/pytest $(SPREAD) -m browser tests
+	$(BIN)/pytest $(SPREAD) -m 'browser and not sweep' tests
+
+sweep: $(READY) chromium ## Every page in every theme and width, for all who look and listen (minutes)
+	$(BIN)/pytest $(SPREAD) -m sweep tests
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \

@@ -200,7 +200,7 @@ def test_what_participants_wrote_does_nothing(page: Page, tmp_path: Path, said: 
     assert said == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.sweep)])
 def test_nobody_is_shut_out(browser: Browser, tmp_path: Path, scheme: str) -> None:
     context = browser.new_context(bypass_csp=True, color_scheme="dark" if scheme == "dark" else "light")
     page = context.new_page()

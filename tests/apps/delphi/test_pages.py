@@ -61,6 +61,7 @@ def test_a_conversation_leads_to_its_maps(town: Served, open_page: Open) -> None
     assert serious_faults(page) == []
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("width", "dark"), SCREENS)
 @pytest.mark.parametrize("part", PAGES)
 def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Open, part: str, width: int, dark: bool) -> None:

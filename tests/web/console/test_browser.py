@@ -47,7 +47,7 @@ def settled(page: Page) -> Page:
     return page
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES[:2], *(pytest.param(path, marks=pytest.mark.sweep) for path in PAGES[2:])])
 def test_a_page_has_no_serious_fault_in_light_and_dark_and_fits_a_phone(filled: Served, open_page: OpenPage, path: str) -> None:
     page = settled(open_page(filled.url + path))
     assert serious_faults(page) == []
@@ -58,6 +58,7 @@ def test_a_page_has_no_serious_fault_in_light_and_dark_and_fits_a_phone(filled: 
     page.wait_for_function("document.documentElement.scrollWidth === 390")
 
 
+@pytest.mark.sweep
 def test_no_tab_of_a_job_has_a_serious_fault(filled: Served, open_page: OpenPage) -> None:
     with filled.queue() as queue:
         (failed,) = queue.jobs_page(job_type="BROKEN", subject="Filled").items

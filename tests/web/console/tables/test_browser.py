@@ -191,6 +191,7 @@ def test_axe_finds_nothing_serious(library_host: Served, open_page: Open) -> Non
     assert found == {}
 
 
+@pytest.mark.sweep
 def test_axe_finds_enough_contrast_in_the_dark(library_host: Served, open_page: Open) -> None:
     page = open_page(library_host.url + "/tables", dark=True)
     found = {}
