@@ -1,6 +1,7 @@
 """Waiting well: at once, later, or not at all."""
 
 import asyncio
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -67,3 +68,18 @@ async def test_what_fails_says_so_in_its_place(client: Client) -> None:
     with client:
         box = await show_when_there(work(), show)
     assert any("no such thing" in text for text in words(box))
+
+
+def test_a_browser_that_answers_late_leaves_no_trace_and_a_fault_does(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("nicegui")
+    before = list(log.filters)
+    try:
+        patience.keep_late_answers_out_of_logs()
+        for error in (TimeoutError("JavaScript did not respond within 1.0 s"), TimeoutError("the store"), ValueError("JavaScript")):
+            try:
+                raise error
+            except Exception as raised:
+                log.exception(raised)
+    finally:
+        log.filters[:] = before
+    assert [record.getMessage() for record in caplog.records] == ["the store", "JavaScript"]

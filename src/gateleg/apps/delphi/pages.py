@@ -25,9 +25,11 @@ from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from gateleg.store import Page
     from gateleg.web import Resources
 
@@ -40,14 +42,19 @@ def register(resources: Resources) -> None:
     """Make the pages known to the console."""
     for name in _STYLES:
         ui.add_css(Path(__file__).parent / name, shared=True)
-    ui.page(HOME)(conversations_page)
-    ui.page(f"{HOME}/{{conversation}}")(map_page)
-    ui.page(f"{HOME}/{{conversation}}/groups")(groups_page)
-    ui.page(f"{HOME}/{{conversation}}/topics")(topics_page)
-    ui.page(f"{HOME}/{{conversation}}/upload")(upload_page)
-    ui.page(f"{HOME}/{{conversation}}/report")(report_page)
-    ui.page(f"{HOME}/{{conversation}}/compare")(compare_page)
-    ui.page(f"{HOME}/{{conversation}}/comments/{{number}}")(comment_page)
+    one = f"{HOME}/{{conversation}}"
+    pages: dict[str, Callable[..., Awaitable[None]]] = {
+        HOME: conversations_page,
+        one: map_page,
+        f"{one}/groups": groups_page,
+        f"{one}/topics": topics_page,
+        f"{one}/upload": upload_page,
+        f"{one}/report": report_page,
+        f"{one}/compare": compare_page,
+        f"{one}/comments/{{number}}": comment_page,
+    }
+    for path, page in pages.items():
+        ui.page(path, response_timeout=PATIENT)(page)
 
 
 async def conversations_page(cursor: str = "", upload: str = "") -> None:

@@ -20,6 +20,7 @@ from gateleg.web.console.deeds import refusal
 from gateleg.web.console.failures import told
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
+from gateleg.web.console.patience import is_late_answer
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
 
 def _tell(error: Exception) -> None:
     """Say that something went wrong after the page was built, where nothing else does."""
-    if isinstance(error, TimeoutError) and "JavaScript" in str(error):
-        # The frame asks the browser whether the rail is open; one that is busy drawing answers later, and nothing is lost.
+    if is_late_answer(error):
         return
     words = told(error)
     ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")

@@ -15,6 +15,7 @@ from gateleg.web.console import astray, jobs, objects, overview, search, setting
 from gateleg.web.console.guarding import guard_sockets
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
+from gateleg.web.console.patience import keep_late_answers_out_of_logs
 from gateleg.web.console.site import Console
 from gateleg.web.console.theme import tokens_css
 
@@ -36,6 +37,7 @@ def mount(app: FastAPI, host: Host) -> None:
     """Serve the console of a host at `/` of an application. There is one console in a process."""
     nicegui.app.state.console = Console(host, Live())
     guard_sockets()
+    keep_late_answers_out_of_logs()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from nicegui import context
@@ -21,6 +22,17 @@ T = TypeVar("T")
 AT_ONCE = 0.3
 #: Seconds for pages that cannot begin before they have read something: whether there is such a thing at all.
 PATIENT = 30.0
+
+
+def is_late_answer(error: object) -> bool:
+    """Whether a browser only took long to answer. The frame asks it whether the rail is open: one that is busy drawing answers later, and
+    nothing is lost."""
+    return isinstance(error, TimeoutError) and "JavaScript" in str(error)
+
+
+def keep_late_answers_out_of_logs() -> None:
+    """Have NiceGUI write no traces of what is no fault."""
+    logging.getLogger("nicegui").addFilter(lambda record: not (record.exc_info and is_late_answer(record.exc_info[1])))
 
 
 async def show_when_there(
