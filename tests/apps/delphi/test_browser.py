@@ -4,26 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.reports.test_report import HOSTILE, hostile_findings
 from tests.apps.delphi.told import empty, findings, opinions
-from tests.web.console.conftest import chromium
+from tests.conftest import chromium
 from tests.web.console.faults import serious_faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
-_ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

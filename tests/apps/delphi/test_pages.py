@@ -15,11 +15,11 @@ from gateleg.web.settings import load_settings
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
 from tests.apps.delphi.served import GROUP, analysed
 from tests.apps.delphi.test_api import COMMENTS, VOTES
-from tests.apps.delphi.test_browser import browser
-from tests.web.console.conftest import Served, chromium, open_page, serving
+from tests.conftest import chromium
+from tests.web.console.conftest import Served, open_page, serving
 from tests.web.console.faults import serious_faults
 
-__all__ = ["browser", "open_page"]
+__all__ = ["open_page"]
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
 Open = Callable[..., Page]
 PAGES = ("", "/groups", "/topics", "/report", "/compare", "/comments/1", "/upload")

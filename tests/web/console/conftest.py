@@ -1,8 +1,6 @@
 """A real host in a process of its own, and a real Chromium that looks at it. Without Chromium, tests that need it are skipped."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from gateleg.jobs import Queue
 from gateleg.store import Store
@@ -20,22 +18,6 @@ from tests.web.console.sample import jobs
 
 # A busy machine takes its time; what never comes is told after this.
 expect.set_options(timeout=20_000)
-_ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def chromium() -> str | None:
-    """Where the system's Chromium is, if it has one."""
-    given = os.environ.get("GATELEG_CHROMIUM")
-    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @dataclass(frozen=True)
@@ -80,18 +62,6 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
                 process.kill()
                 process.wait()
             process.stdout.close()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all browser tests."""
-    found = chromium()
-    if found is None:
-        pytest.skip("there is no Chromium on this machine (apt install chromium, or name one in GATELEG_CHROMIUM)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=_ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

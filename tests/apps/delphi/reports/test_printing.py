@@ -10,7 +10,7 @@ from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf, printed
 from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.told import findings
-from tests.web.console.conftest import chromium
+from tests.conftest import chromium
 
 needs_chromium = pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")
 

@@ -1,0 +1,42 @@
+"""One Chromium for all browser tests of a process: Playwright can be started once in it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium() -> str | None:
+    """Where the system's Chromium is, if it has one."""
+    given = os.environ.get("GATELEG_CHROMIUM")
+    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """The system's Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    found = chromium()
+    if found is None:
+        pytest.skip("there is no Chromium on this machine (apt install chromium, or name one in GATELEG_CHROMIUM)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        yield browser
+        browser.close()
