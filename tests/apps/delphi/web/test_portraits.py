@@ -28,7 +28,7 @@ def test_stages_of_a_pipeline_are_one_outing() -> None:
     root = uuid4()
     alone = run("PCA", 5)
     found = outings([alone, run("REPORT", 2, root), run("UMAP", 1, root), run("PCA", 0, root)])
-    assert [(one.job_id, one.stages) for one in found] == [(alone.job_id, "PCA"), (root, "PCA, UMAP, REPORT")]
+    assert [(one.job_id, one.stages) for one in found] == [(alone.job_id, ("PCA",)), (root, ("PCA", "UMAP", "REPORT"))]
     assert found[1].at == NOW
 
 

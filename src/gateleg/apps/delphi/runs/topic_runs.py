@@ -88,15 +88,18 @@ async def write_topics(
         report(0.95, "writing results")
 
 
-async def load_topics(store: AsyncStore, run: Run) -> Topics:
-    """The topics of a completed run, with the names that they have now."""
+async def load_topics(store: AsyncStore, run: Run, names: Sequence[TopicName] | None = None, *, vectors: bool = True) -> Topics:
+    """The topics of a completed run, with the names that they have now unless those are given.
+
+    The vectors that they were found with are large; who only shows topics does without.
+    """
     return topics_from(
         run,
         TopicRows(
-            [row async for row in results(store, CommentEmbedding, run.job_id)],
+            [row async for row in results(store, CommentEmbedding, run.job_id)] if vectors else [],
             [row async for row in results(store, ClusterAssignment, run.job_id)],
             [row async for row in results(store, ClusterKeywords, run.job_id)],
-            [row async for row in results(store, TopicName, run.job_id)],
+            [row async for row in results(store, TopicName, run.job_id)] if names is None else names,
             [row async for row in results(store, GraphEdge, run.job_id)],
         ),
     )

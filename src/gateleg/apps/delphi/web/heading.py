@@ -149,5 +149,5 @@ def _picker(shown: Portrait, part: str) -> None:
 
 def run_title(outing: Outing, number: int) -> str:
     """A run in a few words: its number, when it was, and what it did if that is not all of it."""
-    done = ", ".join(deed_of(stage).lower() for stage in outing.stages.split(", "))
-    return f"{number} · {outing.at:%d %b %Y, %H:%M}" + ("" if len(outing.stages.split(", ")) > 2 else f" · {done}")
+    done = ", ".join(deed_of(stage).lower() for stage in outing.stages)
+    return f"{number} · {outing.at:%d %b %Y, %H:%M}" + ("" if len(outing.stages) > 2 else f" · {done}")

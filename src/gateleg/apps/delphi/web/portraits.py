@@ -49,9 +49,9 @@ class Outing:
         return next((run for run in self.runs if run.stage == stage and run.status is RunStatus.COMPLETED), None)
 
     @property
-    def stages(self) -> str:
-        """Its stages in words, in the order in which they began."""
-        return ", ".join(dict.fromkeys(run.stage for run in reversed(self.runs)))
+    def stages(self) -> tuple[str, ...]:
+        """Its stages, in the order in which they began."""
+        return tuple(dict.fromkeys(run.stage for run in reversed(self.runs)))
 
 
 def outings(runs: Iterable[Run]) -> list[Outing]:

@@ -18,15 +18,14 @@ from gateleg.apps.delphi import service
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.reports.atlas import atlas
 from gateleg.apps.delphi.runs.report_runs import load_findings
-from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
-from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, GraphEdge, TopicName
+from gateleg.apps.delphi.runs.topic_runs import load_topics
+from gateleg.apps.delphi.tables import TopicName
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.runs.run_tables import Run
-    from gateleg.apps.delphi.topics.stage import Topics
     from gateleg.store import AsyncStore
 
 #: Readings that are kept; together they are about this many votes at most, the last one in any case.
@@ -76,21 +75,9 @@ class Readings:
 async def _read(store: AsyncStore, votes: Run, topics: Run | None, names: Sequence[TopicName]) -> Reading:
     conversation, findings = await load_findings(store, votes)
     if topics is not None:
-        findings = findings.with_topics(await _topics(store, topics, names))
+        findings = findings.with_topics(await load_topics(store, topics, names, vectors=False))
     matrix = await asyncio.to_thread(VoteMatrix.of, conversation.votes.without(conversation.removed_participants))
     return Reading(votes, topics, findings, matrix, {row.topic_key: row for row in names})
-
-
-async def _topics(store: AsyncStore, run: Run, names: Sequence[TopicName]) -> Topics:
-    """The topics without the vectors that they were found with, which are large and not shown."""
-    rows = TopicRows(
-        [],
-        [row async for row in service.results(store, ClusterAssignment, run.job_id)],
-        [row async for row in service.results(store, ClusterKeywords, run.job_id)],
-        names,
-        [row async for row in service.results(store, GraphEdge, run.job_id)],
-    )
-    return topics_from(run, rows)
 
 
 def _mark(run: Run | None) -> tuple[Hashable, ...]:
