@@ -12,11 +12,11 @@ from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.sharing import SharedStore, shared
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.worker import Worker, shared
 from gateleg.store import AsyncStore, NotFound, Store, StoreError
+from gateleg.store.sharing import SharedStore
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import open_async_embedded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import math
 import os
@@ -21,11 +22,13 @@ from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
 from gateleg.jobs.presence import Presence
 from gateleg.jobs.rules import Failed
-from gateleg.jobs.sharing import SharedStore, shared
 from gateleg.jobs.sight import Sight
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
 from gateleg.store import StoreError
+from gateleg.store.sharing import SharedStore
+from gateleg.store.transports.direct import DirectTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -272,3 +275,15 @@ class Worker:
 
 async def _pass(job: JobContext, config: dict[str, Any]) -> None:
     """What a gate does: nothing, but only once everything that it waits for is completed."""
+
+
+def shared(queue: AsyncQueue) -> AsyncQueue:
+    """The same queue by the shortest way to its store, if that is an engine in this process."""
+    transport = queue.store.transport
+    if type(transport) is AsyncEmbeddedTransport:
+        transport = DirectTransport(transport)
+    if not isinstance(transport, DirectTransport) or isinstance(queue.store, SharedStore):
+        return queue
+    near = copy.copy(queue)
+    near.store = SharedStore(queue.store, transport)
+    return near

@@ -1,4 +1,4 @@
-"""A worker's store on an engine in its own process: flows that go on in the same turn of the event loop share one commit.
+"""A store on an engine in this process whose flows share commits: those that go on in the same turn of the event loop have one.
 
 Each flow is answered by itself, and goes on once what it wrote is durable. While a commit is being made nobody else writes, in this process
 or in another. So a flow that looks first and writes then, as a claim does, writes to what it saw: nobody comes in between.
@@ -7,20 +7,17 @@ or in another. So a flow that looks first and writes then, as a claim does, writ
 from __future__ import annotations
 
 import asyncio
-import copy
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
-from gateleg.store import AsyncStore
+from gateleg.store.asynchronous import AsyncStore
 from gateleg.store.failures import translated
 from gateleg.store.requests import Request, Together, request_of
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.direct import DirectTransport
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.store.watching import Watch
 
 if TYPE_CHECKING:
-    from gateleg.jobs.queue import AsyncQueue
     from gateleg.store.requests import Flow, Reply, Step
+    from gateleg.store.transports.direct import DirectTransport
 
 R = TypeVar("R")
 
@@ -155,15 +152,3 @@ def _begins(step: Step) -> bool:
 
 def _reads(step: Step) -> TypeGuard[Request]:
     return _looks(step) or (isinstance(step, Request) and step.operation == "GetItem")
-
-
-def shared(queue: AsyncQueue) -> AsyncQueue:
-    """The same queue by the shortest way to its store, if that is an engine in this process."""
-    transport = queue.store.transport
-    if type(transport) is AsyncEmbeddedTransport:
-        transport = DirectTransport(transport)
-    if not isinstance(transport, DirectTransport) or isinstance(queue.store, SharedStore):
-        return queue
-    near = copy.copy(queue)
-    near.store = SharedStore(queue.store, transport)
-    return near
