@@ -153,14 +153,10 @@ class Database:
         """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
         return Writing(self)
 
-    def begin_group(self, *, apart: bool = True) -> "Group":
-        """Start a transaction that all writes of this thread join until its `commit`.
-
-        Set `apart`, it has a connection of its own, and reads of this thread go on seeing what is committed. Otherwise it has the thread's,
-        whose pages are at hand, and nothing may be read before the commit.
-        """
+    def begin_group(self) -> "Group":
+        """Start a transaction that all writes of this thread join until its `commit`."""
         self._writers.acquire()
-        return Group(self, apart)
+        return Group(self)
 
     def try_begin_group(self) -> "Group | None":
         """`begin_group`, unless that would have to wait for another thread or process that is writing."""
@@ -168,10 +164,10 @@ class Database:
         if not self._writers.acquire(blocking=False):
             return None
         if self._shared is not None:
-            return Group(self, True)  # no other process has this memory
+            return Group(self)  # no other process has this memory
         connection.set_busy_timeout(0)
         try:
-            return Group(self, True)
+            return Group(self)
         except Busy:
             return None
         finally:
@@ -228,8 +224,8 @@ class Writing:
         try:
             if database._shared is not None:
                 database._sharing.acquire()
-            if group is not None and self._grouped:
-                self._connection = group.connection
+            if self._grouped:
+                self._connection = database.group_connection()
                 _require_transaction(self._connection)
                 self._connection.execute("SAVEPOINT step")
             else:
@@ -275,17 +271,17 @@ class Writing:
 
 
 class Group:
-    """Several writes of one thread that share one commit.
+    """Several writes of one thread that share one commit. Reads on that thread go on seeing what is committed.
 
     Whoever makes one has shut out the other writers of this process.
     """
 
-    def __init__(self, database: Database, apart: bool) -> None:
+    def __init__(self, database: Database) -> None:
         self.owner = threading.get_ident()
         self._database = database
         try:
             with database._sharing:
-                self.connection = _begin(database, database.group_connection() if apart else database.connection)
+                self._connection = _begin(database, database.group_connection())
         except BaseException as error:
             database._writers.release()
             raise translate(error) from error
@@ -297,8 +293,8 @@ class Group:
         self._database._group = None
         try:
             with self._database._sharing:
-                _require_transaction(self.connection)
-                _commit(self.connection)
+                _require_transaction(self._connection)
+                _commit(self._connection)
         except (apsw.Error, EngineError) as error:
             self._undo()
             raise translate(error) from error
@@ -316,7 +312,7 @@ class Group:
     def _undo(self) -> None:
         self._database.on_undo()
         with self._database._sharing:
-            _roll_back(self.connection)
+            _roll_back(self._connection)
 
 
 def _begin(database: Database, connection: Connection) -> Connection:

@@ -1,7 +1,7 @@
 """The embedded DynamoDB: a file, and one method that answers requests."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -93,34 +93,6 @@ class Engine:
                 # The table may be gone, or made anew; the long way finds out.
                 pass
         return self.call("GetItem", {"TableName": table, "Key": key}).get("Item")
-
-    def call_many(self, calls: Sequence[tuple[str, dict[str, Any]]], realm: Realm | None = None) -> list[dict[str, Any] | Exception]:
-        """Answer several writes of items (see `is_write`), one after another, in one transaction and with one commit.
-
-        Each has its own outcome: what one raised stands in the place of its answer, leaves no trace, and does not hinder the others. All
-        that succeeded are durable together when this returns; should that fail, it is raised, and nothing was written.
-        """
-        for operation, _ in calls:
-            if operation not in _WRITES:
-                raise ValueError(f"{operation} is no write of items, which alone can share a commit: {', '.join(sorted(_WRITES))}")
-        context = self._context if realm is None else self._for(realm)
-        if len(calls) < 2:
-            return [self._outcome(context, operation, request) for operation, request in calls]
-        group = self.database.begin_group(apart=False)
-        try:
-            with self.database.reading():
-                outcomes = [self._outcome(context, operation, request) for operation, request in calls]
-        except BaseException:
-            group.roll_back()
-            raise
-        group.commit()
-        return outcomes
-
-    def _outcome(self, context: Context, operation: str, request: dict[str, Any]) -> dict[str, Any] | Exception:
-        try:
-            return self._run(context, operation, request)
-        except Exception as error:
-            return error
 
     def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
         """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""

@@ -22,21 +22,17 @@ _BARE = -1
 
 
 def _work(disk: Disk, path: Path, durability: Durability, chance: random.Random, steps: int) -> list[Step]:
-    """Take steps on a recorded disk, alone, in groups and many at once, with checkpoints and new openings; those that took effect."""
+    """Take steps on a recorded disk, alone and in groups, with checkpoints and new openings in between; the ones that took effect."""
     done: list[Step] = []
     engine = _open(disk, path, durability)
     ledger.create(engine.call)
     disk.mark(_CREATED)
     while len(done) < steps:
-        way = chance.choice(("alone", "alone", "group", "many"))
-        planned = [ledger.plan(chance, len(done) * 10 + n) for n in range(1 if way == "alone" else 4)]
-        if way == "many":
-            done += _taken_at_once(engine, planned)
-        else:
-            group = engine.begin_group() if way == "group" else None
-            done += [step for step in planned if _took_effect(engine, step)]
-            if group is not None:
-                group.commit()
+        size = chance.choice((1, 1, 4))
+        group = engine.begin_group() if size > 1 else None
+        done += [step for step in (ledger.plan(chance, len(done) * 10 + n) for n in range(size)) if _took_effect(engine, step)]
+        if group is not None:
+            group.commit()
         disk.mark(len(done))
         if chance.random() < 0.05:
             ledger.switch_index(engine.call)
@@ -45,14 +41,6 @@ def _work(disk: Disk, path: Path, durability: Durability, chance: random.Random,
             engine = _open(disk, path, durability)
     engine.close()
     return done
-
-
-def _taken_at_once(engine: Engine, steps: list[Step]) -> list[Step]:
-    outcomes = engine.call_many([ledger.requests("w", step) for step in steps])
-    for outcome in outcomes:
-        if isinstance(outcome, Exception) and getattr(outcome, "code", "") != "TransactionCanceledException":
-            raise outcome
-    return [step for step, outcome in zip(steps, outcomes, strict=True) if isinstance(outcome, dict)]
 
 
 def _took_effect(engine: Engine, step: Step) -> bool:
