@@ -49,6 +49,12 @@ def test_a_report_is_written_from_two_files(export: Path) -> None:
     assert "Opinion groups" in (export / "report" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("options", "mode"), [([], "improved"), (["--mode", "exact"], "exact")])
+def test_the_report_says_in_which_mode_groups_were_found(export: Path, options: list[str], mode: str) -> None:
+    _run(export, "--no-topics", *options)
+    assert f"found in {mode} mode" in (export / "report" / "report.html").read_text(encoding="utf-8")
+
+
 def test_two_runs_write_the_same_files(export: Path) -> None:
     _run(export, "--no-topics")
     first = {path: path.read_bytes() for path in (export / "report").rglob("*") if path.is_file()}
@@ -68,7 +74,7 @@ def test_shuffled_files_in_another_process_give_the_same_report_to_the_last_byte
         (shuffled / name).write_text("".join([head, *lines]), encoding="utf-8")
     found = []
     for folder in (export, shuffled):
-        command = [sys.executable, "-m", "gateleg", "delphi", "run", "votes.csv", "comments.csv", "--mode", "improved"]
+        command = [sys.executable, "-m", "gateleg", "delphi", "run", "votes.csv", "comments.csv"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=600)
         report = folder / "report"
         found.append({str(path.relative_to(report)): path.read_bytes() for path in report.rglob("*") if path.is_file()})

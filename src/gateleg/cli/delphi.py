@@ -1,10 +1,11 @@
 """`gateleg delphi`: from the files of a conversation to its report, without a server."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateleg.apps.delphi.opinions.modes import CHOICE, Mode
 from gateleg.cli.failures import fail
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run(
     summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
     flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
     participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
-    mode: Annotated[Literal["exact", "improved"], typer.Option(help="exact computes groups as Polis does.")] = "exact",
+    mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
     author: Annotated[
@@ -116,7 +117,7 @@ class _Steps:
 
 def _analysed(
     conversation: "Conversation",
-    mode: Literal["exact", "improved"],
+    mode: Mode,
     with_topics: bool,
     chat: str | None,
     author: str | None,

@@ -107,8 +107,13 @@ async def test_groups_are_made_of_base_clusters_and_subgroups_of_groups(store: A
     assert sum(group.member_count for group in top.values()) == run.summary["grouped"]
 
 
-async def test_subgroups_tell_what_sets_them_apart(store: AsyncStore, run: Run, opinions: Opinions) -> None:
-    groups = await listed(results(store, OpinionGroup, run.job_id))
+@pytest.mark.parametrize("config", [VotesConfig(), VotesConfig(mode="exact")], ids=["improved", "exact"])
+async def test_subgroups_tell_what_sets_them_apart_if_enough_have_voted_on_it(
+    store: AsyncStore, run: Run, synthetic: Synthetic, config: VotesConfig
+) -> None:
+    opinions = analyse(synthetic.conversation.votes, synthetic.conversation.comments, config)
+    again = await run_votes(store, origin(store), config)
+    groups = await listed(results(store, OpinionGroup, again.job_id))
     assert all(not group.representatives for group in groups if group.level == "group")
     below = [group for group in groups if group.level == "subgroup"]
     assert below
@@ -133,7 +138,7 @@ async def test_every_comment_has_its_statistics_and_both_extremities(store: Asyn
     assert [row.priority for row in comments] == opinions.priorities.tolist()
     assert [row.map_extremity for row in comments] == opinions.map_extremity.tolist()
     assert [row.extremity_value for row in divided] == opinions.divisiveness.values.tolist()
-    assert {row.calculation_method for row in divided} == {"max_vote_diff"}
+    assert {row.calculation_method for row in divided} == {"max_vote_diff_shrunk"}
     for row in comments:
         assert row.agrees >= sum(votes.agrees for votes in row.groups.values())
 
@@ -145,16 +150,21 @@ async def test_correlations_come_back(store: AsyncStore, run: Run, opinions: Opi
 
 
 async def test_improved_runs_keep_intervals_and_common_ground(store: AsyncStore, run: Run) -> None:
-    improved = await run_votes(store, origin(store), VotesConfig(mode="improved"))
-    assert 0 < improved.summary["stability"] <= 1
-    groups = await listed(results(store, OpinionGroup, improved.job_id))
+    assert 0 < run.summary["stability"] <= 1
+    groups = await listed(results(store, OpinionGroup, run.job_id))
     assert all((group.stability is not None) == (group.level == "group") for group in groups)
-    comment = (await listed(results(store, CommentStatistics, improved.job_id)))[0]
+    comment = (await listed(results(store, CommentStatistics, run.job_id)))[0]
     for votes in comment.groups.values():
         assert votes.agree_low is not None
         assert votes.agree_high is not None
         assert votes.agree_low <= votes.agree_high
-    assert {row.calculation_method async for row in results(store, CommentExtremity, improved.job_id)} == {"max_vote_diff_shrunk"}
+
+
+async def test_exact_runs_keep_plain_shares_alone(store: AsyncStore, run: Run) -> None:
+    exact = await run_votes(store, origin(store), VotesConfig(mode="exact"))
+    assert exact.summary["stability"] is None
+    assert {row.calculation_method async for row in results(store, CommentExtremity, exact.job_id)} == {"max_vote_diff"}
+    assert {votes.agree_low async for row in results(store, CommentStatistics, exact.job_id) for votes in row.groups.values()} == {None}
 
 
 async def test_a_replayed_run_keeps_its_history(store: AsyncStore, run: Run) -> None:

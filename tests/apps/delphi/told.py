@@ -8,7 +8,6 @@ import numpy as np
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
-from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.reports.findings import Findings, find
 from gateleg.apps.delphi.topics.keywords import Keyword
@@ -26,7 +25,7 @@ def synthetic() -> Synthetic:
 @cache
 def opinions() -> Opinions:
     found = synthetic().conversation
-    return analyse(found.votes, found.comments, VotesConfig(mode="improved"))
+    return analyse(found.votes, found.comments)
 
 
 @cache

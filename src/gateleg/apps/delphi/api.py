@@ -15,6 +15,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.opinions.modes import CHOICE
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.refusals import DelphiRoute
@@ -68,7 +69,9 @@ class NewWork(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     job_type: JobType
-    config: dict[str, Any] = {}
+    config: dict[str, Any] = Field(
+        default={}, description=f"What the job type takes; in that of the votes (`PCA`) `mode` is `improved` or `exact`: {CHOICE}"
+    )
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
 
 

@@ -8,12 +8,12 @@ from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.blobs import blob_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.stage import analyse
-from tests.apps.delphi.opinions.test_parity import in_order_of, reference_of, rows_of_groups
+from tests.apps.delphi.opinions.test_parity import EXACT, in_order_of, reference_of, rows_of_groups
 
 
 def test_the_document_has_the_sign_of_the_reference() -> None:
     conversation = synthesise(Plan(participants=80, comments=20)).conversation
-    opinions = analyse(conversation.votes, conversation.comments)
+    opinions = analyse(conversation.votes, conversation.comments, EXACT)
     blob = blob_of(opinions)
     reference = reference_of(opinions)
     assert blob["pca"]["center"] == pytest.approx(reference.center)

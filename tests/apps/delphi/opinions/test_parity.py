@@ -17,6 +17,8 @@ from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
 from tests.apps.delphi.reference import Reference
 
+EXACT = VotesConfig(mode="exact", correlated_comments=0)
+
 
 def reference_of(opinions: Opinions) -> Reference:
     matrix = opinions.matrix
@@ -96,7 +98,7 @@ def approx(record: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_real_conversations_agree_with_the_formulas(name: str) -> None:
     conversation = real_conversation(name)
-    opinions = analyse(conversation.votes, conversation.comments)
+    opinions = analyse(conversation.votes, conversation.comments, EXACT)
     reference = reference_of(opinions)
     assert np.abs(-opinions.pca.center - reference.center).max() < 1e-12
     for ours, theirs in zip(opinions.pca.components, reference.comps, strict=True):
@@ -112,7 +114,7 @@ def test_real_conversations_agree_with_the_formulas(name: str) -> None:
 def test_the_groups_that_polis_kept_stay_as_they_are_on_our_map(name: str, least: float) -> None:
     """History decides where its clustering began; where it ended is also where ours ends when it begins there."""
     conversation, theirs = real_conversation(name), polis_groups(name)
-    opinions = analyse(conversation.votes, conversation.comments)
+    opinions = analyse(conversation.votes, conversation.comments, EXACT)
     grouped = theirs >= 0
     ended = k_means(opinions.positions[grouped], 2, earlier=theirs[grouped])
     assert adjusted_rand_score(theirs[grouped], ended.labels) >= least - 1e-3
@@ -136,7 +138,7 @@ def conversations(draw: st.DrawFn) -> tuple[Votes, list[Comment]]:
 @settings(max_examples=40, deadline=None)
 @given(conversations())
 def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, list[Comment]]) -> None:
-    opinions = analyse(*conversation, VotesConfig(correlated_comments=0))
+    opinions = analyse(*conversation, EXACT)
     if min(opinions.matrix.shape, default=0) < 2:
         return
     reference = reference_of(opinions)
@@ -156,7 +158,7 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
 )
 def test_the_page_on_groups_says_how_far_they_are_those_of_polis(name: str, exact: float, improved: float) -> None:
     conversation, theirs = real_conversation(name), polis_groups(name)
-    for expected, config in ((exact, VotesConfig()), (improved, VotesConfig(mode="improved"))):
+    for expected, config in ((exact, EXACT), (improved, VotesConfig())):
         ours = analyse(conversation.votes, conversation.comments, config).groups.group_of(len(theirs))
         both = (ours >= 0) & (theirs >= 0)
         assert adjusted_rand_score(theirs[both], ours[both]) == pytest.approx(expected, abs=0.05)

@@ -7,11 +7,11 @@ from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.stability import Stability
 from gateleg.apps.delphi.opinions.stage import analyse
 
-IMPROVED = VotesConfig(mode="improved", correlated_comments=0)
+UNCORRELATED = VotesConfig(correlated_comments=0)
 
 
 def stability_of(votes: Votes) -> Stability | None:
-    return analyse(votes, [], IMPROVED).stability
+    return analyse(votes, [], UNCORRELATED).stability
 
 
 def test_planted_groups_come_back_without_some_comments() -> None:

@@ -13,7 +13,7 @@ from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.groups import Patience
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 
-CONFIGS = [VotesConfig(), VotesConfig(mode="improved"), VotesConfig(replay=True, replay_updates=8)]
+CONFIGS = [VotesConfig(mode="exact"), VotesConfig(), VotesConfig(mode="exact", replay=True, replay_updates=8)]
 
 
 def opinions_of(synthetic: Synthetic, config: VotesConfig | None = None) -> Opinions:
@@ -36,7 +36,7 @@ def test_planted_groups_are_found(config: VotesConfig, groups: int) -> None:
 @pytest.mark.parametrize("groups", [4, 5])
 def test_many_planted_groups_are_found_from_many_beginnings(groups: int) -> None:
     synthetic = synthesise(Plan(participants=800, comments=150, groups=groups, votes_per_participant=70))
-    assert planted_ari(synthetic, opinions_of(synthetic, VotesConfig(mode="improved"))) >= 0.95
+    assert planted_ari(synthetic, opinions_of(synthetic)) >= 0.95
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_every_grouped_participant_has_a_subgroup_of_their_group() -> None:
 
 
 def test_improved_subgroups_are_told_by_comments_that_enough_of_them_have_voted_on() -> None:
-    opinions = opinions_of(synthesise(Plan(seed=2)), VotesConfig(mode="improved"))
+    opinions = opinions_of(synthesise(Plan(seed=2)))
     told = [found for group in opinions.subgroup_representatives.values() for listed in group.values() for found in listed]
     assert told
     assert min(found.n_trials for found in told) >= 5
@@ -198,7 +198,7 @@ def test_whoever_came_early_stays_in_when_replayed() -> None:
 
 def test_improved_opinions_say_how_sure_they_are() -> None:
     synthetic = synthesise(Plan(participants=300, votes_per_participant=60))
-    exact, improved = opinions_of(synthetic), opinions_of(synthetic, VotesConfig(mode="improved"))
+    exact, improved = opinions_of(synthetic, VotesConfig(mode="exact")), opinions_of(synthetic)
     assert exact.intervals is None
     assert improved.intervals is not None
     share = improved.tallies.groups.shares()[0]

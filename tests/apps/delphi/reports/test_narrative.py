@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.checking import check
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
@@ -76,5 +75,5 @@ def test_an_empty_conversation_is_told() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_written_about_real_conversations_passes_the_checks(name: str) -> None:
     conversation = real_conversation(name)
-    found = find(conversation, analyse(conversation.votes, conversation.comments, VotesConfig(mode="improved")))
+    found = find(conversation, analyse(conversation.votes, conversation.comments))
     assert [fault for section in write_sections(found) for fault in check(section, found)] == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateleg.apps.delphi.opinions.modes import Mode
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.findings import Findings
 from gateleg.apps.delphi.reports.narrative import write_sections
@@ -40,6 +41,18 @@ def test_rejected_comments_do_not_stand_in_the_report() -> None:
     rejected = [comment.body for comment in synthetic().conversation.comments if comment.moderated == -1]
     page = _report(findings()) + write_explorer(findings())
     assert not any(body in page for body in rejected)
+
+
+@pytest.mark.parametrize(
+    ("mode", "replayed", "told"),
+    [
+        ("improved", False, "improved mode, from many beginnings."),
+        ("exact", False, "exact mode, as Polis computes them."),
+        ("exact", True, "exact mode, as they came about over time."),
+    ],
+)
+def test_the_report_says_how_groups_were_found(mode: Mode, replayed: bool, told: str) -> None:
+    assert f"Groups were found in {told}" in _report(replace(findings(), mode=mode, replayed=replayed))
 
 
 def test_percentages_are_written_one_way() -> None:

@@ -73,8 +73,8 @@ async def test_stored_runs_are_compared(store: AsyncStore) -> None:
         await run_votes(store, origin, config)
         return origin
 
-    exact, again, shrunk = await run(VotesConfig()), await run(VotesConfig()), await run(VotesConfig(mode="improved"))
-    same = await compare_runs(store, exact.job_id, again.job_id)
+    shrunk, again, exact = await run(VotesConfig()), await run(VotesConfig()), await run(VotesConfig(mode="exact"))
+    same = await compare_runs(store, shrunk.job_id, again.job_id)
     assert (same.agreement, same.changes) == (1.0, ())
     assert (await compare_runs(store, exact.job_id, shrunk.job_id)).changes
     with pytest.raises(RunMissing):

@@ -26,7 +26,7 @@ from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.told import synthetic
 
 CONVERSATION = synthetic().conversation
-CONFIG = VotesConfig(mode="improved")
+CONFIG = VotesConfig()
 
 
 @cache
@@ -70,6 +70,7 @@ def _assert_alike(stored: Findings, found: Findings) -> None:
         assert other.divisiveness == pytest.approx(statement.divisiveness)
         assert other.group_consensus == pytest.approx(statement.group_consensus)
     assert (stored.totals, stored.agreed, stored.disagreed) == (found.totals, found.agreed, found.disagreed)
+    assert (stored.mode, stored.replayed) == (found.mode, found.replayed)
     assert [group.size for group in stored.groups] == [group.size for group in found.groups]
     assert [[one.comment_id for one in group.representatives] for group in stored.groups] == [
         [one.comment_id for one in group.representatives] for group in found.groups

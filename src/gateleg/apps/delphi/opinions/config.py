@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.apps.delphi.opinions.modes import CHOICE, Mode
+
 #: `auto` is `full` up to a million cells and `lanczos` above; both are exact. `randomized` is approximate and repeatable.
 Method = Literal["auto", "full", "lanczos", "randomized"]
 
@@ -19,8 +21,7 @@ class VotesConfig(BaseModel):
     batch_size: int = Field(default=50_000, ge=1)
     n_components: int = Field(default=2, ge=1, le=10)
     pca_method: Method = "auto"
-    #: `exact` is what Polis computes; `improved` has groups from many beginnings, shrunk divisiveness, intervals, common ground, stability
-    mode: Literal["exact", "improved"] = "exact"
+    mode: Mode = Field(default="improved", description=CHOICE)
     #: whether groups come about over time, as in a conversation that was analysed while it ran
     replay: bool = False
     replay_updates: int = Field(default=100, ge=1, le=10_000)

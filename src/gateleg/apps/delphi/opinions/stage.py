@@ -1,6 +1,6 @@
 """The votes stage: from votes and comments to opinions, a pure function.
 
-    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode="exact"))
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode="improved"))
 
 Everything is arrays whose entries belong to `opinions.matrix.participants` or `opinions.matrix.comments`, in that order.
 """

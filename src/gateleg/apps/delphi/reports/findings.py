@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
+    from gateleg.apps.delphi.opinions.modes import Mode
     from gateleg.apps.delphi.opinions.representative import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
@@ -148,6 +149,9 @@ class Findings:
     #: where participants lie on their map, and the place of each one's group in `groups`, -1 without one
     people: Floats
     people_groups: Ints
+    #: how the groups were found, and whether they came about over time
+    mode: Mode
+    replayed: bool
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -230,6 +234,8 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
         people_groups=np.array([place_of.get(int(label), -1) for label in labels], dtype=np.int64),
+        mode=opinions.config.mode,
+        replayed=opinions.config.replay,
     )
 
 

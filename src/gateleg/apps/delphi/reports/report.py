@@ -9,6 +9,7 @@ from base64 import b64encode
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_key
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
@@ -47,7 +48,7 @@ def write_report(
         _uncertainty(findings, by_id),
         _topics(findings, by_id),
         _all(findings),
-        _data(data or {}, written_by),
+        _data(findings, data or {}, written_by),
     ]
     return page(f"{findings.title}: report", joined([_top(findings), tag("main", {"id": "main"}, chapters)]))
 
@@ -236,7 +237,7 @@ def _table_row(findings: Findings, statement: Statement) -> Markup:
     )
 
 
-def _data(data: Mapping[str, str], written_by: str) -> Markup:
+def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Markup:
     links = [
         tag(
             "li",
@@ -246,7 +247,8 @@ def _data(data: Mapping[str, str], written_by: str) -> Markup:
         for name, text in data.items()
     ]
     method = (
-        "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. A comment "
+        "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. "
+        f"{how_found(findings.mode, findings.replayed)} A comment "
         "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
         "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
         "the meaning of the comments, not from the votes."

@@ -70,6 +70,8 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=np.array([(*row.coordinates, 0.0)[:2] for row in rows.participants], dtype=np.float64).reshape(-1, 2),
         people_groups=np.array([-1 if row.group_id is None else places[row.group_id] for row in rows.participants], dtype=np.int64),
+        mode=run.config.get("mode", "exact"),
+        replayed=run.config.get("replay", False),
     )
 
 
