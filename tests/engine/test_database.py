@@ -11,6 +11,7 @@ import pytest
 from gateleg.engine import Engine, EngineError, check
 from gateleg.engine.database import Database
 from gateleg.engine.fileformat import FORMAT
+from gateleg.engine.layout import Layout
 from tests.engine.operations.requests import table
 
 
@@ -171,6 +172,27 @@ def test_nothing_is_written_in_a_group_that_sqlite_has_rolled_back(engine: Engin
     with pytest.raises(EngineError, match="nothing of it was written"):
         group.commit()
     assert names(engine) == set()
+
+
+def test_an_item_that_is_half_written_gives_up_its_group(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Layout.write
+
+    def fail(layout: Layout, connection: apsw.Connection, key: bytes, *rest: Any) -> None:
+        real(layout, connection, key, *rest)
+        raise apsw.IOError("the disk does not answer")
+
+    group = engine.begin_group()
+    put(engine, "x")
+    monkeypatch.setattr(Layout, "write", fail)
+    with pytest.raises(EngineError, match="could not be read or written"):
+        put(engine, "y")
+    monkeypatch.setattr(Layout, "write", real)
+    for refused in (lambda: put(engine, "z"), group.commit):
+        with pytest.raises(EngineError, match="nothing of it was written"):
+            refused()
+    assert names(engine) == set()
+    put(engine, "y")
+    assert names(engine) == {"y"}
 
 
 def test_closing_gives_up_a_group_of_the_same_thread(engine: Engine) -> None:

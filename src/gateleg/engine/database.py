@@ -16,14 +16,15 @@ from typing import Any, Literal
 import apsw
 
 from gateleg.engine import forks
+from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
 from gateleg.engine.fileformat import prepare
+from gateleg.engine.patience import LONGEST, Patience
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
 
-_BUSY_MS = 60_000
 #: Pages that a connection keeps. The rest is in the system's own cache: mapping the file instead gains little and shows as memory.
 _CACHE_KB = 16_000
 #: Seconds between two attempts to open a file that another process is just setting up.
@@ -36,6 +37,7 @@ class Connection(apsw.Connection):
 
     #: The state of the file, counted by SQLite, in which this connection has last seen the catalog.
     seen: int = -1
+    log: Log
 
 
 class Database:
@@ -87,12 +89,12 @@ class Database:
             raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
             connection = Connection(self.path, vfs=self._vfs)
-            connection.set_busy_timeout(_BUSY_MS)
+            connection.set_busy_handler(Patience())
+            connection.log = Log(connection)
             self._open.add(connection)
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
             connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}")
-            connection.execute("PRAGMA wal_autocheckpoint=4000").fetchall()
             connection.execute("PRAGMA temp_store=MEMORY")
         except apsw.CantOpenError:
             raise EngineError(
@@ -151,7 +153,14 @@ class Database:
 
     def write(self) -> "Writing":
         """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
-        return Writing(self)
+        return Writing(self, whole=True)
+
+    def write_item(self) -> "Writing":
+        """`write` for a single item, where all that can be refused is refused before the first change.
+
+        In a group it needs no savepoint, which costs as much as an entry of an index: an error after a change gives the whole group up.
+        """
+        return Writing(self, whole=False)
 
     def begin_group(self) -> "Group":
         """Start a transaction that all writes of this thread join until its `commit`."""
@@ -171,7 +180,7 @@ class Database:
         except Busy:
             return None
         finally:
-            connection.set_busy_timeout(_BUSY_MS)
+            connection.set_busy_handler(Patience())
 
     def group_connection(self) -> Connection:
         """The connection that groups write on, apart from the ones that read."""
@@ -208,12 +217,13 @@ class Database:
 
 
 class Writing:
-    """One write: a transaction of its own, or a savepoint in the group that is open on this thread."""
+    """One write: a transaction of its own, or a step in the group that is open on this thread."""
 
-    __slots__ = ("_connection", "_database", "_grouped")
+    __slots__ = ("_changes", "_connection", "_database", "_grouped", "_whole")
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, whole: bool) -> None:
         self._database = database
+        self._whole = whole
 
     def __enter__(self) -> Connection:
         database = self._database
@@ -227,7 +237,10 @@ class Writing:
             if self._grouped:
                 self._connection = database.group_connection()
                 _require_transaction(self._connection)
-                self._connection.execute("SAVEPOINT step")
+                if self._whole:
+                    self._connection.execute("SAVEPOINT step")
+                else:
+                    self._changes = self._connection.total_changes()
             else:
                 self._connection = _begin(database, database.connection)
         except BaseException as error:
@@ -238,10 +251,10 @@ class Writing:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             if kind is None:
-                if self._grouped:
-                    self._connection.execute("RELEASE step")
-                else:
+                if not self._grouped:
                     _commit(self._connection)
+                elif self._whole:
+                    self._connection.execute("RELEASE step")
                 return
         except apsw.Error as failed:
             error = failed
@@ -258,9 +271,9 @@ class Writing:
         self._database.on_undo()
         if not self._connection.in_transaction:
             return
-        if self._grouped:
+        if self._grouped and self._whole:
             self._connection.execute("ROLLBACK TO step; RELEASE step")
-        else:
+        elif not self._grouped or self._connection.total_changes() != self._changes:
             _roll_back(self._connection)
 
     def _leave(self) -> None:
@@ -330,6 +343,7 @@ def _commit(connection: Connection) -> None:
     """End a transaction. What it has done to the file is nothing that the connection has to see."""
     connection.execute("COMMIT")
     connection.seen = connection.data_version()
+    connection.log.look_after(connection)
 
 
 def _roll_back(connection: apsw.Connection) -> None:
@@ -346,7 +360,7 @@ def _require_transaction(connection: apsw.Connection) -> None:
 
 def _use_wal(connection: apsw.Connection) -> None:
     """Turn the write-ahead log on. While another process does the same to a new file, SQLite does not wait but says so at once."""
-    deadline = time.monotonic() + _BUSY_MS / 1000
+    deadline = time.monotonic() + LONGEST
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL").fetchall()

@@ -55,7 +55,7 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = _prepared(request, "PutItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
-    with context.database.write() as connection:
+    with context.database.write_item() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.item_key(item))
         if prepared.condition is not None or returns or layout.indexes or layout.table.logged or "ReturnConsumedCapacity" in request:
@@ -74,7 +74,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
-    with context.database.write() as connection:
+    with context.database.write_item() as connection:
         layout = context.layout(name)
         # Should the table have been made anew meanwhile, its key may be another.
         change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
@@ -104,7 +104,7 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     prepared = _prepared(request, "DeleteItem")
     name = request["TableName"]
     check_paths(context.layout(name), prepared)
-    with context.database.write() as connection:
+    with context.database.write_item() as connection:
         layout = context.layout(name)
         change = Change(layout, layout.request_key(key)).read(connection)
         change.require(prepared.condition, prepared.values, _wants_failed_item(request))

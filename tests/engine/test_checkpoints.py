@@ -1,0 +1,75 @@
+import threading
+from pathlib import Path
+
+import pytest
+
+from gateleg.engine import Engine, checkpoints
+from tests.engine.operations.requests import table
+
+_PAGE = 4096
+_LIMIT = 40
+
+
+@pytest.fixture(autouse=True)
+def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "LIMIT", _LIMIT)
+
+
+def opened(path: Path) -> Engine:
+    return Engine(str(path / "data.db"), durability="relaxed", background=False)
+
+
+def put(engine: Engine, number: int) -> None:
+    engine.call("PutItem", {"TableName": "Music", "Item": {"a": {"S": f"song {number}"}, "text": {"S": "la " * 300}}})
+
+
+def frames(path: Path) -> int:
+    """How long the log has been at most: its file does not shrink while it is in use."""
+    return (path / "data.db-wal").stat().st_size // _PAGE
+
+
+def count(engine: Engine) -> int:
+    return int(engine.call("Scan", {"TableName": "Music", "Select": "COUNT"})["Count"])
+
+
+def test_a_long_log_is_folded_and_begins_anew(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        engine.call("CreateTable", table("a"))
+        for number in range(300):
+            put(engine, number)
+        assert frames(tmp_path) < 2 * _LIMIT
+        assert count(engine) == 300
+
+
+def test_a_log_that_a_reader_needs_grows_until_it_is_done(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine, opened(tmp_path) as other:
+        engine.call("CreateTable", table("a"))
+        put(engine, 0)
+        with other.database.snapshot() as reading:
+            assert reading.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            for number in range(1, 60):
+                put(engine, number)
+        grown = frames(tmp_path)
+        assert grown > 2 * _LIMIT
+        for number in range(60, 600):
+            put(engine, number)
+        assert frames(tmp_path) < grown + 2 * _LIMIT
+        assert count(other) == 600
+
+
+def test_a_log_is_folded_while_others_write_without_a_pause(tmp_path: Path) -> None:
+    with opened(tmp_path) as first, opened(tmp_path) as second:
+        first.call("CreateTable", table("a"))
+
+        def write(engine: Engine, begin: int) -> None:
+            for number in range(400):
+                put(engine, begin + number)
+
+        threads = [threading.Thread(target=write, args=(engine, 1000 * place)) for place, engine in enumerate((first, second))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert count(first) == 800
+        # All that was written, had the log never begun anew, is some three thousand frames.
+        assert frames(tmp_path) < 800
