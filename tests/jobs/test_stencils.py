@@ -12,7 +12,7 @@ from gateleg.jobs.closing import completion, is_plain, planned_completion
 from gateleg.jobs.desk import Desk
 from gateleg.jobs.picking import Candidate, Picker
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.rules import Verdict
+from gateleg.jobs.rules import Completed, Verdict
 from gateleg.jobs.stencils import Stencil
 from gateleg.jobs.tables import Attempt, Job, JobStatus, Results
 from gateleg.store import IllegalTransition, Store, create, transact
@@ -76,6 +76,13 @@ def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(job: Job
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
     assert is_plain(job, verdict)
     assert request(completion(desk, job, verdict, now), now) == request(planned_completion(desk, job, verdict, now), now)
+
+
+def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, picker: Picker) -> None:
+    submitted(queue, config={"path": "a/b", "numbers": [1, 2]})
+    job = claimed(queue, picker)
+    results = Results(result_type="SUCCESS", value={"rows": 3}, summary_metrics={"seconds": 1.5})
+    assert queue.finish(job, Completed(results), whole=True) == queue.get(job.job_id)
 
 
 def test_a_stencil_needs_a_place_for_every_value() -> None:

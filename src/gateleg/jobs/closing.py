@@ -10,7 +10,7 @@ from gateleg.jobs.desk import Desk
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
 from gateleg.jobs.stencils import Stencil, Stencilled
-from gateleg.jobs.tables import Job, JobStatus, Results
+from gateleg.jobs.tables import Attempt, Job, JobStatus, Results
 from gateleg.model.wire import iso
 from gateleg.store import patch
 from gateleg.store.setup import Setup
@@ -48,10 +48,15 @@ def is_plain(job: Job, verdict: Verdict) -> bool:
     return verdict.status is JobStatus.COMPLETED and verdict.results is not None and verdict.retry_count == job.retry_count
 
 
-def completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
-    """The update that completes a job with a plain verdict."""
-    values = _completion_values(desk, job, verdict, now)
-    return Stencilled(_completion_stencil(), job.job_id, values, lambda: planned_completion(desk, job, verdict, now))
+def completion(desk: Desk, job: Job, verdict: Verdict, now: datetime, *, whole: bool = False) -> WriteOperation[Job]:
+    """The update that completes a job with a plain verdict.
+
+    `whole` says that nothing was written to the job since it was read. Then what it becomes is known, and not read again.
+    """
+    attempts = history_with(job, attempt_of(job, verdict, now))
+    values = _completion_values(desk, job, verdict, attempts, now)
+    becomes = (lambda: _completed(desk, job, verdict, attempts, now)) if whole else None
+    return Stencilled(_completion_stencil(), job.job_id, values, lambda: planned_completion(desk, job, verdict, now), becomes)
 
 
 def planned_completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
@@ -59,9 +64,24 @@ def planned_completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) ->
     return patch(job, *ending_actions(desk, job, verdict, now))
 
 
-def _completion_values(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> dict[str, Value]:
+def _completed(desk: Desk, job: Job, verdict: Verdict, attempts: list[Attempt], now: datetime) -> Job:
+    return job.model_copy(
+        update={
+            "status": JobStatus.COMPLETED,
+            "attempts": attempts,
+            "lease_until": None,
+            "completed_at": now,
+            "updated_at": now,
+            "expires_at": expiry_of(JobStatus.COMPLETED, now, desk.settings.retention),
+            "job_results": verdict.results,
+            "version": job.version + 1,
+        }
+    )
+
+
+def _completion_values(desk: Desk, job: Job, verdict: Verdict, attempts: list[Attempt], now: datetime) -> dict[str, Value]:
     return {
-        "attempts": Job.attempts.written(history_with(job, attempt_of(job, verdict, now))).wire,
+        "attempts": Job.attempts.written(attempts).wire,
         "job_results": Job.job_results.written(verdict.results).wire,
         "expires_at": Job.expires_at.written(expiry_of(JobStatus.COMPLETED, now, desk.settings.retention)).wire,
         "now": {"S": iso(now)},
@@ -75,5 +95,5 @@ def _completion_stencil() -> Stencil:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
     job = Job(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
-    example = Desk(Setup(), Jobs()), job, verdict, mark
-    return Stencil.cut(planned_completion(*example).write(mark), _completion_values(*example))
+    desk, attempts = Desk(Setup(), Jobs()), history_with(job, attempt_of(job, verdict, mark))
+    return Stencil.cut(planned_completion(desk, job, verdict, mark).write(mark), _completion_values(desk, job, verdict, attempts, mark))

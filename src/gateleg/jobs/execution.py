@@ -43,6 +43,8 @@ class Execution:
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._beating: asyncio.Task[None] | None = None
         self._ended = False
+        #: whether something was written to the job since its claim, or may have been
+        self._written = False
         self._lock = asyncio.Lock()
         self._interval = queue.desk.settings.lease_seconds / 3
         self._flush_every = flush_every
@@ -152,6 +154,7 @@ class Execution:
         async with self._lock:
             lines, progress = self.notes.lines(), self.notes.current()
             logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
+            self._written = True
             beat = await self.queue.renew(self.job, progress=progress, logs=logs if lines else None, chunk=chunk)
             self._logs = logs
             self.notes.written(len(lines), progress)
@@ -186,6 +189,6 @@ class Execution:
                 logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
                 job = await self.queue.finish(self.job, ending, logs=logs, chunk=chunk, progress=progress)
             else:
-                job = await self.queue.finish(self.job, ending, progress=progress)
+                job = await self.queue.finish(self.job, ending, progress=progress, whole=not self._written)
         self.queue.desk.jobs.news.ring(str(self.job.job_id))
         return job

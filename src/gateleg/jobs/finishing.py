@@ -57,8 +57,12 @@ def finish(
     logs: Logs | None = None,
     chunk: LogChunk | None = None,
     progress: Progress | None = None,
+    whole: bool = False,
 ) -> Flow[Job]:
-    """End the attempt of a claimed job; `LeaseLost` when it is no longer this worker's. The result is the job as it is then."""
+    """End the attempt of a claimed job; `LeaseLost` when it is no longer this worker's. The result is the job as it is then.
+
+    `whole` says that this worker has written nothing to the job since its claim, no lines and no heartbeat, so that less needs to be read.
+    """
     extra: list[Action] = []
     if logs is not None:
         extra.append(Job.logs.set(logs))
@@ -75,7 +79,7 @@ def finish(
         try:
             # Another attempt begins from nothing; otherwise it stays to be seen how far the last one came.
             reached = [Job.progress.set(progress)] if progress is not None and verdict.status != JobStatus.PENDING else []
-            return (yield from _end(desk, current, verdict, [*extra, *reached], along))
+            return (yield from _end(desk, current, verdict, [*extra, *reached], along, whole))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
             if not again(error):
                 raise
@@ -112,11 +116,11 @@ def retry_of(desk: Desk, job: Job) -> Retry:
     return handler.retry if handler is not None else Retry()
 
 
-def _end(desk: Desk, job: Job, verdict: Verdict, extra: Sequence[Action], along: Sequence[WriteOperation[Any]] = ()) -> Flow[Job]:
+def _end(desk: Desk, job: Job, verdict: Verdict, extra: Sequence[Action], along: Sequence[WriteOperation[Any]], whole: bool) -> Flow[Job]:
     """Write the end of an attempt, with all that goes along."""
     now = desk.now()
     if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_plain(job, verdict):
-        return (yield from completion(desk, job, verdict, now).flow(desk.setup))
+        return (yield from completion(desk, job, verdict, now, whole=whole).flow(desk.setup))
     actions = [*ending_actions(desk, job, verdict, now), *extra]
     return (yield from moved(desk, job, verdict.status, actions, along))
 

@@ -55,12 +55,13 @@ class Stencil:
 
 @dataclass(frozen=True)
 class Stencilled(WriteOperation[Job]):
-    """A write by a stencil. `plan` makes the same write without it, to explain a refusal."""
+    """A write by a stencil. `plan` makes the same write without it, to explain a refusal; `becomes` the result, where it is known."""
 
     stencil: Stencil
     job_id: UUID
     values: Mapping[str, Value]
     plan: Callable[[], WriteOperation[Job]]
+    becomes: Callable[[], Job] | None = None
 
     @property
     def entity(self) -> type[Job]:
@@ -86,12 +87,12 @@ class Stencilled(WriteOperation[Job]):
         return self.plan().expectation()
 
     def options(self) -> dict[str, Any]:
-        """The job as it is then."""
-        return {"ReturnValues": "ALL_NEW"}
+        """The job as it is then, unless that is known."""
+        return {"ReturnValues": "ALL_NEW" if self.becomes is None else "NONE"}
 
     def result(self, write: Write[Any], reply: Reply) -> Job:
         """The job as it is now."""
-        return spec_of(Job).decode(reply["Attributes"])
+        return spec_of(Job).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Job]:
         """The job, read again."""

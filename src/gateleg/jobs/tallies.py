@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.ledger import Tally
 from gateleg.store import batch_write
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.tables import Job
     from gateleg.store.requests import Flow
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 #: How many buckets a doubling of time is divided into: a bucket's bounds are 19 % apart.
 _STEPS = 4
+_MINUTE = timedelta(minutes=1)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def bucket_of(seconds: float) -> str:
@@ -59,6 +60,8 @@ class Tallies:
 
     worker_id: str
     _known: dict[tuple[str, str, datetime], _Counts] = field(default_factory=dict)
+    #: the minute that was counted in last
+    _minute: datetime = _LONG_AGO
 
     def count(self, queue: str, job_type: str, now: datetime, name: str, number: int = 1) -> None:
         """Count something that happened to a job of a type."""
@@ -81,8 +84,12 @@ class Tallies:
         counts.runs[bucket_of((last.ended_at - (job.started_at or last.started_at)).total_seconds())] += 1
 
     def _at(self, queue: str, job_type: str, now: datetime) -> _Counts:
-        place = (queue, job_type, now.replace(second=0, microsecond=0))
-        counts = self._known.setdefault(place, _Counts())
+        if not self._minute <= now < self._minute + _MINUTE:
+            self._minute = now.replace(second=0, microsecond=0)
+        place = (queue, job_type, self._minute)
+        counts = self._known.get(place)
+        if counts is None:
+            counts = self._known[place] = _Counts()
         counts.dirty = True
         return counts
 
