@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import Table
+from gateleg.model import Table, is_marker
 from gateleg.store.cursors import Position, question_of
 from gateleg.store.errors import TableMissing
 from gateleg.store.lifecycle import describe
-from gateleg.store.scanning import Progress
+from gateleg.store.rates import Rate
+from gateleg.store.requests import Request
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec
+    from gateleg.store.requests import Flow
+    from gateleg.store.setup import Setup
     from gateleg.store.synchronous import Store
 
-_PAGE = 100
+_PAGE = 200
 
 
 @dataclass(frozen=True)
@@ -33,39 +36,61 @@ def browse(
     store: Store, table: Table, *, spec: Spec[Any] | None = None, limit: int = 20, cursor: str | None = None, examine: int = 10_000
 ) -> Glimpse:
     """The next items of a table, or of one entity in it. At most `examine` items are looked at for one answer."""
-    question = _question(store, table)
-    start = store.setup.cursors.open(cursor, question).starts[0] if cursor else None
+    return store.drive(browsing(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine))
+
+
+def browsing(
+    setup: Setup,
+    table: Table,
+    *,
+    spec: Spec[Any] | None = None,
+    limit: int = 20,
+    cursor: str | None = None,
+    examine: int = 10_000,
+    units_per_second: float | None = None,
+) -> Flow[Glimpse]:
+    """`browse` as a flow for any store. `units_per_second` bounds what it costs, so that others are not slowed down."""
+    question = _question(setup, table)
+    start = setup.cursors.open(cursor, question).starts[0] if cursor else None
+    rate = None if units_per_second is None else Rate(units_per_second, setup)
     found: list[Item] = []
-    last: Item | None = None
     examined = 0
-    size = limit + 1 if spec is None else _PAGE
-    for item in store.scan(table, progress=Progress({0: start}), page_size=min(size, _PAGE * 10)):
-        if len(found) >= limit or examined >= examine:
-            return Glimpse(found, _seal(store, table, last, question), examined)
-        examined += 1
-        last = item
-        if spec is None or table.spec_for(item) is spec:
+    size = min(limit + 1 if spec is None else _PAGE, examine)
+    while True:
+        payload: dict[str, Any] = {"TableName": setup.name_of(table), "Limit": size} | ({"ExclusiveStartKey": start} if start else {})
+        reply = yield Request("Scan", payload, f"{table.name} browse")
+        for item in reply["Items"]:
+            examined += 1
+            if is_marker(table, item) or (spec is not None and table.spec_for(item) is not spec):
+                continue
+            if len(found) == limit:
+                return Glimpse(found, _seal(setup, table, found[-1], question), examined)
             found.append(item)
-    return Glimpse(found, None, examined)
+        start = reply.get("LastEvaluatedKey")
+        if start is None:
+            return Glimpse(found, None, examined)
+        if examined >= examine:
+            return Glimpse(found, _seal(setup, table, start, question), examined)
+        if rate is not None:
+            yield from rate.charge(reply)
 
 
 def position_after(store: Store, table: Table, item: Item) -> str:
     """A cursor to what follows an item."""
-    return _seal(store, table, item, _question(store, table))
+    return _seal(store.setup, table, item, _question(store.setup, table))
 
 
 def position_of(store: Store, table: Table, cursor: str) -> Item | None:
     """The key after which a cursor goes on."""
-    return store.setup.cursors.open(cursor, _question(store, table)).starts[0]
+    return store.setup.cursors.open(cursor, _question(store.setup, table)).starts[0]
 
 
-def _question(store: Store, table: Table) -> bytes:
-    return question_of(["scan", store.setup.name_of(table)])
+def _question(setup: Setup, table: Table) -> bytes:
+    return question_of(["scan", setup.name_of(table)])
 
 
-def _seal(store: Store, table: Table, item: Item | None, question: bytes) -> str:
-    assert item is not None
-    return store.setup.cursors.seal(Position(({name: item[name] for name in table.attributes},)), question)
+def _seal(setup: Setup, table: Table, item: Item, question: bytes) -> str:
+    return setup.cursors.seal(Position(({name: item[name] for name in table.attributes},)), question)
 
 
 def found_table(store: Store, name: str) -> Table:

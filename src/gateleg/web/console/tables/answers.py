@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import DecodeError, is_marker, spec_of
-from gateleg.store.cursors import Position, question_of
-from gateleg.store.rates import Rate
+from gateleg.model import DecodeError, spec_of
+from gateleg.ops.browsing import browsing
 from gateleg.store.requests import Request
 from gateleg.web.console.tables.meters import Meter, Sent
 
@@ -15,13 +14,11 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Query, Spec, Table
     from gateleg.store import AsyncStore
     from gateleg.store.requests import Flow
-    from gateleg.store.setup import Setup
 
 #: Looking around must not slow the users of a table down.
 UNITS_A_SECOND = 100.0
 #: How many items are looked at for one page, when only those of one entity are wanted.
 EXAMINE = 2_000
-_PAGE = 200
 
 
 @dataclass(frozen=True)
@@ -64,39 +61,9 @@ async def glimpse(
 ) -> Answer:
     """Some items of a table, or of one entity in it, in no order that means anything. Reads no faster than `UNITS_A_SECOND`."""
     meter = Meter(store.transport)
-    setup = store.setup
-    name = setup.name_of(table)
-    question = question_of(["scan", name])
-    start = setup.cursors.open(cursor, question).starts[0] if cursor else None
-    items, last = await store.using(meter).drive(_scan(table, name, spec, limit, start, examine, setup))
-    following = setup.cursors.seal(Position((last,)), question) if last is not None else None
-    return Answer(items, meter.sent, following)
-
-
-def _scan(
-    table: Table, name: str, spec: Spec[Any] | None, limit: int, start: Item | None, examine: int, setup: Setup
-) -> Flow[tuple[list[Item], Item | None]]:
-    """Scan until a page is full or enough was looked at; the items, and the key to go on after."""
-    rate = Rate(UNITS_A_SECOND, setup)
-    found: list[Item] = []
-    examined = 0
-    size = limit + 1 if spec is None else min(_PAGE, examine)
-    while True:
-        payload: dict[str, Any] = {"TableName": name, "Limit": size} | ({"ExclusiveStartKey": start} if start else {})
-        reply = yield Request("Scan", payload, f"{table.name} browse")
-        for item in reply["Items"]:
-            if is_marker(table, item) or (spec is not None and table.spec_for(item) is not spec):
-                continue
-            if len(found) == limit:
-                return found, {key: found[-1][key] for key in table.attributes}
-            found.append(item)
-        examined += int(reply["ScannedCount"])
-        start = reply.get("LastEvaluatedKey")
-        if start is None:
-            return found, None
-        if examined >= examine:
-            return found, start
-        yield from rate.charge(reply)
+    flow = browsing(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=UNITS_A_SECOND)
+    found = await store.using(meter).drive(flow)
+    return Answer(found.items, meter.sent, found.cursor)
 
 
 async def read_item(store: AsyncStore, table: Table, key: Item) -> Item | None:
