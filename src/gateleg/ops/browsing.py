@@ -55,9 +55,10 @@ def browsing(
     rate = None if units_per_second is None else Rate(units_per_second, setup)
     found: list[Item] = []
     examined = 0
-    size = min(limit + 1 if spec is None else _PAGE, examine)
+    page = limit + 1 if spec is None else _PAGE
     while True:
-        payload: dict[str, Any] = {"TableName": setup.name_of(table), "Limit": size} | ({"ExclusiveStartKey": start} if start else {})
+        payload: dict[str, Any] = {"TableName": setup.name_of(table), "Limit": min(page, examine - examined)}
+        payload |= {"ExclusiveStartKey": start} if start else {}
         reply = yield Request("Scan", payload, f"{table.name} browse")
         for item in reply["Items"]:
             examined += 1
