@@ -14,12 +14,12 @@ from gateleg.apps.delphi.web.comment import comment_part
 from gateleg.apps.delphi.web.compare import compare_part
 from gateleg.apps.delphi.web.groups import groups_part
 from gateleg.apps.delphi.web.heading import conversation_page
+from gateleg.apps.delphi.web.listing import COLUMNS, Listing, listing
 from gateleg.apps.delphi.web.maps import map_part
-from gateleg.apps.delphi.web.places import HOME, address_of
+from gateleg.apps.delphi.web.places import HOME
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
 from gateleg.apps.delphi.web.upload import may_upload, new_form, upload_page
-from gateleg.web.console.cells import Column, Row, ago_cell, tag_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
@@ -30,11 +30,9 @@ from gateleg.web.console.patience import PATIENT, show_when_there
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.store import Page
     from gateleg.web import Resources
 
 _LIMIT = 50
-_COLUMNS = (Column("topic", "Conversation", wraps=True), Column("group", "Belongs to"), Column("changed", "Changed", right=True))
 _STYLES = ("web/delphi.css", "reports/static/explorer.css", "reports/static/statements.css")
 
 
@@ -74,26 +72,16 @@ async def conversations_page(cursor: str = "", upload: str = "") -> None:
         if condition is not None:
             question = question.filter(condition)
 
-        def show(page: Page[StoredConversation]) -> None:
-            if not page.items and not cursor:
+        def show(found: Listing) -> None:
+            if not found.rows and not cursor:
                 sentence = "Upload the votes and comments of a Polis export: two CSV files are enough."
                 empty("people", "No conversations yet", f"{sentence} `gateleg up --demo` brings one of a small town.")
                 return
             with card("tight", label="Conversations"):
-                Grid("Conversations", _COLUMNS, [_row(one) for one in page])
-            pager(HOME, {}, cursor=cursor or None, following=page.next, shown=len(page))
+                Grid("Conversations", COLUMNS, found.rows)
+            pager(HOME, {}, cursor=cursor or None, following=found.next, shown=len(found.rows))
 
-        await show_when_there(view.host.store.page(question, limit=_LIMIT, cursor=cursor or None), show)
-
-
-def _row(one: StoredConversation) -> Row:
-    name = one.conversation_id
-    cells = {
-        "topic": one.topic or name,
-        "group": tag_cell(one.group) if one.group else "everybody",
-        "changed": ago_cell(one.updated_at),
-    }
-    return Row(name, cells, address_of(name))
+        await show_when_there(listing(view.host.store, question, limit=_LIMIT, cursor=cursor or None), show)
 
 
 async def map_page(conversation: str, run: str = "") -> None:

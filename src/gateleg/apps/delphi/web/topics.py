@@ -69,9 +69,9 @@ class _Tree:
         if not layers:
             empty("search", "There are no topics", "There are too few comments to divide.")
             return
-        counts = " in ".join(f"{len(layer):,}" for layer in layers)
-        words = "topics, from fine to coarse" if len(layers) > 1 else "topics"
-        tag("p", f"{counts} {words}. They come from what comments say, not from how people vote.", "meta")
+        first, *finer = (f"{len(layer):,}" for layer in reversed(layers))
+        words = f"{first} {'topic' if first == '1' else 'topics'}{''.join(f', divided into {count}' for count in finer)}"
+        tag("p", f"{words}. They come from what comments say, not from how people vote.", "meta")
         with tag("div", classes="delphi delphi-topics"):
             for topic in sorted(layers[-1], key=lambda one: -len(one.comments)):
                 self._topic(topic, is_open=len(layers[-1]) < _OPEN)
