@@ -117,7 +117,7 @@ def test_people_with_a_line_around_them_say_what_they_agree_on(explorer: Page) -
     assert 0 < chosen < findings().totals.participants
     expect(explorer.locator(".panel h3").first).to_have_text(f"{chosen} people")
     expect(explorer.get_by_role("button", name="Choose people")).to_have_attribute("aria-pressed", "false")
-    expect(explorer.get_by_label("Colour of comments")).to_have_value("people")
+    expect(explorer.get_by_label("Colour by")).to_have_value("people")
 
 
 def test_shift_draws_the_line_as_well(explorer: Page) -> None:
@@ -128,7 +128,7 @@ def test_shift_draws_the_line_as_well(explorer: Page) -> None:
 def test_another_layer_and_the_opinion_of_a_group_colour_the_map(explorer: Page) -> None:
     explorer.get_by_label("Topics").select_option("1")
     expect(explorer.locator(".half.comments .legend button")).to_have_count(len(findings().topics[1]))
-    explorer.get_by_label("Colour of comments").select_option("1")
+    explorer.get_by_label("Colour by").select_option("1")
     expect(explorer.locator(".half.comments .legend")).to_contain_text("most disagree")
 
 

@@ -263,7 +263,7 @@ export const explore = (root, data, options = {}) => {
   root.classList.toggle("single", !ballots.size || !placed.length);
   root.dataset.half = ballots.size ? "people" : "comments";
   root.replaceChildren(make("div", { class: "layout" },
-    make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, placed.length ? control("Colour of comments", controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
+    make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, placed.length ? control("Colour by", controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
     make("div", { class: "maps" }, ballots.size ? half("people", crowdTitle, crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
   ));
   const repaint = () => { crowd.map.redraw(); field.map.redraw(); };
