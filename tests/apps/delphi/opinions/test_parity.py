@@ -154,11 +154,11 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
 @needs_real_conversations
 @pytest.mark.parametrize(
     ("name", "exact", "improved"),
-    [("15-per-hour-seattle", 0.56, 0.88), ("brexit-consensus", 0.55, 0.65), ("canadian-electoral-reform", 0.17, 0.93)],
+    [("15-per-hour-seattle", 0.56, 0.88), ("brexit-consensus", 0.54, 0.64), ("canadian-electoral-reform", 0.17, 1.0)],
 )
 def test_the_page_on_groups_says_how_far_they_are_those_of_polis(name: str, exact: float, improved: float) -> None:
     conversation, theirs = real_conversation(name), polis_groups(name)
     for expected, config in ((exact, EXACT), (improved, VotesConfig())):
         ours = analyse(conversation.votes, conversation.comments, config).groups.group_of(len(theirs))
         both = (ours >= 0) & (theirs >= 0)
-        assert adjusted_rand_score(theirs[both], ours[both]) == pytest.approx(expected, abs=0.05)
+        assert adjusted_rand_score(theirs[both], ours[both]) == pytest.approx(expected, abs=0.02)

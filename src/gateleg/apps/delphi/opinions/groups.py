@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The most base clusters: with as many participants or fewer each has one of their own.
 BASE_CLUSTERS = 100
+#: In improved mode each has one of their own with as many participants as this; with more there are no more than before.
+MOST_ALONE = 500
 #: The most groups, and one more is tried for every so many base clusters.
 MOST_GROUPS = 5
 CLUSTERS_FOR_ANOTHER = 12
@@ -96,6 +98,11 @@ def choices_of_k(clusters: int) -> range:
     return range(2, min(MOST_GROUPS, 2 + clusters // CLUSTERS_FOR_ANOTHER) + 1)
 
 
+def base_clusters(points: Floats, most_alone: int = BASE_CLUSTERS) -> Clusters:
+    """One cluster for each participant while there are few; of more than `most_alone` those that lie close together share one."""
+    return k_means(points, most_alone if len(points) <= most_alone else BASE_CLUSTERS, iterations=BASE_ITERATIONS)
+
+
 def plain_clusters(points: Floats, k: int, weights: Floats) -> Clusters:
     """Groups that begin with the first base clusters in order."""
     return k_means(points, k, weights, GROUP_ITERATIONS)
@@ -123,9 +130,11 @@ def _score(points: Floats, division: Clusters, weights: Floats | None) -> float:
     return float(np.average(found, weights=weights))
 
 
-def find_groups(positions: Floats, inside: Ints, cluster: Cluster = plain_clusters, weigh_scores: bool = False) -> Groups:
+def find_groups(
+    positions: Floats, inside: Ints, cluster: Cluster = plain_clusters, weigh_scores: bool = False, most_alone: int = BASE_CLUSTERS
+) -> Groups:
     """Groups of the participants whose rows are given."""
-    base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS)
+    base = base_clusters(positions[inside], most_alone)
     chosen = grouping(base.centers, base.sizes.astype(np.float64), cluster, weigh_scores)
     return with_subgroups(inside, base, chosen, cluster, weigh_scores)
 

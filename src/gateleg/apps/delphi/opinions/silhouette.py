@@ -17,14 +17,23 @@ def silhouettes(points: Floats, places: Indices, weights: Floats | None = None) 
     0 for a point that is alone in its cluster, and for all points when there is one cluster only. With `weights` each point stands for so
     many.
     """
+    return silhouettes_at(distances_between(points), places, weights)
+
+
+def distances_between(points: Floats) -> Floats:
+    """How far each point is from every other."""
+    return np.asarray(np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2))
+
+
+def silhouettes_at(distances: Floats, places: Indices, weights: Floats | None = None) -> Floats:
+    """The silhouettes of points whose distances are known: for several divisions of the same points."""
     count = int(places.max(initial=-1)) + 1
-    heavy = np.ones(len(points)) if weights is None else weights
+    heavy = np.ones(len(distances)) if weights is None else weights
     if count < 2:
-        return np.zeros(len(points))
-    distances = np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2)
+        return np.zeros(len(distances))
     belongs = np.eye(count)[places] * heavy[:, None]
     totals, mass = distances @ belongs, belongs.sum(axis=0)
-    rows = np.arange(len(points))
+    rows = np.arange(len(distances))
     own = mass[places]
     alone = own <= 1
     within = totals[rows, places] / np.where(alone, 1.0, own - 1)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
-from gateleg.apps.delphi.opinions.groups import BASE_CLUSTERS
-from gateleg.apps.delphi.opinions.kmeans import k_means
+from gateleg.apps.delphi.opinions.groups import MOST_ALONE, base_clusters
 from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import participant_positions
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters
@@ -67,7 +66,7 @@ def _found(matrix: VoteMatrix, count: int, components: int) -> Ints:
     """The groups of all rows of a matrix, in a given number."""
     nothing_out = np.zeros(len(matrix.comments), dtype=np.bool_)
     positions = participant_positions(matrix, nothing_out, principal_components(matrix, nothing_out, components))
-    base = k_means(positions, BASE_CLUSTERS)
+    base = base_clusters(positions, MOST_ALONE)
     return restarted_clusters(base.centers, count, base.sizes.astype(np.float64)).places[base.places].astype(np.int64)
 
 

@@ -24,7 +24,7 @@ from gateleg.apps.delphi.opinions.consensus import (
 )
 from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
-from gateleg.apps.delphi.opinions.groups import Groups, find_groups, plain_clusters
+from gateleg.apps.delphi.opinions.groups import MOST_ALONE, Groups, find_groups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
@@ -167,5 +167,6 @@ def _groups(
         return replayed.groups, replayed.history
     order = matrix.in_reading_order
     inside = order[members(matrix.vote_counts, len(matrix.comments))[order]]
-    improved = config.mode == "improved"
-    return find_groups(positions, inside, restarted_clusters if improved else plain_clusters, weigh_scores=improved), ()
+    if config.mode == "improved":
+        return find_groups(positions, inside, restarted_clusters, weigh_scores=True, most_alone=MOST_ALONE), ()
+    return find_groups(positions, inside), ()
