@@ -20,6 +20,20 @@ def test_comments_are_about_their_topic_and_all_different() -> None:
         assert any(subject.lower() in comment.body.lower() for subject in TOPICS[topic].subjects)
 
 
+def test_a_claim_comes_again_only_when_all_of_its_topic_have_been_made() -> None:
+    claims = TOPICS[0].claims
+    bodies = [comment.body.lower() for comment in synthesise(Plan(comments=2 * len(claims), topics=1)).conversation.comments]
+    assert len(set(bodies)) == 2 * len(claims)
+    for half in (bodies[: len(claims)], bodies[len(claims) :]):
+        assert all(any(claim.lower() in body for body in half) for claim in claims)
+
+
+def test_no_claim_and_no_subject_belongs_to_two_topics() -> None:
+    for said in ([topic.claims for topic in TOPICS], [topic.subjects for topic in TOPICS]):
+        every = [words for topic in said for words in topic]
+        assert len(set(every)) == len(every)
+
+
 def test_more_comments_than_words_still_have_a_body() -> None:
     found = synthesise(Plan(participants=10, comments=700, topics=1))
     assert all(comment.body.endswith(".") for comment in found.conversation.comments)

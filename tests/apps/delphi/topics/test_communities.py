@@ -38,6 +38,13 @@ def test_quality_of_two_triangles_by_hand() -> None:
     assert found == pytest.approx(12 / 12.2 - 0.5)
 
 
+def test_shares_say_where_the_weights_of_a_node_lead() -> None:
+    shares = _two_triangles().shares(np.array([0, 0, 0, 1, 1, 1]))
+    assert shares[0].tolist() == [1.0, 0.0]
+    assert shares[2] == pytest.approx([2 / 2.1, 0.1 / 2.1])
+    assert Graph.of(sparse.csr_matrix((2, 2))).shares(np.array([0, 1])).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
 def test_a_graph_without_weights_leaves_every_node_alone() -> None:
     graph = Graph.of(sparse.csr_matrix((3, 3)))
     assert communities(graph, 1.0).tolist() == [0, 1, 2]

@@ -26,6 +26,16 @@ def test_topics_of_very_different_sizes_are_found() -> None:
     assert max(agreement(topic_of[kept], layer.labels) for layer in found.layers) >= 0.95
 
 
+def test_near_copies_between_two_topics_go_to_the_topic_of_the_rest() -> None:
+    vectors, topic_of = planted_vectors(4, 60, spread=0.04, seed=5)
+    first, second = (vectors[topic_of == topic].mean(axis=0) for topic in (0, 1))
+    clump = 0.6 * first + 0.4 * second + 0.005 * np.random.default_rng(1).normal(size=(3, vectors.shape[1]))
+    found = find_layers(np.vstack([vectors, clump]))
+    labels = found.layers[found.steadiest].labels
+    assert agreement(topic_of, labels[:60]) >= 0.95
+    assert set(labels[60:]) == set(labels[:60][topic_of == 0])
+
+
 @given(plans)
 @settings(max_examples=10, deadline=None)
 def test_every_topic_lies_inside_its_parent(plan: tuple[int, int, float, int]) -> None:

@@ -8,6 +8,7 @@ from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
 from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.apps.delphi.topics.layering import find_layers
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from tests.apps.delphi.real import needs_real_conversations, real_conversation
 from tests.apps.delphi.texts import local_embeddings
@@ -26,6 +27,14 @@ def test_planted_topics_are_found_in_texts() -> None:
     synthetic, topics = _planted()
     found = topics.layers.layers[topics.layers.steadiest].labels
     assert agreement(synthetic.topic_of, found) >= 0.95
+
+
+@pytest.mark.parametrize(("topics", "each"), [(6, 15), (6, 10), (2, 10)])
+def test_topics_of_few_comments_are_found_in_texts(topics: int, each: int) -> None:
+    for seed in (5, 14):
+        planted = synthesise(Plan(participants=5, comments=topics * each, topics=topics, seed=seed))
+        found = find_layers(local_embeddings().embed([comment.body for comment in planted.conversation.comments]))
+        assert agreement(planted.topic_of, found.layers[found.steadiest].labels) >= 0.95
 
 
 def test_every_comment_belongs_to_a_topic_of_every_layer() -> None:

@@ -48,13 +48,17 @@ class Graph:
         kept = sparse.csr_matrix((pairs.data[same], (pairs.row[same], pairs.col[same])), shape=self.weights.shape)
         return Graph(kept, self.degrees, self.total)
 
+    def shares(self, labels: Ints) -> Floats:
+        """For each node which share of its weights leads to each label, which count from 0; zeros for a node without weights."""
+        found = np.asarray((self.weights @ _members(labels)).toarray(), dtype=np.float64)
+        return found / np.where(self.degrees > 0, self.degrees, 1.0)[:, None]
+
     def merged(self, labels: Ints) -> Graph:
         """The graph whose nodes are the labels, which count from 0."""
-        count = int(labels.max()) + 1 if len(labels) else 0
-        members = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), count))
+        members = _members(labels)
         weights = (members.T @ self.weights @ members).tocsr()
         weights.sort_indices()
-        return Graph(weights, np.asarray(np.bincount(labels, weights=self.degrees, minlength=count), dtype=np.float64), self.total)
+        return Graph(weights, np.asarray(np.bincount(labels, weights=self.degrees), dtype=np.float64), self.total)
 
 
 def communities(graph: Graph, resolution: float, beginnings: int = 4) -> Ints:
@@ -117,6 +121,12 @@ def _moved(graph: Graph, resolution: float, order: list[int]) -> Ints:
                     listed[other] = True
                     waiting.append(other)
     return np.array(label, dtype=np.int64)
+
+
+def _members(labels: Ints) -> Any:
+    """A sparse matrix with a 1 where a node, its row, has a label, its column."""
+    count = int(labels.max()) + 1 if len(labels) else 0
+    return sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), count))
 
 
 def _first_seen(labels: Ints) -> Ints:

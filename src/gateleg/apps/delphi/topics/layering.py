@@ -2,9 +2,9 @@
 
 Comments are joined with their nearest neighbours to a graph, whose communities are the topics. Communities are looked for at many
 resolutions, and the division is chosen that those of most resolutions agree with: such topics are in the comments, not in the settings.
-Coarser layers join these topics, finer layers divide them, so layers are nested by the way they are made. Every comment that says
-something belongs to a topic in every layer; how surely is told by its distance and confidence, and those that hardly belong are marked as
-outliers.
+In it, comments that belong to the rest of another topic more than to the rest of their own move there. Coarser layers join these topics,
+finer layers divide them, so layers are nested by the way they are made. Every comment that says something belongs to a topic in every
+layer; how surely is told by its distance and confidence, and those that hardly belong are marked as outliers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.topics.communities import Graph, communities
 from gateleg.apps.delphi.topics.config import MOST_LAYERS
-from gateleg.apps.delphi.topics.neighbours import affinities, distinct, nearest
+from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 #: Below so many different comments all make one topic.
 _FEWEST_COMMENTS = 6
 _RESOLUTIONS = np.geomspace(0.1, 8.0, 17)
+#: Each comment is compared with so many times the square root of the number of comments, and with no fewer than eight.
+_REACH = 1.3
+_FEWEST_NEIGHBOURS = 8
+#: How often comments may move to a nearer topic, and how much the share of their neighbours in it counts beside nearness.
+_ROUNDS = 5
+_NEIGHBOURHOOD = 0.2
 #: Chosen among several on planted topics: the higher, the more a division must agree with others to be supported by them.
 _POWER = 4
 #: The next layer has at least and at most so many times as many topics.
@@ -86,9 +92,10 @@ def find_layers(vectors: Vectors, neighbours: int = 15, most_layers: int = MOST_
     count = len(unique.vectors)
     if not count:
         return Layers((), np.zeros(len(unique.places), dtype=np.bool_))
-    found = nearest(unique.vectors, min(neighbours, max(5, round(count**0.5))))
+    contrasts = centred(unique.vectors)
+    found = nearest(contrasts, min(neighbours, max(_FEWEST_NEIGHBOURS, round(_REACH * count**0.5))))
     graph = Graph.of(affinities(found))
-    divisions, steadiest = _divisions(graph, unique.vectors, most_layers)
+    divisions, steadiest = _divisions(graph, contrasts, most_layers)
     sizes = np.bincount(unique.places[unique.places >= 0], minlength=count)
     ordered = [_by_size(labels, sizes) for labels in divisions]
     layers = [_layer(graph, unique, ordered, number) for number in range(len(ordered))]
@@ -100,7 +107,7 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
     whole = np.zeros(len(graph), dtype=np.int64)
     if len(graph) < _FEWEST_COMMENTS:
         return [whole], 0
-    smallest = max(3, min(5, len(graph) // 30))
+    smallest = max(3, min(5, len(graph) // 15))
     beginnings = 2 if len(graph) <= 3_000 else 1
 
     def divided(parents: Ints, resolution: float) -> Ints:
@@ -112,7 +119,7 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
     if not usable:
         return [whole], 0
     anchor = max(usable, key=lambda place: (round(support[place], 6), -place))
-    layers = [tried[anchor]]
+    layers = [_dissolved(_moved(graph, tried[anchor], vectors), whole, vectors, smallest)]
     while len(layers) < most_layers and (coarser := _coarser(graph, layers[-1], beginnings)) is not None:
         layers.append(coarser)
     joined = len(layers)
@@ -181,6 +188,37 @@ def _dissolved(labels: Ints, parents: Ints, vectors: Floats, smallest: int) -> I
     return np.asarray(np.unique(labels, return_inverse=True)[1]).ravel()
 
 
+def _moved(graph: Graph, labels: Ints, vectors: Floats) -> Ints:
+    """Every comment in the topic whose other comments it is nearest to, by what they say and by how many of its neighbours they are."""
+    rows = np.arange(len(labels))
+    for _ in range(_ROUNDS):
+        belonging = np.round(_nearness(labels, vectors) + _NEIGHBOURHOOD * graph.shares(labels), 6)
+        best = belonging.argmax(axis=1)
+        better = belonging[rows, best] > belonging[rows, labels]
+        if not better.any():
+            break
+        labels = np.asarray(np.unique(np.where(better, best, labels), return_inverse=True)[1]).ravel()
+    return labels
+
+
+def _nearness(labels: Ints, vectors: Floats) -> Floats:
+    """How near each comment is to the middle of each topic, of its own to the middle of the others in it.
+
+    With a part in that middle, a comment would pull it towards itself, and in a small topic always seem to belong.
+    """
+    rows = np.arange(len(labels))
+    sums = np.zeros((_count(labels), vectors.shape[1]))
+    np.add.at(sums, labels, vectors)
+    lengths = np.linalg.norm(sums, axis=1)
+    nearness = vectors @ sums.T
+    inside = nearness[rows, labels]
+    nearness /= np.maximum(lengths, 1e-9)
+    without = np.sqrt(np.maximum(lengths[labels] ** 2 - 2 * inside + 1, 0.0))
+    # Who is alone in a topic, or would leave nothing behind, stays.
+    nearness[rows, labels] = np.where(without > 1e-6, (inside - 1) / np.maximum(without, 1e-6), 1.0)
+    return np.asarray(nearness)
+
+
 def _centroids(vectors: Floats, labels: Ints, count: int) -> Floats:
     sums = np.zeros((count, vectors.shape[1]))
     np.add.at(sums, labels, vectors)
@@ -198,8 +236,8 @@ def _by_size(labels: Ints, sizes: Ints) -> Ints:
 
 
 def _confidences(graph: Graph, labels: Ints) -> Floats:
-    inside = np.asarray(graph.within(labels).weights.sum(axis=1)).ravel()
-    return np.where(graph.degrees > 0, inside / np.where(graph.degrees > 0, graph.degrees, 1.0), 1.0)
+    inside = graph.shares(labels)[np.arange(len(labels)), labels]
+    return np.where(graph.degrees > 0, inside, 1.0)
 
 
 def _layer(graph: Graph, unique: Distinct, divisions: Sequence[Ints], number: int) -> Layer:

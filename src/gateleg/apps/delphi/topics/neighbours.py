@@ -79,6 +79,19 @@ def distinct(vectors: Vectors) -> Distinct:
     return Distinct(unique / np.linalg.norm(unique, axis=1, keepdims=True), places)
 
 
+def centred(vectors: Floats) -> Floats:
+    """The same vectors without what all of them have in common, again of length 1; the vectors have length 1.
+
+    Comments of one conversation share a subject and ways to begin a sentence, which make all of them similar. What is left is how they
+    differ. A vector that has nothing but what is common stays as it is.
+    """
+    if len(vectors) < 2:
+        return vectors
+    left = vectors - vectors.mean(axis=0)
+    lengths = np.linalg.norm(left, axis=1, keepdims=True)
+    return np.where(lengths > 1e-6, left / np.where(lengths > 1e-6, lengths, 1.0), vectors)
+
+
 def nearest(vectors: Floats, count: int) -> Neighbours:
     """The nearest others of each vector; the vectors have length 1. Of equally near ones the earlier row comes first."""
     kept = max(0, min(count, len(vectors) - 1))
