@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
+from gateleg.apps.delphi.topics.belonging import settled
 from gateleg.apps.delphi.topics.communities import Graph, communities
 from gateleg.apps.delphi.topics.config import MOST_LAYERS
 from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, nearest
@@ -32,9 +33,6 @@ _RESOLUTIONS = np.geomspace(0.1, 8.0, 17)
 #: Each comment is compared with so many times the square root of the number of comments, and with no fewer than eight.
 _REACH = 1.3
 _FEWEST_NEIGHBOURS = 8
-#: How often comments may move to a nearer topic, and how much the share of their neighbours in it counts beside nearness.
-_ROUNDS = 5
-_NEIGHBOURHOOD = 0.2
 #: Chosen among several on planted topics: the higher, the more a division must agree with others to be supported by them.
 _POWER = 4
 #: The next layer has at least and at most so many times as many topics.
@@ -119,7 +117,7 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
     if not usable:
         return [whole], 0
     anchor = max(usable, key=lambda place: (round(support[place], 6), -place))
-    layers = [_dissolved(_moved(graph, tried[anchor], vectors), whole, vectors, smallest)]
+    layers = [_dissolved(settled(graph, tried[anchor], vectors), whole, vectors, smallest)]
     while len(layers) < most_layers and (coarser := _coarser(graph, layers[-1], beginnings)) is not None:
         layers.append(coarser)
     joined = len(layers)
@@ -186,37 +184,6 @@ def _dissolved(labels: Ints, parents: Ints, vectors: Floats, smallest: int) -> I
         labels = labels.copy()
         labels[lost] = nearness.argmax(axis=1)
     return np.asarray(np.unique(labels, return_inverse=True)[1]).ravel()
-
-
-def _moved(graph: Graph, labels: Ints, vectors: Floats) -> Ints:
-    """Every comment in the topic whose other comments it is nearest to, by what they say and by how many of its neighbours they are."""
-    rows = np.arange(len(labels))
-    for _ in range(_ROUNDS):
-        belonging = np.round(_nearness(labels, vectors) + _NEIGHBOURHOOD * graph.shares(labels), 6)
-        best = belonging.argmax(axis=1)
-        better = belonging[rows, best] > belonging[rows, labels]
-        if not better.any():
-            break
-        labels = np.asarray(np.unique(np.where(better, best, labels), return_inverse=True)[1]).ravel()
-    return labels
-
-
-def _nearness(labels: Ints, vectors: Floats) -> Floats:
-    """How near each comment is to the middle of each topic, of its own to the middle of the others in it.
-
-    With a part in that middle, a comment would pull it towards itself, and in a small topic always seem to belong.
-    """
-    rows = np.arange(len(labels))
-    sums = np.zeros((_count(labels), vectors.shape[1]))
-    np.add.at(sums, labels, vectors)
-    lengths = np.linalg.norm(sums, axis=1)
-    nearness = vectors @ sums.T
-    inside = nearness[rows, labels]
-    nearness /= np.maximum(lengths, 1e-9)
-    without = np.sqrt(np.maximum(lengths[labels] ** 2 - 2 * inside + 1, 0.0))
-    # Who is alone in a topic, or would leave nothing behind, stays.
-    nearness[rows, labels] = np.where(without > 1e-6, (inside - 1) / np.maximum(without, 1e-6), 1.0)
-    return np.asarray(nearness)
 
 
 def _centroids(vectors: Floats, labels: Ints, count: int) -> Floats:
