@@ -110,7 +110,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import Worker
+    from gateleg.jobs import Worker, collect_seldom
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings
@@ -132,6 +132,7 @@ async def _work(task: Task) -> None:
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         watching = asyncio.create_task(_until_end(reader, worker))
+        collect_seldom()
         await worker.run()
         watching.cancel()
 

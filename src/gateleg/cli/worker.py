@@ -65,7 +65,7 @@ async def _work(
     import asyncio
     import signal
 
-    from gateleg.jobs import Worker
+    from gateleg.jobs import Worker, collect_seldom
 
     async with _opened(app, settings, rules) as (queue, objects):
         named = queues or {handler.queue: 1 for handler in queue.desk.jobs} or {"default": 1}
@@ -73,6 +73,7 @@ async def _work(
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
         typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {settings.store}")
+        collect_seldom()
         await worker.run()
         typer.echo(f"{worker.worker_id} has stopped")
 

@@ -9,7 +9,7 @@ import time
 #: Seconds after which the wait is given up.
 LONGEST = 60.0
 #: From so many seconds of waiting on, the seconds between two attempts.
-_PAUSES = ((0.2, 0.005), (0.02, 0.001), (0.0, 0.0001))
+_PAUSES = ((0.2, 0.005), (0.02, 0.001), (0.0, 0.00025))
 
 
 class Patience:

@@ -28,6 +28,7 @@ Every verb is a flow (`Desk` first), written once in the module it belongs to; `
 
 from gateleg.jobs.archive import ArchivedJob
 from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.collecting import collect_seldom
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.desk import Desk, Settings
 from gateleg.jobs.errors import (
@@ -131,6 +132,7 @@ __all__ = [
     "Worker",
     "WorkerRecord",
     "WrongState",
+    "collect_seldom",
     "figures",
     "follow",
     "follow_async",
