@@ -1,3 +1,4 @@
+import itertools
 import threading
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def put(engine: Engine, number: int) -> None:
 def frames(path: Path) -> int:
     """How long the log has been at most: its file does not shrink while it is in use."""
     return (path / "data.db-wal").stat().st_size // _PAGE
+
+
+def salt(path: Path) -> bytes:
+    """What tells the frames of this log from those before it began anew."""
+    with (path / "data.db-wal").open("rb") as file:
+        return file.read(24)[16:]
 
 
 def count(engine: Engine) -> int:
@@ -57,19 +64,32 @@ def test_a_log_that_a_reader_needs_grows_until_it_is_done(tmp_path: Path) -> Non
         assert count(other) == 600
 
 
-def test_a_log_is_folded_while_others_write_without_a_pause(tmp_path: Path) -> None:
+def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "LIMIT", 10**9)
     with opened(tmp_path) as first, opened(tmp_path) as second:
         first.call("CreateTable", table("a"))
+        enough = threading.Event()
 
-        def write(engine: Engine, begin: int) -> None:
-            for number in range(400):
-                put(engine, begin + number)
+        def write() -> None:
+            number = 0
+            while not enough.is_set():
+                put(second, number := number + 1)
 
-        threads = [threading.Thread(target=write, args=(engine, 1000 * place)) for place, engine in enumerate((first, second))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert count(first) == 800
-        # All that was written, had the log never begun anew, is some three thousand frames.
-        assert frames(tmp_path) < 800
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            numbers = itertools.count(-1, -1)
+            while frames(tmp_path) < 10 * _LIMIT:
+                put(first, next(numbers))
+            before = salt(tmp_path)
+            monkeypatch.setattr(checkpoints, "LIMIT", _LIMIT)
+            connection = first.database.connection
+            for _ in range(50):
+                connection.log = checkpoints.Log(connection)
+                put(first, next(numbers))
+                if salt(tmp_path) != before:
+                    break
+        finally:
+            enough.set()
+            writer.join()
+        assert salt(tmp_path) != before

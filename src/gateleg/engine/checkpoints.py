@@ -1,8 +1,8 @@
 """When the write-ahead log is folded into the file.
 
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
-is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So writers are held off meanwhile, for
-some milliseconds, and the log begins anew.
+is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So what was written meanwhile, which is
+little, is folded while writers are held off, and the log begins anew.
 """
 
 from contextlib import suppress
@@ -40,7 +40,8 @@ class Log:
         self._next = self._frames + LIMIT
         connection.set_busy_handler(Patience(_PATIENCE))
         try:
-            with suppress(apsw.Error):
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            for mode in (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART):
+                with suppress(apsw.Error):
+                    connection.wal_checkpoint(mode=mode)
         finally:
             connection.set_busy_handler(Patience(LONGEST))
