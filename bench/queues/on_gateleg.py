@@ -18,8 +18,9 @@ jobs = Jobs()
 
 
 @jobs.handler("noop")
-async def noop(job: JobContext, config: dict[str, Any]) -> None:
+async def noop(job: JobContext, config: dict[str, Any]) -> int:
     audit.start(config["sent"])
+    return int(config["sent"])
 
 
 def engine() -> Engine:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -106,12 +107,29 @@ class Engine:
     def _for(self, realm: Realm, raw: bool = False) -> Context:
         return replace(self._context, realm=realm, raw=raw)
 
-    def _run(self, context: Context, operation: str, request: Any) -> dict[str, Any]:
-        shapes.check(operation, request)
+    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        """`call` in two steps: what can be done without the rows is done now, and the rest when the result is called.
+
+        For whoever holds other writers off in between. What is wrong with a request is raised by the second step.
+        """
+        context = self._context
+        if operation == "UpdateItem":
+            from gateleg.engine.operations.items import ready_update
+
+            with suppress(EngineError, ValueFault, apsw.Error):
+                shapes.check(operation, request)
+                update = ready_update(context, request)
+                return lambda: self._run(context, operation, request, update)
+        return lambda: self._run(context, operation, request)
+
+    def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
+        """The answer; `ready` is the rest of it, where the request has been looked at before."""
+        if ready is None:
+            shapes.check(operation, request)
         handler = _OPERATIONS.get(operation) or handler_of(operation)
         try:
             try:
-                return handler(context, request)
+                return handler(context, request) if ready is None else ready()
             except TABLE_GONE as error:
                 # Another process may have dropped the table between our look at the catalog and our look at its rows.
                 _require_missing_table(error)

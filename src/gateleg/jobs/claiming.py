@@ -94,6 +94,8 @@ def _permit(desk: Desk, state: QueueState) -> Flow[int | None]:
 
 def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
+    # Made before the look: from then on others may have to wait.
+    tokens = [desk.setup.token() for _ in range(number)]
     for _ in range(_LOOKS):
         everything = False
         if not picker.known(queue):
@@ -107,7 +109,9 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
             late = [one for one in chosen if one.start_by is not None and one.start_by < desk.now()]
             for one in late:
                 yield from expire(desk, one.job_id)
-            outcomes = yield from side_by_side([_try(desk, picker, one, worker_id) for one in chosen if one not in late])
+            wanted = [one for one in chosen if one not in late] if late else chosen
+            tokens += [desk.setup.token() for _ in range(len(wanted) - len(tokens))]
+            outcomes = yield from side_by_side([_try(desk, picker, one, worker_id, tokens.pop()) for one in wanted])
             claimed += [job for job in outcomes if isinstance(job, Job)]
             failures = [error for error in outcomes if isinstance(error, Exception)]
             if failures and not claimed:
@@ -146,9 +150,8 @@ def _look(desk: Desk, picker: Picker, queue: str, window: int) -> Flow[list[Cand
         payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
 
-def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str) -> Flow[Job | None]:
+def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str, token: str) -> Flow[Job | None]:
     """Claim one job; None when another worker was faster, or its concurrency key has no room."""
-    token = desk.setup.token()
     operation = claim_write(desk, candidate, worker_id, token)
     try:
         if candidate.concurrency_key is None:

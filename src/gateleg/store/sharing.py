@@ -16,6 +16,8 @@ from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.watching import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateleg.store.requests import Flow, Reply, Step
     from gateleg.store.transports.direct import DirectTransport
 
@@ -38,6 +40,8 @@ class _Seat:
         self.result: Any = None
         self.error: Exception | None = None
         self.turn: asyncio.Future[None] | None = None
+        #: the rest of the answer to a write that was made ready
+        self.rest: Callable[[], Reply] | None = None
 
     def advance(self, reply: Any) -> None:
         """Tell the flow its answer, and note what it asks next, or how it has ended."""
@@ -87,6 +91,8 @@ class SharedStore(AsyncStore):
     async def _turn_of(self, seat: _Seat) -> None:
         """Wait until the flow has had its part in a commit."""
         loop = asyncio.get_running_loop()
+        if isinstance(seat.step, Request) and not self.setup.hooks:
+            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload)
         if not self._seats:
             # One turn later, so that a claim that follows from the end of a job shares the commit with it.
             loop.call_soon(loop.call_soon, self._sit)
@@ -116,15 +122,18 @@ class SharedStore(AsyncStore):
     def _serve(self, seat: _Seat) -> None:
         """Read for a flow until it writes; what it writes is answered when it is durable. What is not for here is left to be done after."""
         while (step := seat.step) is not None:
+            rest, seat.rest = seat.rest, None
             if _writes(step):
-                seat.reply = [self._answer(one) for one in step.requests] if isinstance(step, Together) else self._answer(step)
+                seat.reply = [self._answer(one) for one in step.requests] if isinstance(step, Together) else self._answer(step, rest)
                 return
             if not _reads(step):
                 return
-            seat.advance(self._answer(step))
+            seat.advance(self._answer(step, rest))
 
-    def _answer(self, request: Request) -> Reply | Exception:
+    def _answer(self, request: Request, rest: Callable[[], Reply] | None = None) -> Reply | Exception:
         try:
+            if rest is not None:
+                return rest()
             if not self.setup.hooks:
                 return self.transport.answer(request.operation, request.payload)
             with Watch(request, self.setup) as watch:

@@ -68,20 +68,34 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change some attributes of an item, or create it."""
+    return ready_update(context, request)()
+
+
+def ready_update(context: Context, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    """`update_item` in two steps: what needs no row is done now, and the rest when the result is called."""
     name = request["TableName"]
     found = context.catalog.known_layout(context.realm, name)
     place = None if found is None else found.quick_key(request["Key"])
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
-    with context.database.write_item() as connection:
-        layout = context.layout(name)
-        # Should the table have been made anew meanwhile, its key may be another.
-        change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
-        check_charge(prepared)
-        change.require(prepared.condition, prepared.values, _wants_failed_item(request))
-        change.update(key, prepared.update, prepared.values)
-        change.store(context, connection)
+
+    def update() -> dict[str, Any]:
+        with context.database.write_item() as connection:
+            layout = context.layout(name)
+            # Should the table have been made anew meanwhile, its key may be another.
+            change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
+            check_charge(prepared)
+            change.require(prepared.condition, prepared.values, _wants_failed_item(request))
+            change.update(key, prepared.update, prepared.values)
+            change.store(context, connection)
+        return _write_answer(context, request, change, key, _updated(request, change, prepared))
+
+    return update
+
+
+def _updated(request: dict[str, Any], change: Change, prepared: Prepared) -> Item | None:
+    """What an update answers with of the item before or after it; None for nothing."""
     returned: Item | None = None
     returns = request.get("ReturnValues") or "NONE"
     if returns == "ALL_OLD":
@@ -91,7 +105,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     elif returns != "NONE" and prepared.update is not None:
         image = change.old if returns == "UPDATED_OLD" else change.new
         returned = prepared.update.touched(image) if image is not None else None
-    return _write_answer(context, request, change, key, returned or None)
+    return returned or None
 
 
 def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:

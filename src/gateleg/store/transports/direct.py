@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
 #: The longest page of a query that is read without a thread.
@@ -24,7 +24,8 @@ _SHORT_PAGE = 100
 class DirectTransport:
     """Small requests are answered at once, on the event loop; all others go the usual way.
 
-    `answer` is the same without awaiting, for any request; within `one_commit`, what it writes becomes durable together.
+    `answer` is the same without awaiting, for any request, and `ready` in two steps; within `one_commit`, what they write becomes durable
+    together.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
@@ -34,6 +35,18 @@ class DirectTransport:
     def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """The engine's answer."""
         return self._direct.call(operation, request)
+
+    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
+        step = self.usual.engine.ready(operation, request)
+
+        def answer() -> dict[str, Any]:
+            try:
+                return step()
+            except (EngineError, UnicodeEncodeError) as error:
+                raise refusal(error, operation, request) from None
+
+        return answer
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:

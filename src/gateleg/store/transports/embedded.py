@@ -32,14 +32,14 @@ class EmbeddedTransport:
         try:
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
-            raise _refusal(error, operation, request) from None
+            raise refusal(error, operation, request) from None
 
     def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
         """What GetItem answers to a table and a key alone."""
         try:
             return self.engine.item(table, key)
         except (EngineError, UnicodeEncodeError) as error:
-            raise _refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
+            raise refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
 
     def close(self) -> None:
         """Close the engine, if it is the transport's own."""
@@ -66,7 +66,7 @@ class AsyncEmbeddedTransport:
                 return self.engine.call(operation, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, self.engine.call, operation, request)
         except (EngineError, UnicodeEncodeError) as error:
-            raise _refusal(error, operation, request) from None
+            raise refusal(error, operation, request) from None
 
     async def close(self) -> None:
         """End the threads, and close the engine if it is the transport's own."""
@@ -75,7 +75,7 @@ class AsyncEmbeddedTransport:
             self.engine.close()
 
 
-def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+def refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
     """The error of the service; for a text that could not even be sent to one, that of the model."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error

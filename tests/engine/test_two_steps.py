@@ -1,0 +1,68 @@
+"""`Engine.ready` is `call` in two steps."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.engine import EngineError
+from tests.engine.world import World, text
+
+
+def outcome(act: Any) -> Any:
+    """What was answered, or why nothing was."""
+    try:
+        return act()
+    except EngineError as error:
+        return error.code, error.message
+
+
+def world_with_an_item() -> World:
+    world = World()
+    world.create("a")
+    world.put(text(a="x", b="y"))
+    return world
+
+
+UPDATES = st.fixed_dictionaries(
+    {
+        "TableName": st.sampled_from(["Music", "Nowhere", "x"]),
+        "Key": st.sampled_from([text(a="x"), text(a="new"), text(b="x"), text(a=""), {"a": {"N": "1"}}, {}, {"a": 5}]),
+        "UpdateExpression": st.sampled_from(["SET b = :v", "SET a = :v", "REMOVE b", "SET b.c = :v", "ADD b :v", "SET", "SET c = :w"]),
+        "ExpressionAttributeValues": st.sampled_from([text(**{":v": "z"}), {":v": {"N": "1"}}, {":v": {}}]),
+        "ReturnValues": st.sampled_from(["NONE", "ALL_NEW", "ALL_OLD", "UPDATED_NEW", "EVERYTHING"]),
+    },
+    optional={"ConditionExpression": st.sampled_from(["b = :v", "attribute_exists(b)", "attribute_not_exists(a)", "b"])},
+)
+
+
+@given(UPDATES)
+def test_it_answers_what_a_call_does_and_leaves_the_same(request: dict[str, Any]) -> None:
+    one, two = world_with_an_item(), world_with_an_item()
+    answer = one.engine.ready("UpdateItem", request)
+    assert outcome(answer) == outcome(lambda: two.engine.call("UpdateItem", request))
+    assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
+    one.engine.close()
+    two.engine.close()
+
+
+def test_nothing_happens_before_the_second_step(world: World) -> None:
+    world.create("a")
+    request = {"TableName": "Music", "Key": text(a="x"), "UpdateExpression": "SET b = :v", "ExpressionAttributeValues": text(**{":v": "y"})}
+    update = world.engine.ready("UpdateItem", request)
+    put = world.engine.ready("PutItem", {"TableName": "Music", "Item": text(a="z")})
+    assert world.call("Scan", TableName="Music")["Count"] == 0
+    update()
+    put()
+    assert world.call("Scan", TableName="Music")["Count"] == 2
+
+
+def test_a_table_that_was_made_anew_in_between_is_seen(world: World) -> None:
+    world.create("a")
+    request = {"TableName": "Music", "Key": text(a="x"), "UpdateExpression": "SET c = :v", "ExpressionAttributeValues": text(**{":v": "y"})}
+    update = world.engine.ready("UpdateItem", request)
+    world.call("DeleteTable", TableName="Music")
+    world.create("a", "b")
+    with pytest.raises(EngineError, match="does not match the schema"):
+        update()
