@@ -6,6 +6,7 @@ import pytest
 
 from gateleg.store import AsyncStore, BadAddress, Store
 from gateleg.store.addresses import StoreAddress, concurrency_of, parse_address
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from tests.store.notes import Note, shelf
 
 
@@ -29,6 +30,34 @@ def test_address_is_read(text: str, kind: str, place: str) -> None:
 def test_what_names_no_store_is_refused(text: str) -> None:
     with pytest.raises(BadAddress, match=r"embedded:\./data"):
         parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "durability"),
+    [
+        ("embedded:./data", "./data", "full"),
+        ("embedded:./data?durability=relaxed", "./data", "relaxed"),
+        ("embedded:./data?durability=full", "./data", "full"),
+    ],
+)
+def test_an_address_says_when_commits_are_durable(text: str, place: str, durability: str) -> None:
+    address = parse_address(text)
+    assert (address.place, address.durability) == (place, durability)
+
+
+@pytest.mark.parametrize("text", ["embedded:./data?durability=none", "embedded:./data?cache=1", "embedded:?durability=relaxed"])
+def test_what_an_engine_does_not_know_is_refused(text: str) -> None:
+    with pytest.raises(BadAddress, match="durability=relaxed"):
+        parse_address(text)
+
+
+async def test_an_engine_is_opened_as_its_address_says(tmp_path: Path) -> None:
+    with Store.connect(f"embedded:{tmp_path}?durability=relaxed") as store:
+        assert isinstance(store.transport, EmbeddedTransport)
+        assert store.transport.engine.durability == "relaxed"
+    async with AsyncStore.connect(f"embedded:{tmp_path}?durability=relaxed") as again:
+        assert isinstance(again.transport, AsyncEmbeddedTransport)
+        assert again.transport.engine.durability == "relaxed"
 
 
 def test_only_networks_are_asked_side_by_side() -> None:

@@ -1,4 +1,7 @@
-"""Stores by their address, as configuration writes it: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8000`."""
+"""Stores by their address, as configuration writes it: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8000`.
+
+`embedded:./data?durability=relaxed` does not wait for the disk at each commit: a power cut may then cost the last moments.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,29 @@ class StoreAddress:
 
     kind: Literal["embedded", "dynamodb", "endpoint"]
     place: str
+    #: of an engine: when its commits are durable
+    durability: Literal["full", "relaxed"] = "full"
 
 
 def parse_address(text: str) -> StoreAddress:
     """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
     kind, colon, place = text.partition(":")
     if colon and kind == "embedded" and place:
-        return StoreAddress("embedded", place)
+        return _embedded(*place.partition("?")[::2])
     if colon and kind == "dynamodb":
         return StoreAddress("dynamodb", place)
     if kind in ("http", "https") and place.startswith("//") and len(place) > 2:
         return StoreAddress("endpoint", text)
     raise BadAddress(f"{text!r} names no store.")
+
+
+def _embedded(place: str, options: str) -> StoreAddress:
+    name, _, value = options.partition("=")
+    if place and (not options or (name == "durability" and value in ("full", "relaxed"))):
+        return StoreAddress("embedded", place, "relaxed" if value == "relaxed" else "full")
+    raise BadAddress(
+        f"embedded:{place}?{options} names no store.", fix="After a question mark only durability=full or durability=relaxed may stand."
+    )
 
 
 def concurrency_of(text: str) -> int:
@@ -46,7 +60,7 @@ def open_transport(text: str) -> Transport:
     if address.kind == "embedded":
         from gateleg.store.transports.embedded import open_embedded
 
-        return open_embedded(address.place)
+        return open_embedded(address.place, address.durability)
     from gateleg.store.transports.wire import WireTransport
 
     return WireTransport(_options(address))
@@ -58,7 +72,7 @@ def open_async_transport(text: str) -> AsyncTransport:
     if address.kind == "embedded":
         from gateleg.store.transports.embedded import open_async_embedded
 
-        return open_async_embedded(address.place)
+        return open_async_embedded(address.place, address.durability)
     from gateleg.store.transports.awire import AsyncWireTransport
 
     return AsyncWireTransport(_options(address))

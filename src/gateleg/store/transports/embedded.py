@@ -13,6 +13,7 @@ from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
     from gateleg.engine import Engine
+    from gateleg.engine.database import Durability
 
 MEMORY = ":memory:"
 #: The database's name in a data folder.
@@ -83,24 +84,24 @@ def refusal(error: EngineError | UnicodeEncodeError, operation: str, request: di
     return found or ServiceError(error.code, error.message, error.extra, error.status)
 
 
-def open_embedded(path: str = MEMORY) -> EmbeddedTransport:
+def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:
     """A transport on an engine of its own: in memory, or in a folder or file that is made when it is not there."""
-    return EmbeddedTransport(open_engine(path), owned=True)
+    return EmbeddedTransport(open_engine(path, durability), owned=True)
 
 
-def open_async_embedded(path: str = MEMORY) -> AsyncEmbeddedTransport:
+def open_async_embedded(path: str = MEMORY, durability: Durability = "full") -> AsyncEmbeddedTransport:
     """The same for an `AsyncStore`."""
-    return AsyncEmbeddedTransport(open_engine(path), owned=True)
+    return AsyncEmbeddedTransport(open_engine(path, durability), owned=True)
 
 
-def open_engine(path: str) -> Engine:
+def open_engine(path: str, durability: Durability = "full") -> Engine:
     """The engine of a path: `:memory:`, a database file, or a folder that holds one."""
     from gateleg.engine import Engine
 
     if path == MEMORY:
-        return Engine(MEMORY)
+        return Engine(MEMORY, durability=durability)
     place = Path(path)
     if place.is_dir() or (not place.is_file() and place.suffix != ".db"):
         place = place / _DATABASE_NAME
     place.parent.mkdir(parents=True, exist_ok=True)
-    return Engine(str(place))
+    return Engine(str(place), durability=durability)
