@@ -12,8 +12,7 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
-    from gateleg.engine import Engine
-    from gateleg.engine.database import Durability
+    from gateleg.engine import Durability, Engine
 
 MEMORY = ":memory:"
 #: The database's name in a data folder.
