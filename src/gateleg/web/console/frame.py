@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fastapi import Request
+    from nicegui.events import GenericEventArguments
 
     from gateleg.web.console.live import Live
     from gateleg.web.console.site import Console
@@ -38,6 +39,12 @@ _MARK = (
     'aria-hidden="true"><path d="M3 7.5h18"/><path d="M6 7.5v11M18 7.5v11"/><path d="M12 7.5 7.5 18.5M12 7.5l4.5 11" '
     'stroke="var(--running)"/></svg>'
 )
+#: Kept by the browser before the host is told: whoever goes on to another page at once finds the navigation as it was left.
+_FOLD = """() => {
+  const wanted = document.querySelector(".q-drawer--mini") ? "wide" : "icons";
+  gateleg.keep("gateleg_rail", wanted);
+  emit(wanted);
+}"""
 _THEMES = (("light", "Light", "light_mode"), ("dark", "Dark", "dark_mode"), ("auto", "As the system", "devices"))
 
 
@@ -123,12 +130,10 @@ def _rail(view: View, section: str, *, collapsed: bool) -> ui.left_drawer:
             tag("span", "Collapse", "word")
         fold.props["aria-label"] = "Collapse or widen the navigation"
 
-        def toggle() -> None:
-            mini = "mini" not in drawer.props
-            drawer.props("mini") if mini else drawer.props(remove="mini")
-            ui.run_javascript(f"gateleg.keep('gateleg_rail', '{'icons' if mini else 'wide'}')")
+        def folded(event: GenericEventArguments) -> None:
+            drawer.props("mini") if event.args == "icons" else drawer.props(remove="mini")
 
-        fold.on("click", toggle)
+        fold.on("click", folded, js_handler=_FOLD)
     return drawer
 
 
