@@ -7,8 +7,8 @@ one for all. `jobs/s` is how fast 1, 4 and 16 workers empty a full queue, and `w
 start while they have nothing else to do (the median). All take turns in three rounds, of which the best figures count. What a worker is
 differs: threads in huey, processes in Celery, tasks of one event loop in procrastinate; gateleg is measured as tasks of one process, as
 tasks of two, and as one process for each worker. Durability is what each has by default: huey and PostgreSQL sync each commit, Redis syncs
-nothing, gateleg does either. gateleg and procrastinate write down that a job has ended. huey and Celery do so for jobs with a result, so
-their jobs have one; as `no results` they are measured without, where a job is gone once it is taken and nobody can tell what became of it.
+nothing, gateleg does either. gateleg and procrastinate write down that a job has ended; huey and Celery do so for jobs whose result is
+kept, and are measured both ways.
 
 units: the requests and the request units that DynamoDB would count for one job, from its submission to its end.
 finished: claiming and completing a job in an empty table, and in one with many finished jobs (--big: a million).
@@ -73,10 +73,10 @@ OURS = [
 _KEPT = {"BENCH_RESULTS": "kept"}
 PEERS = [
     System("procrastinate, PostgreSQL", "on_procrastinate", server="postgres"),
-    System("Celery, Redis", "on_celery", server="redis", settings=_KEPT, bulk=False),
-    System("Celery, Redis, no results", "on_celery", server="redis", bulk=False),
-    System("huey, SQLite", "on_huey", settings=_KEPT, bulk=False),
-    System("huey, SQLite, no results", "on_huey", bulk=False),
+    System("Celery, Redis", "on_celery", server="redis", bulk=False),
+    System("Celery, Redis, results kept", "on_celery", server="redis", settings=_KEPT, bulk=False),
+    System("huey, SQLite", "on_huey", bulk=False),
+    System("huey, SQLite, results kept", "on_huey", settings=_KEPT, bulk=False),
 ]
 
 

@@ -37,9 +37,7 @@ def test_sqlite_waits_by_it_for_another_connection(tmp_path: Path) -> None:
         return wait(number)
 
     waiter.set_busy_handler(until_it_is_free)
-    before = time.monotonic()
     waiter.execute("BEGIN IMMEDIATE; COMMIT")
     assert calls == [0, 1, 2, 3]
-    assert time.monotonic() > before
     holder.close()
     waiter.close()

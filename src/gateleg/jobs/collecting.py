@@ -2,7 +2,7 @@
 
 import gc
 
-#: How many more containers must have been made than let go before Python looks for cycles among them; it looks at a thousand by itself.
+#: How many more containers must have been made than let go before Python looks for cycles among them; by itself it looks after some hundred.
 _CONTAINERS = 10_000
 
 
