@@ -2,7 +2,7 @@
 
 import gc
 
-#: How many more containers must have been made than let go before Python looks for cycles among them; by itself it looks after some hundred.
+#: How many more containers must have been made than let go before Python looks for cycles among them; usually it is some hundred.
 _CONTAINERS = 10_000
 
 
