@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import apsw
 
-from gateleg.engine.patience import LONGEST, Patience
+from gateleg.engine.patience import waiting
 
 #: Frames of the log, of a page each, after which it is folded.
 LIMIT = 4000
@@ -38,10 +38,7 @@ class Log:
                 self._next = LIMIT
             return
         self._next = self._frames + LIMIT
-        connection.set_busy_handler(Patience(_PATIENCE))
-        try:
+        with waiting(connection, _PATIENCE):
             for mode in (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART):
                 with suppress(apsw.Error):
                     connection.wal_checkpoint(mode=mode)
-        finally:
-            connection.set_busy_handler(Patience(LONGEST))

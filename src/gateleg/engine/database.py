@@ -20,7 +20,7 @@ from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
 from gateleg.engine.fileformat import prepare
-from gateleg.engine.patience import LONGEST, Patience
+from gateleg.engine.patience import LONGEST, Patience, waiting
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
@@ -174,13 +174,11 @@ class Database:
             return None
         if self._shared is not None:
             return Group(self)  # no other process has this memory
-        connection.set_busy_timeout(0)
         try:
-            return Group(self)
+            with waiting(connection, 0.0):
+                return Group(self)
         except Busy:
             return None
-        finally:
-            connection.set_busy_handler(Patience())
 
     def group_connection(self) -> Connection:
         """The connection that groups write on, apart from the ones that read."""

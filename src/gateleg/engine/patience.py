@@ -5,6 +5,10 @@ more time asleep than at work. So it is asked again soon at first, and seldom on
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
 
 #: Seconds after which the wait is given up.
 LONGEST = 60.0
@@ -36,3 +40,13 @@ class Patience:
 def pause_after(waited: float) -> float:
     """The seconds until the next attempt of one who has waited so long."""
     return next(pause for since, pause in _PAUSES if waited >= since)
+
+
+@contextmanager
+def waiting(connection: apsw.Connection, longest: float) -> Iterator[None]:
+    """Have a connection wait for others no longer than this, until the end of the block."""
+    connection.set_busy_handler(Patience(longest))
+    try:
+        yield
+    finally:
+        connection.set_busy_handler(Patience())

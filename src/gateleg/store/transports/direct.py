@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, refusal
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,15 +38,7 @@ class DirectTransport:
 
     def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        step = self.usual.engine.ready(operation, request)
-
-        def answer() -> dict[str, Any]:
-            try:
-                return step()
-            except (EngineError, UnicodeEncodeError) as error:
-                raise refusal(error, operation, request) from None
-
-        return answer
+        return self._direct.ready(operation, request)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:

@@ -12,6 +12,8 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateleg.engine import Durability, Engine
 
 MEMORY = ":memory:"
@@ -32,14 +34,26 @@ class EmbeddedTransport:
         try:
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
-            raise refusal(error, operation, request) from None
+            raise _refusal(error, operation, request) from None
+
+    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        """`call` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
+        step = self.engine.ready(operation, request)
+
+        def answer() -> dict[str, Any]:
+            try:
+                return step()
+            except (EngineError, UnicodeEncodeError) as error:
+                raise _refusal(error, operation, request) from None
+
+        return answer
 
     def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
         """What GetItem answers to a table and a key alone."""
         try:
             return self.engine.item(table, key)
         except (EngineError, UnicodeEncodeError) as error:
-            raise refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
+            raise _refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
 
     def close(self) -> None:
         """Close the engine, if it is the transport's own."""
@@ -66,7 +80,7 @@ class AsyncEmbeddedTransport:
                 return self.engine.call(operation, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, self.engine.call, operation, request)
         except (EngineError, UnicodeEncodeError) as error:
-            raise refusal(error, operation, request) from None
+            raise _refusal(error, operation, request) from None
 
     async def close(self) -> None:
         """End the threads, and close the engine if it is the transport's own."""
@@ -75,7 +89,7 @@ class AsyncEmbeddedTransport:
             self.engine.close()
 
 
-def refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
     """The error of the service; for a text that could not even be sent to one, that of the model."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error
