@@ -1,11 +1,12 @@
 """One Chromium for all browser tests of a process: Playwright can be started once in it."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from gateleg.apps.delphi.errors import BrowserMissing
+from gateleg.apps.delphi.reports.printing import find_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -23,9 +24,11 @@ _ARGUMENTS = [
 
 
 def chromium() -> str | None:
-    """Where the system's Chromium is, if it has one."""
-    given = os.environ.get("GATELEG_CHROMIUM")
-    return given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    """Where the system's Chromium is, if it has one: the one that reports are printed with."""
+    try:
+        return find_browser()
+    except BrowserMissing:
+        return None
 
 
 @pytest.fixture(scope="session")
