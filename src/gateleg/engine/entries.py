@@ -34,6 +34,8 @@ class IndexLayout:
     def __init__(self, index: Index, base: KeySchema, base_name: str) -> None:
         self.index = index
         self.name = f"index_{index.id}"
+        #: the attribute without which an item has no entry
+        self.needs = index.keys.hash[0].name
         self._find = keys.finder(index.keys.hash, index.keys.range)
         self._tie = keys.tie(base.attributes) if index.kind == "GSI" else None
         self._attributes = index.keys.attributes
@@ -49,6 +51,7 @@ class IndexLayout:
         self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
         self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
         self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
+        self.move = f"UPDATE OR REPLACE {self.name} SET k = ?, size = ?, v = ? WHERE k = ? AND b = ?"
 
     def key(self, item: Item) -> bytes | None:
         """The item's key in this index, or none if the index does not hold it."""
@@ -77,10 +80,17 @@ class IndexLayout:
         if was == now and (was is None or self._whole or not self._differs(old, new)):
             return
         end = b"" if self._tie is None else tie
+        if new is None or now is None:
+            if was is not None:
+                connection.execute(self.delete, (was + end, key))
+            return
+        size_, content = self.entry(new, new_size)
         if was is not None and was != now:
-            connection.execute(self.delete, (was + end, key))
-        if new is not None and now is not None:
-            connection.execute(self.insert, (now + end, key, *self.entry(new, new_size)))
+            connection.execute(self.move, (now + end, size_, content, was + end, key))
+            if connection.changes():
+                return
+            # An index that is just being made may not hold the item yet.
+        connection.execute(self.insert, (now + end, key, size_, content))
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
         """Whether the entries of two items hold something else."""

@@ -164,7 +164,9 @@ class Layout:
         assert item is not None, "a write takes something out or puts something in"
         tie = self.tie(key, item)
         for layout in self.indexes if old is None or written is None else self.touched(written).indexes:
-            layout.replace(connection, key, tie, old, new, new_size)
+            needs = layout.needs
+            if (new is not None and needs in new) or (old is not None and needs in old):
+                layout.replace(connection, key, tie, old, new, new_size)
 
     def index_writes(self, old: Item | None, new: Item | None) -> list[IndexWrite]:
         """What it means for the indexes that one item takes the place of another."""

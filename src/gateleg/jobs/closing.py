@@ -11,6 +11,7 @@ from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
 from gateleg.jobs.stencils import Stencil, Stencilled
 from gateleg.jobs.tables import Attempt, Job, JobStatus, Results
+from gateleg.model import altered
 from gateleg.model.wire import iso
 from gateleg.store import patch
 from gateleg.store.setup import Setup
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from gateleg.model import Action
     from gateleg.model.wire import Value
     from gateleg.store import WriteOperation
+
+
+#: Looked up once: an attribute of a class is a lookup in its fields.
+_attempts, _results, _expiry = Job.attempts, Job.job_results, Job.expires_at
 
 
 def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> list[Action]:
@@ -65,25 +70,24 @@ def planned_completion(desk: Desk, job: Job, verdict: Verdict, now: datetime) ->
 
 
 def _completed(desk: Desk, job: Job, verdict: Verdict, attempts: list[Attempt], now: datetime) -> Job:
-    return job.model_copy(
-        update={
-            "status": JobStatus.COMPLETED,
-            "attempts": attempts,
-            "lease_until": None,
-            "completed_at": now,
-            "updated_at": now,
-            "expires_at": expiry_of(JobStatus.COMPLETED, now, desk.settings.retention),
-            "job_results": verdict.results,
-            "version": job.version + 1,
-        }
-    )
+    changes = {
+        "status": JobStatus.COMPLETED,
+        "attempts": attempts,
+        "lease_until": None,
+        "completed_at": now,
+        "updated_at": now,
+        "expires_at": expiry_of(JobStatus.COMPLETED, now, desk.settings.retention),
+        "job_results": verdict.results,
+        "version": job.version + 1,
+    }
+    return altered(job, changes)
 
 
 def _completion_values(desk: Desk, job: Job, verdict: Verdict, attempts: list[Attempt], now: datetime) -> dict[str, Value]:
     return {
-        "attempts": Job.attempts.written(attempts).wire,
-        "job_results": Job.job_results.written(verdict.results).wire,
-        "expires_at": Job.expires_at.written(expiry_of(JobStatus.COMPLETED, now, desk.settings.retention)).wire,
+        "attempts": _attempts.packed(attempts),
+        "job_results": _results.packed(verdict.results),
+        "expires_at": _expiry.packed(expiry_of(JobStatus.COMPLETED, now, desk.settings.retention)),
         "now": {"S": iso(now)},
         "seen": {"N": str(job.version)},
         "version": {"N": str(job.version + 1)},

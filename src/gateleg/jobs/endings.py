@@ -30,8 +30,8 @@ def returned(desk: Desk, job: Job, notes: Notes, result: Any) -> Ending:
         refusal = ResultTooLarge(f"The result has {size:,} bytes; it may have {limit:,}.")
         notes.log(str(refusal), "ERROR")
         return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
-    started = job.started_at or desk.now()
-    return Completed(notes.results(result, (desk.now() - started).total_seconds()))
+    now = desk.now()
+    return Completed(notes.results(result, (now - (job.started_at or now)).total_seconds()))
 
 
 def raised(job: Job, notes: Notes, error: BaseException, stopping: str | None = None) -> Ending:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Literal
 from gateleg.jobs.desk import gathered
 from gateleg.jobs.ledger import Hour, Minute, Tally
 from gateleg.jobs.tables import Job
-from gateleg.store import find, put, query
+from gateleg.store import count, find, put, query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.jobs.desk import Desk
-    from gateleg.model import Query
     from gateleg.store.requests import Flow
 
 Count = Literal["claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running"]
@@ -40,8 +39,8 @@ def note_history(desk: Desk, queue: str) -> Flow[int]:
     now = desk.now()
     since = minute_of(now) - timedelta(minutes=_AGAIN - 1)
     tallies = yield from gathered(query(Tally.of_queue(queue=queue).where(Tally.minute >= since)), desk)
-    waiting = yield from _depth(desk, Job.ready(queue=queue))
-    running = yield from _depth(desk, Job.leased(queue=queue))
+    waiting = yield from count(Job.ready(queue=queue), limit=_DEPTH).flow(desk.setup)
+    running = yield from count(Job.leased(queue=queue), limit=_DEPTH).flow(desk.setup)
     noted = minutes_of(tallies)
     current = noted.get(minute_of(now), Minute())
     noted[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})
@@ -50,10 +49,6 @@ def note_history(desk: Desk, queue: str) -> Flow[int]:
         fresh = {str(time.minute): minute for time, minute in noted.items() if time.replace(minute=0) == hour}
         changed += yield from _noted(desk, queue, hour, fresh)
     return changed
-
-
-def _depth(desk: Desk, question: Query[Job]) -> Flow[int]:
-    return len((yield from gathered(query(question, limit=_DEPTH, project=[Job.job_id]), desk)))
 
 
 def minutes_of(tallies: Iterable[Tally]) -> dict[datetime, Minute]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.logs import FLUSH_LIMIT, entries_of
 from gateleg.jobs.tables import LogEntry, Progress, Results
+from gateleg.model import made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,4 +76,6 @@ class Notes:
     def results(self, value: Any, seconds: float) -> Results:
         """What the job has brought about."""
         metrics = {"processing_time_seconds": round(seconds, 3), **self.metrics}
-        return Results(result_type="SUCCESS", value=value, output_location=dict(self.outputs), summary_metrics=metrics)
+        values = {"result_type": "SUCCESS", "value": value, "output_location": dict(self.outputs), "summary_metrics": metrics}
+        # Whatever the handler said of outputs and metrics is checked.
+        return Results(**values) if self.outputs or self.metrics else made(Results, values)

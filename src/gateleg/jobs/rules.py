@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.tables import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
+from gateleg.model import made
 
 if TYPE_CHECKING:
     import random
@@ -152,14 +153,16 @@ def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.
 
 def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
     """The attempt that has ended, for the job's history."""
-    return Attempt(
-        number=job.tries,
-        worker_id=job.worker_id or "",
-        started_at=job.started_at or now,
-        ended_at=now,
-        outcome=verdict.outcome,
-        error=verdict.failure,
-    )
+    values = {
+        "number": job.tries,
+        "worker_id": job.worker_id or "",
+        "started_at": job.started_at or now,
+        "ended_at": now,
+        "outcome": verdict.outcome,
+        "error": verdict.failure,
+        "times": None,
+    }
+    return made(Attempt, values)
 
 
 def history_with(job: Job, attempt: Attempt) -> list[Attempt]:

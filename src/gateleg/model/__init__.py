@@ -58,6 +58,7 @@ from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
 from gateleg.model.expressions import Condition, Operand, Placeholders, all_of
 from gateleg.model.fields import field, new_uuid, required, stamp
+from gateleg.model.instances import altered, made
 from gateleg.model.keys import Key, KeyPlan, Ref, shard_of
 from gateleg.model.lint import Finding, lint
 from gateleg.model.lookup import spec_of
@@ -118,6 +119,7 @@ __all__ = [
     "Version",
     "Write",
     "all_of",
+    "altered",
     "changed_attributes",
     "check_s3_key",
     "counter_changes",
@@ -125,6 +127,7 @@ __all__ = [
     "field",
     "is_marker",
     "lint",
+    "made",
     "markers",
     "new_uuid",
     "plan_check",

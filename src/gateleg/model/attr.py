@@ -22,6 +22,7 @@ from gateleg.model.expressions import (
     Placeholders,
 )
 from gateleg.model.fields import empty_is_absent
+from gateleg.model.instances import made
 from gateleg.model.nested import attr_type, case_of, field_names
 from gateleg.model.shape_choice import shape_of
 from gateleg.model.shapes import ListShape, Scope, SetShape, Shape
@@ -111,7 +112,7 @@ class Attr(Comparable[T], Generic[T]):
                 return cast("T", self._checker(value))
             if self.info is None or self.owner.__pydantic_decorators__.model_validators:
                 return cast("T", self._comparer.validate_python(value))
-            probe = _empty_instance(self.owner)
+            probe = made(self.owner, {})
             self.owner.__pydantic_validator__.validate_assignment(probe, self.name, value)
             return cast("T", probe.__dict__[self.name])
         except ValidationError as error:
@@ -135,6 +136,10 @@ class Attr(Comparable[T], Generic[T]):
         """A value to be stored, which must satisfy the attribute's constraints."""
         checked = self.validate(value)
         return Constant(checked, self._packer(checked))
+
+    def packed(self, value: T) -> Value:
+        """A value as it is stored. It must be right already: what was read, or made of what was checked."""
+        return cast("Value", self._packer(value))
 
     def render(self, out: Placeholders) -> str:
         """The path."""
@@ -284,19 +289,6 @@ def attribute_of(model: type[Any], name: str) -> Attr[Any]:
     if info is None:
         raise AttributeError(f"{model.__name__} has no attribute {name!r}")
     return Attr(model, name, (field_names(name, info, case_of(model))[0],), attr_type(info.annotation), info)
-
-
-def _empty_instance(model: type[Any]) -> Any:
-    """An instance without values, for validating one: model_construct would call every default factory."""
-    instance: Any = object.__new__(model)
-    for slot, content in (
-        ("__dict__", {}),
-        ("__pydantic_fields_set__", set()),
-        ("__pydantic_extra__", None),
-        ("__pydantic_private__", None),
-    ):
-        object.__setattr__(instance, slot, content)
-    return instance
 
 
 def _compiled_packer(shape: Shape) -> Any:

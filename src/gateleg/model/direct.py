@@ -17,16 +17,18 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from pydantic_core import SchemaValidator, core_schema
 
 from gateleg.model.annotations import read_annotation
+from gateleg.model.instances import set_extra, set_fields, set_private, set_values
 from gateleg.model.nested import ModelShape, attr_type, case_of, field_names
 from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic import BaseModel
 
     from gateleg.model.spec import Spec
 
@@ -43,12 +45,7 @@ _HARMLESS = {"title", "extra_fields_behavior"}
 _CONTENTS = {"items_schema", "keys_schema", "values_schema", "max_length"}
 #: Up to so many derived attributes, to count them is faster than to look up each attribute of the item.
 _FEW = 6
-_SLOTS = {
-    "set_values": "__dict__",
-    "set_fields": "__pydantic_fields_set__",
-    "set_extra": "__pydantic_extra__",
-    "set_private": "__pydantic_private__",
-}
+_SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
 
 
 class Odd(ValueError):
@@ -81,8 +78,7 @@ def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
     if not _is_plain(schema, spec.entity):
         return None
     slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
-    scope.names |= {name: BaseModel.__dict__[slot].__set__ for name, slot in _SLOTS.items()}
-    scope.names |= {"new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
+    scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
     lines = _fields_source(schema, slots, definitions, scope, _SLOW)
     return None if lines is None else [*lines, *_instance(slots, "entity"), *_remainder(spec)]
 

@@ -121,25 +121,26 @@ def _read(decode: Callable[[Item], Any], items: list[Item]) -> Iterable[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Count(Operation[int]):
-    """How many items a query finds."""
+    """How many items a query finds, or whether they are at least so many."""
 
     query: Query[Any]
     consistent: bool = False
+    limit: int | None = None
 
     def flow(self, setup: Setup) -> Flow[int]:
         """Queries that only count; what is counted is paid for as if it were read."""
         spec = spec_of(self.query.entity)
-        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT")
-        return _sum(requests, self.query.pattern)
+        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit)
+        return _sum(requests, self.query.pattern, self.limit)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
         return question_places(self.query)
 
 
-def _sum(requests: Sequence[Payload], pattern: str) -> Flow[int]:
+def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
     total, pending = 0, list(requests)
-    while pending:
+    while pending and (limit is None or total < limit):
         replies = yield from ask_all([Request("Query", payload, pattern) for payload in pending])
         total += sum(reply["Count"] for reply in replies)
         pending = [
@@ -147,7 +148,7 @@ def _sum(requests: Sequence[Payload], pattern: str) -> Flow[int]:
             for payload, reply in zip(pending, replies, strict=True)
             if "LastEvaluatedKey" in reply
         ]
-    return total
+    return total if limit is None else min(total, limit)
 
 
 def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
@@ -262,9 +263,9 @@ def query(
     return QueryStream(reading, limit, page_size)
 
 
-def count(question: Question[Any], /, *, consistent: bool = False, **arguments: Any) -> Operation[int]:
-    """How many items a pattern finds. All of them are read, and paid for."""
-    return Count(asked(question, arguments), consistent)
+def count(question: Question[Any], /, *, consistent: bool = False, limit: int | None = None, **arguments: Any) -> Operation[int]:
+    """How many items a pattern finds, up to a limit. All that are counted are read, and paid for."""
+    return Count(asked(question, arguments), consistent, limit)
 
 
 def collect(question: CollectionQuery | Collection, /, *, consistent: bool = False, **arguments: Any) -> Operation[Collected]:

@@ -71,7 +71,9 @@ def mount(app: FastAPI, host: Host) -> None:
 def _head() -> str:
     return (
         f"<script>{_EARLY}</script><style>{tokens_css()}</style>"
-        f'<link rel="stylesheet" href="{asset("console.css")}"><script defer src="{asset("console.js")}"></script>'
+        f'<link rel="stylesheet" href="{asset("console.css")}">'
+        # Here it comes before the framework's own scripts, which are in the body.
+        f'<script defer src="{asset("socket.js")}"></script><script defer src="{asset("console.js")}"></script>'
     )
 
 
