@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claiming import claim_write, planned_claim
+from gateleg.jobs.claiming import Term, claim_write, planned_claim
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.closing import completion, is_plain, planned_completion
 from gateleg.jobs.desk import Desk
@@ -55,27 +55,29 @@ JOBS = st.builds(
 )
 
 
-def request(operation: Any, now: datetime) -> dict[str, Any]:
-    found: dict[str, Any] = operation.write(now).request() | operation.options()
-    return found
+def request(operation: Any, setup: Setup) -> dict[str, Any]:
+    sent: dict[str, Any] = next(operation.flow(setup)).payload
+    assert sent == operation.write(setup.now()).request(setup.name_of) | operation.options()
+    return sent
 
 
 @given(st.uuids(), st.integers(0, 10**6), st.sampled_from(["default", "a.b:c"]), WORDS, WORDS, TIMES)
 def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
     job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
 ) -> None:
-    desk = Desk(Setup(clock=now.timestamp), make_jobs())
+    desk = Desk(Setup(prefix="test-", clock=now.timestamp), make_jobs())
     candidate = Candidate(job_id, version, queue, 50)
-    planned = planned_claim(candidate, worker, token, desk.now(), desk.now() + timedelta(seconds=30))
-    assert request(claim_write(desk, candidate, worker, token), desk.now()) == request(planned, desk.now())
+    term = Term.of(desk, worker)
+    assert request(claim_write(candidate, term, token), desk.setup) == request(planned_claim(candidate, term, token), desk.setup)
 
 
 @given(JOBS, RESULTS, TIMES)
 def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(job: Job, results: Results, now: datetime) -> None:
-    desk = Desk(Setup(), make_jobs())
+    setup = Setup(prefix="test-", clock=now.timestamp)
+    desk, now = Desk(setup, make_jobs()), setup.now()
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
     assert is_plain(job, verdict)
-    assert request(completion(desk, job, verdict, now), now) == request(planned_completion(desk, job, verdict, now), now)
+    assert request(completion(desk, job, verdict, now), setup) == request(planned_completion(desk, job, verdict, now), setup)
 
 
 def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, picker: Picker) -> None:
@@ -88,7 +90,7 @@ def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, pick
 def test_a_stencil_needs_a_place_for_every_value() -> None:
     candidate = Candidate(UUID(int=1), 1, "default", 50)
     now = datetime(2020, 1, 1, tzinfo=UTC)
-    example = planned_claim(candidate, "w", "t", now, now).write(now)
+    example = planned_claim(candidate, Term.between("w", now, now), "t").write(now)
     with pytest.raises(ValueError, match="no place for"):
         Stencil.cut(example, {"elsewhere": {"S": "nowhere"}})
 
@@ -97,14 +99,14 @@ def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:
     job = submitted(queue)
     claimed(queue, picker)
     with pytest.raises(IllegalTransition) as refused:
-        queue.store.run(claim_write(queue.desk, Candidate(job.job_id, 1, "default", 50), "w", "t"))
+        queue.store.run(claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.desk, "w"), "t"))
     assert isinstance(refused.value.current, Job)
     assert refused.value.current.status == JobStatus.PROCESSING
 
 
 def test_a_claim_can_be_part_of_a_transaction(queue: Queue, store: Store, clock: ManualClock) -> None:
     job = submitted(queue)
-    write = claim_write(queue.desk, Candidate(job.job_id, 1, "default", 50), "w", "t")
+    write = claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.desk, "w"), "t")
     results = store.run(transact([write, create(Job(job_type="plain"))]))
     assert results is not None
     assert queue.get(job.job_id).worker_id == "w"

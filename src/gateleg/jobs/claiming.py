@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.picking import Picker
     from gateleg.model import Action
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
 
-_CHOICE = (Job.job_id, Job.version, Job.queue, Job.priority, Job.start_by, Job.concurrency_key, Job.concurrency_limit)
 #: How many lists of candidates one claim reads before it gives up, and how many items a page of one that leaves out full keys examines.
 _LOOKS = 8
 _EXAMINED = 500
@@ -106,12 +108,13 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
         tried = 0
         while chosen := picker.choose(queue, number - len(claimed)):
             tried += len(chosen)
-            late = [one for one in chosen if one.start_by is not None and one.start_by < desk.now()]
+            term = Term.of(desk, worker_id)
+            late = [one for one in chosen if one.start_by is not None and one.start_by < term.begins]
             for one in late:
                 yield from expire(desk, one.job_id)
             wanted = [one for one in chosen if one not in late] if late else chosen
             tokens += [desk.setup.token() for _ in range(len(wanted) - len(tokens))]
-            outcomes = yield from side_by_side([_try(desk, picker, one, worker_id, tokens.pop()) for one in wanted])
+            outcomes = yield from side_by_side([_try(desk, picker, one, term, tokens.pop()) for one in wanted])
             claimed += [job for job in outcomes if isinstance(job, Job)]
             failures = [error for error in outcomes if isinstance(error, Exception)]
             if failures and not claimed:
@@ -137,22 +140,30 @@ def _window(desk: Desk, picker: Picker, number: int) -> int:
 
 def _look(desk: Desk, picker: Picker, queue: str, window: int) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
-    question, full = Job.ready(queue=queue), picker.full_keys[:_CHOICES]
-    if full:
-        question = question.filter(~Job.concurrency_key.is_in(full))
-    (payload,) = question.requests(table_name=desk.setup.name_of(queue_table), limit=_EXAMINED if full else window, project=_CHOICE)
+    table, full = desk.setup.name_of(queue_table), picker.full_keys[:_CHOICES]
+    payload = _question(table, queue, _EXAMINED, tuple(full)) if full else _question(table, queue, window)
     found: list[Candidate] = []
     while True:
-        reply = yield Request("Query", payload, question.pattern)
+        reply = yield Request("Query", payload, "Job.ready")
         found += map(Candidate.read, reply["Items"])
         if not full or len(found) >= window or "LastEvaluatedKey" not in reply:
             return found[:window]
         payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
 
-def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str, token: str) -> Flow[Job | None]:
+@lru_cache(maxsize=256)
+def _question(table: str, queue: str, limit: int, full: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The query for claimable jobs. All that the index holds of them is taken: to leave some of it out costs more than it saves."""
+    question = Job.ready(queue=queue)
+    if full:
+        question = question.filter(~Job.concurrency_key.is_in(full))
+    (payload,) = question.requests(table_name=table, limit=limit)
+    return payload
+
+
+def _try(desk: Desk, picker: Picker, candidate: Candidate, term: Term, token: str) -> Flow[Job | None]:
     """Claim one job; None when another worker was faster, or its concurrency key has no room."""
-    operation = claim_write(desk, candidate, worker_id, token)
+    operation = claim_write(candidate, term, token)
     try:
         if candidate.concurrency_key is None:
             job: Job = yield from operation.flow(desk.setup)
@@ -176,43 +187,56 @@ def _try(desk: Desk, picker: Picker, candidate: Candidate, worker_id: str, token
     return None
 
 
-def claim_write(desk: Desk, candidate: Candidate, worker_id: str, token: str) -> WriteOperation[Job]:
+@dataclass(frozen=True)
+class Term:
+    """What all claims of one moment have in common: whose they are, and from when until when. `wire` is the same as it is written."""
+
+    worker_id: str
+    begins: datetime
+    ends: datetime
+    wire: Mapping[str, Value]
+
+    @classmethod
+    def of(cls, desk: Desk, worker_id: str) -> Term:
+        """Claims of a worker now."""
+        now = desk.now()
+        return cls.between(worker_id, now, now + timedelta(seconds=desk.settings.lease_seconds))
+
+    @classmethod
+    def between(cls, worker_id: str, begins: datetime, ends: datetime) -> Term:
+        """Claims of a worker at some moment."""
+        return cls(worker_id, begins, ends, {"worker_id": {"S": worker_id}, "now": {"S": iso(begins)}, "lease_until": {"S": iso(ends)}})
+
+
+def claim_write(candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
     """The update that claims: the job must be pending and have the version that was seen."""
-    now = desk.now()
-    until = now + timedelta(seconds=desk.settings.lease_seconds)
-    values = _claim_values(candidate, worker_id, token, now, until)
-    return Stencilled(_claim_stencil(), candidate.job_id, values, lambda: planned_claim(candidate, worker_id, token, now, until))
+    return Stencilled(
+        _claim_stencil(), candidate.job_id, _claim_values(candidate, term, token), lambda: planned_claim(candidate, term, token)
+    )
 
 
-def planned_claim(candidate: Candidate, worker_id: str, token: str, now: datetime, until: datetime) -> WriteOperation[Job]:
+def planned_claim(candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
     """The same as the model plans it."""
     actions: list[Action] = [
         Job.status.to(JobStatus.PROCESSING),
-        Job.worker_id.set(worker_id),
-        Job.started_at.set(now),
+        Job.worker_id.set(term.worker_id),
+        Job.started_at.set(term.begins),
         Job.lease_token.set(token),
-        Job.lease_until.set(until),
+        Job.lease_until.set(term.ends),
         Job.attempt.add(1),
     ]
     known: dict[str, Any] = {"queue": candidate.queue}
     return patch(Job.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)
 
 
-def _claim_values(candidate: Candidate, worker_id: str, token: str, now: datetime, until: datetime) -> dict[str, Value]:
-    return {
-        "queue": {"S": candidate.queue},
-        "version": {"N": str(candidate.version)},
-        "worker_id": {"S": worker_id},
-        "lease_token": {"S": token},
-        "now": {"S": iso(now)},
-        "lease_until": {"S": iso(until)},
-    }
+def _claim_values(candidate: Candidate, term: Term, token: str) -> dict[str, Value]:
+    return {**term.wire, "queue": {"S": candidate.queue}, "version": {"N": str(candidate.version)}, "lease_token": {"S": token}}
 
 
 @cache
 def _claim_stencil() -> Stencil:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
-    example = Candidate(UUID(int=0), 987_654_321, "the queue", 0), "the worker", "the token", mark, mark + timedelta(1)
+    example = Candidate(UUID(int=0), 987_654_321, "the queue", 0), Term.between("the worker", mark, mark + timedelta(1)), "the token"
     return Stencil.cut(planned_claim(*example).write(mark), _claim_values(*example))
 
 

@@ -75,11 +75,12 @@ def finish(
         if current.status != JobStatus.PROCESSING:
             # Only the holder of the token leaves it in place: this is the write whose answer was lost.
             return current
-        verdict = judge(current, ending, retry_of(desk, current), desk.now(), desk.setup.random)
+        now = desk.now()
+        verdict = judge(current, ending, retry_of(desk, current), now, desk.setup.random)
         try:
             # Another attempt begins from nothing; otherwise it stays to be seen how far the last one came.
             reached = [Job.progress.set(progress)] if progress is not None and verdict.status != JobStatus.PENDING else []
-            return (yield from _end(desk, current, verdict, [*extra, *reached], along, whole))
+            return (yield from _end(desk, current, verdict, now, [*extra, *reached], along, whole))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
             if not again(error):
                 raise
@@ -116,9 +117,10 @@ def retry_of(desk: Desk, job: Job) -> Retry:
     return handler.retry if handler is not None else Retry()
 
 
-def _end(desk: Desk, job: Job, verdict: Verdict, extra: Sequence[Action], along: Sequence[WriteOperation[Any]], whole: bool) -> Flow[Job]:
+def _end(
+    desk: Desk, job: Job, verdict: Verdict, now: datetime, extra: Sequence[Action], along: Sequence[WriteOperation[Any]], whole: bool
+) -> Flow[Job]:
     """Write the end of an attempt, with all that goes along."""
-    now = desk.now()
     if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_plain(job, verdict):
         return (yield from completion(desk, job, verdict, now, whole=whole).flow(desk.setup))
     actions = [*ending_actions(desk, job, verdict, now), *extra]

@@ -13,6 +13,8 @@ from gateleg.jobs.tables import Job, queue_table
 from gateleg.model import Write, spec_of
 from gateleg.model.wire import uuid_text
 from gateleg.store import get
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
 from gateleg.store.write_operation import WriteOperation
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 class Stencil:
     """An update of a job without those of its values that differ from job to job."""
 
+    #: the request, with the values that are always the same
     parameters: Mapping[str, Any]
     #: for placeholders the names of the values that go there; all others stay
     places: tuple[tuple[str, str], ...]
@@ -43,17 +46,17 @@ class Stencil:
         missed = marks.keys() - {name for _, name in places}
         if missed or example.companions:
             raise ValueError(f"The plan has no place for {sorted(missed)}, or more than one write.")
-        return cls(dict(example.parameters), places)
+        return cls(example.request(), places)
 
     def filled(self, job_id: UUID, given: Mapping[str, Value]) -> dict[str, Any]:
-        """The parameters of the update."""
+        """The request of the update, by the table's own name."""
         values = dict(self.parameters["ExpressionAttributeValues"])
         for placeholder, name in self.places:
             values[placeholder] = given[name]
         return {**self.parameters, "Key": {"job_id": {"S": uuid_text(job_id)}}, "ExpressionAttributeValues": values}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Stencilled(WriteOperation[Job]):
     """A write by a stencil. `plan` makes the same write without it, to explain a refusal; `becomes` the result, where it is known."""
 
@@ -80,7 +83,21 @@ class Stencilled(WriteOperation[Job]):
 
     def write(self, now: datetime) -> Write[Job]:
         """An UpdateItem."""
-        return Write(Job, queue_table, "Update", self.stencil.filled(self.job_id, self.values), purpose="patch Job")
+        parameters = self.stencil.filled(self.job_id, self.values)
+        del parameters["TableName"]
+        return Write(Job, queue_table, "Update", parameters, purpose="patch Job")
+
+    def flow(self, setup: Setup) -> Flow[Job]:
+        """One request. What a plan would add to it by itself is among the values."""
+        payload = self.stencil.filled(self.job_id, self.values)
+        payload["TableName"] = setup.name_of(queue_table)
+        payload["ReturnValues"] = "ALL_NEW" if self.becomes is None else "NONE"
+        request = Request("UpdateItem", payload, "Job.patch")
+        try:
+            reply: Reply = yield request
+        except ServiceError as error:
+            reply = yield from self._refused(error, request, setup)
+        return self._read(reply)
 
     def expectation(self) -> Expectation:
         """That of the plan."""
@@ -92,6 +109,9 @@ class Stencilled(WriteOperation[Job]):
 
     def result(self, write: Write[Any], reply: Reply) -> Job:
         """The job as it is now."""
+        return self._read(reply)
+
+    def _read(self, reply: Reply) -> Job:
         return spec_of(Job).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Job]:

@@ -14,8 +14,7 @@
       opened.emit = (name, ...said) => {
         if (answered || name !== "event") return emit(name, ...said);
         kept.push(said);
-        // Its style shows it only when this takes long; the answer hides it.
-        document.getElementById("popup").ariaHidden = false;
+        setTimeout(() => kept.includes(said) && (document.getElementById("popup").ariaHidden = false), 1000);
         return opened;
       };
       opened.on("disconnect", () => (answered = false));
