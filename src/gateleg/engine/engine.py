@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -116,10 +115,12 @@ class Engine:
         if operation == "UpdateItem":
             from gateleg.engine.operations.items import ready_update
 
-            with suppress(EngineError, ValueFault, apsw.Error):
+            try:
                 shapes.check(operation, request)
                 update = ready_update(context, request)
-                return lambda: self._run(context, operation, request, update)
+            except (EngineError, ValueFault, apsw.Error):
+                return lambda: self._run(context, operation, request)
+            return lambda: self._run(context, operation, request, update)
         return lambda: self._run(context, operation, request)
 
     def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:

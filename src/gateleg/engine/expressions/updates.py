@@ -63,13 +63,10 @@ class Update:
     _removed: tuple[str, ...] = field(repr=False)
     _worked: tuple[tuple[str, Step], ...] = field(repr=False)
     _touched: Projection = field(repr=False)
+    #: Whether it writes into the inside of attributes, which may become too deep by it.
+    deepens: bool
     #: What DynamoDB counts for the expression; AttributeUpdates and PartiQL have none.
     charge: Charge | None = None
-
-    @property
-    def deepens(self) -> bool:
-        """Whether it writes into the inside of attributes, which may become too deep by it."""
-        return len(self.whole) != len(self.steps)
 
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
         """The new item. `exists` tells whether `item` is stored or only a new item's key: then REMOVE may name paths that lead nowhere."""
@@ -121,7 +118,8 @@ def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates:
     given = tuple((name, step.given) for name, step in whole.items() if step.given is not None)
     removed = tuple(name for name, step in whole.items() if step.operand is None)
     worked = tuple((name, step) for name, step in whole.items() if step.operand is not None and step.given is None)
-    return Update(touched.attributes, touched.nested | nested_heads(read), creates, steps, whole, given, removed, worked, touched)
+    nested = touched.nested | nested_heads(read)
+    return Update(touched.attributes, nested, creates, steps, whole, given, removed, worked, touched, deepens=len(whole) != len(steps))
 
 
 def _read(value: Operand | Arithmetic, names: Names) -> list[Keys]:

@@ -18,7 +18,9 @@ def check_given(layout: Layout, update: Update, values: Values) -> None:
         return
     for name, type_ in layout.touched(update.attributes).keys:
         step = update.whole.get(name)
-        given = None if step is None else _known_type(step, values)
+        if step is None or (step.given is not None and type_ in values[step.given]):
+            continue
+        given = _known_type(step, values)
         if given is not None and given != type_:
             index = next(index for index, attribute in _touched(layout, update) if attribute.name == name)
             raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")

@@ -7,7 +7,7 @@ import apsw
 import orjson
 
 from gateleg.engine import capacity, changelog, keys
-from gateleg.engine.context import Context, parsed
+from gateleg.engine.context import Context
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
@@ -40,8 +40,7 @@ class Change:
         row = connection.execute(self.layout.get, (self.key,)).fetchone()
         if row is not None:
             self.old_size, self.stored = row
-            assert self.stored is not None
-            self.old = parsed(self.stored)
+            self.old = orjson.loads(row[1])
         return self
 
     def require(self, condition: Condition | None, values: Values, return_item: bool) -> None:
@@ -77,13 +76,18 @@ class Change:
             if before is after:
                 continue
             if before is None:
-                total += text_size(name)
+                total += len(name) if name.isascii() else text_size(name)
             else:
-                total -= size(before)
+                # Most attributes are short texts: for these the calls would cost more than the work.
+                text = before.get("S")
+                total -= len(text) if text is not None and text.isascii() else size(before)
             if after is None:
-                total -= text_size(name)
+                total -= len(name) if name.isascii() else text_size(name)
+            elif deepens:
+                total += examine(after, 0)[1]
             else:
-                total += examine(after, 0)[1] if deepens else size(after)
+                text = after.get("S")
+                total += len(text) if text is not None and text.isascii() else size(after)
         return item, total
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
