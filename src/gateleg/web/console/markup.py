@@ -9,6 +9,10 @@ from nicegui.elements.mixins.text_element import TextElement
 if TYPE_CHECKING:
     from nicegui.element import Element
 
+#: The value of an input as an attribute, which is what stands in it at first. As a property, Vue puts it back whenever anything on the page
+#: changes, over what was typed by then.
+_AT_FIRST = "^value"
+
 
 class Tag(TextElement):
     """An HTML element with a text. `set_text` changes it in place; used as a context manager, it takes others in."""
@@ -19,7 +23,7 @@ class Tag(TextElement):
             self.classes(classes)
         for key, value in attributes.items():
             if value is not None:
-                self.props[attribute_name(key)] = value
+                self.props[_AT_FIRST if (name, key) == ("input", "value") else attribute_name(key)] = value
 
 
 def tag(name: str, /, text: str = "", classes: str = "", **attributes: str | int | float | bool | None) -> Tag:

@@ -116,6 +116,14 @@ def test_the_graph_of_a_job_on_its_own_is_that_of_its_children(served: Served, o
     expect(page.get_by_text("On its own")).to_be_visible()
 
 
+def test_what_is_typed_into_a_filter_stays_when_rows_come(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs")
+    page.get_by_label("About").fill("Half a word")
+    job_id = submit(served, Submission("REEL", {"title": "Comes"}))
+    expect(page.locator(f"tr[data-id='{job_id}']")).to_be_visible()
+    assert page.get_by_label("About").input_value() == "Half a word"
+
+
 def test_the_list_is_filtered_by_its_address_and_rows_change_in_place(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     job_id = paced(served, gate, subject="In place")
