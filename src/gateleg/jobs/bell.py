@@ -29,7 +29,8 @@ class Bell:
 
     def ring(self, name: str) -> None:
         """Tell all listeners."""
-        with self._lock:
-            listeners = list(self._listeners)
-        for listener in listeners:
-            listener(name)
+        if self._listeners:
+            with self._lock:
+                listeners = list(self._listeners)
+            for listener in listeners:
+                listener(name)

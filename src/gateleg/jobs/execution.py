@@ -13,6 +13,7 @@ from gateleg.jobs.processes import KILL_AFTER
 from gateleg.jobs.rules import Ending, expiry_of
 from gateleg.jobs.runners import run_of
 from gateleg.jobs.tables import Job, JobStatus
+from gateleg.model.wire import uuid_text
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
@@ -82,28 +83,31 @@ class Execution:
 
         `vacate` is called once the handler needs its place no more, before the end is written.
         """
-        # Most jobs end before their first heartbeat and say nothing: those need no task for it.
-        first = self._loop.call_later(self._interval, self._begin_to_beat)
+        # Most jobs end before their first heartbeat and say nothing: those need no task for it, and but one timer.
+        self._timer = self._loop.call_later(min(self._interval, self.job.timeout_seconds), self._go_on)
         try:
             ending = await self._ending()
             vacate()
             return None if ending is None else await self._end(ending)
         finally:
             self._ended = True
-            first.cancel()
+            self._timer.cancel()
             if self._beating is not None:
                 self._beating.cancel()
                 await asyncio.gather(self._beating, return_exceptions=True)
+
+    def _go_on(self) -> None:
+        """The first heartbeat is due, or the time is up: do that, and see to the other when its moment comes."""
+        left = self.job.timeout_seconds - self._interval
+        now, later = (self._begin_to_beat, self._end_wait) if left > 0 else (self._end_wait, self._begin_to_beat)
+        now()
+        self._timer = self._loop.call_later(abs(left), later)
 
     async def _ending(self) -> Ending | None:
         """How the attempt ends; None when there is nobody to be told."""
         work = self._loop.create_task(self.run.outcome())
         work.add_done_callback(self._end_wait)
-        time_up = self._loop.call_later(self.job.timeout_seconds, self._end_wait)
-        try:
-            await self._over
-        finally:
-            time_up.cancel()
+        await self._over
         if not work.done():
             if self.run.stopping is None:
                 self.run.stop("timed-out")
@@ -158,7 +162,7 @@ class Execution:
             beat = await self.queue.renew(self.job, progress=progress, logs=logs if lines else None, chunk=chunk)
             self._logs = logs
             self.notes.written(len(lines), progress)
-        self.queue.desk.jobs.news.ring(str(self.job.job_id))
+        self.queue.desk.jobs.news.ring(uuid_text(self.job.job_id))
         if beat.cancel and self.run.stopping is None:
             self.stop("cancelled")
 
@@ -190,5 +194,5 @@ class Execution:
                 job = await self.queue.finish(self.job, ending, logs=logs, chunk=chunk, progress=progress)
             else:
                 job = await self.queue.finish(self.job, ending, progress=progress, whole=not self._written)
-        self.queue.desk.jobs.news.ring(str(self.job.job_id))
+        self.queue.desk.jobs.news.ring(uuid_text(self.job.job_id))
         return job
