@@ -192,8 +192,9 @@ class TestEverywhere:
             ended_job = await ended(queue, job.job_id)
         assert (ended_job.status, ended_job.cancel_reason) == (JobStatus.CANCELLED, "enough")
 
-    async def test_a_job_that_takes_too_long_is_stopped(self, runs: str) -> None:
-        async with working(make_jobs(runs)) as (queue, _):
+    @pytest.mark.parametrize("lease", [2, 60], ids=["after the first heartbeat", "before it"])
+    async def test_a_job_that_takes_too_long_is_stopped(self, runs: str, lease: float) -> None:
+        async with working(make_jobs(runs), settings=Settings(lease_seconds=lease)) as (queue, _):
             job = await done(queue, Submission("blocks" if runs == "thread" else "waits", timeout=1))
         assert job.attempts[-1].error is not None
         assert job.attempts[-1].error.kind == "timed-out"
