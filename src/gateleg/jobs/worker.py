@@ -153,13 +153,14 @@ class Worker:
 
     async def _claim_on(self) -> None:
         """Claim and start jobs while there is room."""
-        pause = self._idle[0]
+        pause, busy = self._idle[0], False
         while not self._stop.is_set():
             self._awake.clear()
             if self._room == 0:
                 await self._awake.wait()
                 continue
-            self._sight.look()
+            if not busy:
+                self._sight.look()
             try:
                 jobs = await self._claim(self._room)
             except StoreError as error:
@@ -168,10 +169,13 @@ class Worker:
             for job in jobs:
                 self._start(job)
             if jobs:
-                pause = self._idle[0]
+                pause, busy = self._idle[0], True
                 self._sight.rest()
                 # Jobs that do not wait for anything end here, and make room for as many at once.
                 await asyncio.sleep(0)
+            elif busy:
+                # Once more, and from here on nothing that others write is missed.
+                busy = False
             else:
                 turn_in = self._picker.next_turn()
                 await self._wait(min(pause * (0.5 + self._chance.random()), math.inf if turn_in is None else turn_in + _MOMENT))

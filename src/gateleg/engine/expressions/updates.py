@@ -61,7 +61,7 @@ class Update:
     #: Of these: attributes that are set to a value of the request, with its placeholder; those that are removed; and the others.
     _given: tuple[tuple[str, str], ...] = field(repr=False)
     _removed: tuple[str, ...] = field(repr=False)
-    _worked: tuple[tuple[str, Step], ...] = field(repr=False)
+    _worked: tuple[tuple[str, Getter, Write], ...] = field(repr=False)
     _touched: Projection = field(repr=False)
     #: Whether it writes into the inside of attributes, which may become too deep by it.
     deepens: bool
@@ -90,11 +90,9 @@ class Update:
             new[name] = values[placeholder]
         for name in self._removed:
             new.pop(name, None)
-        if not self._worked:
-            return new
-        operands = [None if step.operand is None else step.operand(item, values) for _, step in self._worked]
-        for (name, step), operand in zip(self._worked, operands, strict=True):
-            value = None if operand is None else step.write(item.get(name), operand)
+        for name, operand, write in self._worked:
+            found = operand(item, values)
+            value = None if found is None else write(item.get(name), found)
             if value is not None:
                 new[name] = value
             else:
@@ -117,7 +115,7 @@ def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates:
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
     given = tuple((name, step.given) for name, step in whole.items() if step.given is not None)
     removed = tuple(name for name, step in whole.items() if step.operand is None)
-    worked = tuple((name, step) for name, step in whole.items() if step.operand is not None and step.given is None)
+    worked = tuple((name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.given is None)
     nested = touched.nested | nested_heads(read)
     return Update(touched.attributes, nested, creates, steps, whole, given, removed, worked, touched, deepens=len(whole) != len(steps))
 
