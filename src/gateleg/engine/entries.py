@@ -1,6 +1,6 @@
 """The rows of an index: where an item's entry lies, what it holds, and how a changed item moves it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,18 @@ HASH_KEY_LIMIT = 2048
 RANGE_KEY_LIMIT = 1024
 #: Characters of which nothing is over the limit of any key: none has more than four bytes.
 SURELY_SHORT = RANGE_KEY_LIMIT // 4
+
+
+#: A change of a row: the SQL, what is bound to it, and another one in case that there was no such row.
+Statement = tuple[str, tuple[Any, ...], "Statement | None"]
+
+
+def carry_out(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
+    """Change rows."""
+    for sql, bindings, otherwise in statements:
+        connection.execute(sql, bindings)
+        if otherwise is not None and not connection.changes():
+            connection.execute(*otherwise[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +85,24 @@ class IndexLayout:
         projected = self.project(item)
         return item_size(projected), orjson.dumps(projected)
 
-    def replace(self, connection: apsw.Connection, key: bytes, tie: bytes, old: Item | None, new: Item | None, new_size: int) -> None:
-        """Put the entry of one item in the place of another's, where both have the same key in the table; `tie` is `Layout.tie` of it."""
+    def replacement(self, key: bytes, tie: bytes, old: Item | None, new: Item | None, new_size: int) -> "Statement | None":
+        """What puts the entry of one item in the place of another's, where both have the same key in the table; none if nothing changes.
+
+        `tie` is `Layout.tie` of the key.
+        """
         was = None if old is None else self._find(old)
         now = None if new is None else self._find(new)
         if was == now and (was is None or self._whole or not self._differs(old, new)):
-            return
+            return None
         end = b"" if self._tie is None else tie
         if new is None or now is None:
-            if was is not None:
-                connection.execute(self.delete, (was + end, key))
-            return
+            return None if was is None else (self.delete, (was + end, key), None)
         size_, content = self.entry(new, new_size)
-        if was is not None and was != now:
-            connection.execute(self.move, (now + end, size_, content, was + end, key))
-            if connection.changes():
-                return
-            # An index that is just being made may not hold the item yet.
-        connection.execute(self.insert, (now + end, key, size_, content))
+        insert = (self.insert, (now + end, key, size_, content), None)
+        if was is None or was == now:
+            return insert
+        # An index that was made later may not hold the item as it was.
+        return self.move, (now + end, size_, content, was + end, key), insert
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
         """Whether the entries of two items hold something else."""

@@ -14,7 +14,7 @@ import apsw
 import orjson
 
 from gateleg.engine import keys
-from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, IndexLayout, IndexWrite
+from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, IndexLayout, IndexWrite, Statement, carry_out
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import KeySchema, Table
 from gateleg.engine.values import Item, size, text_size
@@ -23,6 +23,9 @@ from gateleg.engine.values import Item, size, text_size
 _SHORT = RANGE_KEY_LIMIT // 4
 #: Sets of attributes for which a table remembers what a write of them touches.
 _KEPT = 512
+#: How many rows are kept in mind after a change, and the most bytes of one.
+_RECENT = 256
+_SMALL = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,11 @@ class Layout:
         self.get = f"SELECT size, v FROM {self.name} WHERE k = ?"
         self.put = f"INSERT INTO {self.name} VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET size = excluded.size, v = excluded.v"
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
+        self.swap = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ? AND v = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         self._tie = keys.tie(table.keys.attributes) if table.keys.range else None
+        #: size and content of rows as they were left lately; they may be others by now, if another process has written
+        self.recent: dict[bytes, tuple[int, bytes]] = {}
         self._touched: dict[frozenset[str], Touched] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
@@ -157,16 +163,34 @@ class Layout:
         elif old is None:
             connection.execute(self.put, (key, new_size, orjson.dumps(new)))
         else:
-            connection.execute(self.update, (new_size, orjson.dumps(new), key))
-        if not self.indexes:
-            return
+            content = orjson.dumps(new)
+            connection.execute(self.update, (new_size, content, key))
+            self.remember(key, new_size, content)
+        carry_out(connection, self.entries(key, old, new, new_size, written))
+
+    def entries(self, key: bytes, old: Item | None, new: Item | None, new_size: int, written: frozenset[str] | None) -> list[Statement]:
+        """What brings the indexes in line with a write."""
         item = old if new is None else new
-        assert item is not None, "a write takes something out or puts something in"
+        if not self.indexes or item is None:
+            return []
         tie = self.tie(key, item)
+        found = []
         for layout in self.indexes if old is None or written is None else self.touched(written).indexes:
             needs = layout.needs
             if (new is not None and needs in new) or (old is not None and needs in old):
-                layout.replace(connection, key, tie, old, new, new_size)
+                statement = layout.replacement(key, tie, old, new, new_size)
+                if statement is not None:
+                    found.append(statement)
+        return found
+
+    def remember(self, key: bytes, bytes_: int, content: bytes) -> None:
+        """Keep in mind what a row holds that was changed just now: rows that are changed are often changed again soon."""
+        recent = self.recent
+        recent.pop(key, None)
+        if len(content) <= _SMALL:
+            if len(recent) >= _RECENT:
+                del recent[next(iter(recent))]
+            recent[key] = bytes_, content
 
     def index_writes(self, old: Item | None, new: Item | None) -> list[IndexWrite]:
         """What it means for the indexes that one item takes the place of another."""

@@ -7,6 +7,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, check_parameters, prepare
+from gateleg.engine.operations.drafts import drafted
 from gateleg.engine.operations.writing import Change, check_charge, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 from gateleg.engine.wording import request_refusal
@@ -79,16 +80,20 @@ def ready_update(context: Context, request: dict[str, Any]) -> Callable[[], dict
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
+    draft = None if found is None or place is None else drafted(found, place, key, prepared)
 
     def update() -> dict[str, Any]:
         with context.database.write_item() as connection:
             layout = context.layout(name)
-            # Should the table have been made anew meanwhile, its key may be another.
-            change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
-            check_charge(prepared)
-            change.require(prepared.condition, prepared.values, _wants_failed_item(request))
-            change.update(key, prepared.update, prepared.values)
-            change.store(context, connection)
+            if draft is not None and layout is found and draft.swap(connection):
+                change = draft.change
+            else:
+                # Should the table have been made anew meanwhile, its key may be another.
+                change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
+                check_charge(prepared)
+                change.require(prepared.condition, prepared.values, _wants_failed_item(request))
+                change.update(key, prepared.update, prepared.values)
+                change.store(context, connection)
         return _write_answer(context, request, change, key, _updated(request, change, prepared))
 
     return update
