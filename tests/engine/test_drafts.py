@@ -141,5 +141,5 @@ def test_only_so_many_small_rows_are_remembered(world: World) -> None:
             request = {"TableName": "Music", "Key": text(a=str(number)), "UpdateExpression": "SET b = :v"}
             world.engine.call("UpdateItem", request | {"ExpressionAttributeValues": {":v": large if number == 299 else value}})
     (layout,) = world.engine.catalog.known()
-    assert len(layout.recent) == 256
+    assert len(layout.recent) == 64
     assert max(len(content) for _, content in layout.recent.values()) < 100

@@ -18,16 +18,19 @@ RANGE_KEY_LIMIT = 1024
 SURELY_SHORT = RANGE_KEY_LIMIT // 4
 
 
-#: A change of a row: the SQL, what is bound to it, and another one in case that there was no such row.
-Statement = tuple[str, tuple[Any, ...], "Statement | None"]
+#: A change of an index's row: the SQL, what is bound to it, and the index if the row is moved, which it may not hold yet.
+Statement = tuple[str, tuple[Any, ...], "IndexLayout | None"]
 
 
 def carry_out(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
-    """Change rows."""
-    for sql, bindings, otherwise in statements:
-        connection.execute(sql, bindings)
-        if otherwise is not None and not connection.changes():
-            connection.execute(*otherwise[:2])
+    """Change rows of indexes."""
+    execute = connection.execute
+    for sql, bindings, moved in statements:
+        execute(sql, bindings)
+        if moved is not None and not connection.changes():
+            # An index that was made later may not hold the item as it was.
+            place, size_, content, _, key = bindings
+            execute(moved.insert, (place, key, size_, content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,9 @@ class IndexLayout:
         if new is None or now is None:
             return None if was is None else (self.delete, (was + end, key), None)
         size_, content = self.entry(new, new_size)
-        insert = (self.insert, (now + end, key, size_, content), None)
         if was is None or was == now:
-            return insert
-        # An index that was made later may not hold the item as it was.
-        return self.move, (now + end, size_, content, was + end, key), insert
+            return self.insert, (now + end, key, size_, content), None
+        return self.move, (now + end, size_, content, was + end, key), self
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
         """Whether the entries of two items hold something else."""

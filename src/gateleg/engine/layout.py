@@ -23,8 +23,8 @@ from gateleg.engine.values import Item, size, text_size
 _SHORT = RANGE_KEY_LIMIT // 4
 #: Sets of attributes for which a table remembers what a write of them touches.
 _KEPT = 512
-#: How many rows are kept in mind after a change, and the most bytes of one.
-_RECENT = 256
+#: How many rows are kept in mind after a change, and the most bytes of one: no more than a processor keeps at hand.
+_RECENT = 64
 _SMALL = 8192
 
 

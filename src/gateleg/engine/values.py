@@ -60,14 +60,17 @@ def text_size(text: str) -> int:
         raise serialization("Unable to parse the text: it holds half of a surrogate pair") from None
 
 
-def examine_item(item: Any) -> tuple[Item, int]:
-    """An item in canonical form and its size: names and values of all attributes."""
+def examine_item(item: Any, sizes: dict[str, int] | None = None) -> tuple[Item, int]:
+    """An item in canonical form and its size: names and values of all attributes.
+
+    Into `sizes` go the bytes of values that take some time to count: lists, maps and the like.
+    """
     if type(item) is not dict:
         raise serialization(wrong_json(item, "Map"))
-    return _members(item, 0, 0)
+    return _members(item, 0, 0, sizes)
 
 
-def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[str, Any], int]:
+def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str, int] | None = None) -> tuple[dict[str, Any], int]:
     """Named values in canonical form, and their size, each with `overhead` bytes. Texts and numbers, which are most, take a short way."""
     total = overhead * len(members)
     changed: dict[str, Any] | None = None
@@ -82,6 +85,8 @@ def _members(members: dict[str, Any], depth: int, overhead: int) -> tuple[dict[s
                 continue
         clean, bytes_ = examine(value, depth)
         total += bytes_
+        if sizes is not None:
+            sizes[name] = bytes_
         if clean is not value:
             if changed is None:
                 changed = dict(members)

@@ -37,6 +37,8 @@ class Prepared(NamedTuple):
     projection: Projection | None = None
     update: Update | None = None
     key_condition: KeyCondition | None = None
+    #: Bytes of those values that are neither texts nor numbers.
+    sizes: Mapping[str, int] = _EMPTY
 
 
 _NOTHING = Prepared(_EMPTY)
@@ -56,13 +58,14 @@ class _Plan:
         """The same for other values; None where these need the full rules."""
         if given is None:
             return self.prepared
-        values, size = _canonical(given)
+        sizes: dict[str, int] = {}
+        values, size = _canonical(given, sizes)
         for expression in self.demanding:
             if not expression.suits(values):
                 return None
         like = self.prepared
         key_condition = None if self.template is None else self.template.fill(values)
-        return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition)
+        return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -203,10 +206,10 @@ def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
     return _canonical(given)
 
 
-def _canonical(given: dict[str, Any]) -> tuple[Values, int]:
+def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
     """Values in canonical form, and their size."""
     try:
-        return examine_item(given)
+        return examine_item(given, sizes)
     except EngineError:
         for key, value in given.items():
             _check_value(key, value)

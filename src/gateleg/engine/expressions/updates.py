@@ -59,7 +59,7 @@ class Update:
     #: The steps that write an attribute as a whole.
     whole: Mapping[str, Step] = field(repr=False)
     #: Of these: attributes that are set to a value of the request, with its placeholder; those that are removed; and the others.
-    _given: tuple[tuple[str, str], ...] = field(repr=False)
+    given: Mapping[str, str] = field(repr=False)
     _removed: tuple[str, ...] = field(repr=False)
     _worked: tuple[tuple[str, Getter, Write], ...] = field(repr=False)
     _touched: Projection = field(repr=False)
@@ -86,7 +86,7 @@ class Update:
 
     def _apply_flat(self, item: Item, values: Values) -> Item:
         new = dict(item)
-        for name, placeholder in self._given:
+        for name, placeholder in self.given.items():
             new[name] = values[placeholder]
         for name in self._removed:
             new.pop(name, None)
@@ -113,7 +113,7 @@ def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates:
     """An update made of compiled steps, with the paths that these read."""
     touched = projection(step.keys for step in steps)
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
-    given = tuple((name, step.given) for name, step in whole.items() if step.given is not None)
+    given = {name: step.given for name, step in whole.items() if step.given is not None}
     removed = tuple(name for name, step in whole.items() if step.operand is None)
     worked = tuple((name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.given is None)
     nested = touched.nested | nested_heads(read)

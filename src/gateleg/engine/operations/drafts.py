@@ -48,7 +48,7 @@ def drafted(layout: Layout, place: bytes, key: Item, prepared: Prepared) -> Draf
     try:
         check_charge(prepared)
         change.require(prepared.condition, prepared.values, False)
-        change.update(key, prepared.update, prepared.values)
+        change.update(key, prepared.update, prepared.values, prepared.sizes)
     except EngineError:
         # What is wrong with it may be so only with the row as it was.
         return None

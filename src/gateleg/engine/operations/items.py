@@ -92,7 +92,7 @@ def ready_update(context: Context, request: dict[str, Any]) -> Callable[[], dict
                 change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
                 check_charge(prepared)
                 change.require(prepared.condition, prepared.values, _wants_failed_item(request))
-                change.update(key, prepared.update, prepared.values)
+                change.update(key, prepared.update, prepared.values, prepared.sizes)
                 change.store(context, connection)
         return _write_answer(context, request, change, key, _updated(request, change, prepared))
 

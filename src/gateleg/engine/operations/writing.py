@@ -1,7 +1,8 @@
 """One item's write, from the row as it stands to the row as it shall be: what Put, Update, Delete, batches and transactions share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import apsw
 import orjson
@@ -16,6 +17,7 @@ from gateleg.engine.layout import Layout
 from gateleg.engine.operations.index_keys import check_given, check_written
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, examine, examine_item, size, text_size
 
+NO_SIZES: Final[Mapping[str, int]] = {}
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
@@ -52,8 +54,11 @@ class Change:
         """The item shall be this one."""
         self.new, self.new_size = item, bytes_
 
-    def update(self, key: Item, update: Update | None, values: Values) -> None:
-        """The item shall be what the update makes of it; where there is none, of its bare key."""
+    def update(self, key: Item, update: Update | None, values: Values, sizes: Mapping[str, int] = NO_SIZES) -> None:
+        """The item shall be what the update makes of it; where there is none, of its bare key.
+
+        `sizes` are the bytes of values that are known.
+        """
         if self.old is None and update is not None and not update.creates:
             return
         item = self.old if self.old is not None else key
@@ -62,15 +67,15 @@ class Change:
             self.written = update.attributes
             if self.layout.indexes:
                 check_written(self.layout, update, item)
-        self.new, self.new_size = self._measure(item, update)
+        self.new, self.new_size = self._measure(item, update, sizes)
         if self.new_size > MAX_ITEM_SIZE:
             raise validation(UPDATE_TOO_LARGE)
 
-    def _measure(self, item: Item, update: Update | None) -> tuple[Item, int]:
+    def _measure(self, item: Item, update: Update | None, sizes: Mapping[str, int]) -> tuple[Item, int]:
         """The updated item, checked, and its size: only what the update wrote needs a look."""
         if self.old is None or self.old_size is None or update is None:
             return examine_item(item)
-        total, old, deepens = self.old_size, self.old, update.deepens
+        total, old, deepens, given = self.old_size, self.old, update.deepens, update.given
         for name in update.attributes:
             before, after = old.get(name), item.get(name)
             if before is after:
@@ -87,7 +92,10 @@ class Change:
                 total += examine(after, 0)[1]
             else:
                 text = after.get("S")
-                total += len(text) if text is not None and text.isascii() else size(after)
+                if text is not None and text.isascii():
+                    total += len(text)
+                else:
+                    total += (sizes.get(given[name]) if name in given else None) or size(after)
         return item, total
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
