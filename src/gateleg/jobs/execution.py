@@ -74,9 +74,16 @@ class Execution:
         self.run.stop(reason)
         self._end_wait()
 
-    def _end_wait(self, work: asyncio.Future[Any] | None = None) -> None:
+    def _end_wait(self) -> None:
         if not self._over.done():
             self._over.set_result(None)
+
+    async def _outcome(self) -> Any:
+        """What the handler returned. Whoever waits for it goes on right after: a callback would be one turn of the loop later."""
+        try:
+            return await self.run.outcome()
+        finally:
+            self._end_wait()
 
     async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
         """Run the handler and write what came of it. The job as it is then; None when another worker has it.
@@ -105,8 +112,7 @@ class Execution:
 
     async def _ending(self) -> Ending | None:
         """How the attempt ends; None when there is nobody to be told."""
-        work = self._loop.create_task(self.run.outcome())
-        work.add_done_callback(self._end_wait)
+        work = self._loop.create_task(self._outcome())
         await self._over
         if not work.done():
             if self.run.stopping is None:

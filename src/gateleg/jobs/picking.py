@@ -12,12 +12,16 @@ import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from uuid import UUID
+
+from pydantic_core import SchemaValidator, core_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from uuid import UUID
 
 
+#: A UUID of its text, in half the time that its class takes.
+_uuid: Callable[[str], UUID] = SchemaValidator(core_schema.uuid_schema()).validate_python
 #: Seconds after which a list says nothing any more about the jobs of others.
 _SOON = 0.005
 
@@ -38,7 +42,7 @@ class Candidate(NamedTuple):
         """A candidate from what the index holds, as it is on the wire: hundreds of them are read, and few are claimed."""
         key, start_by = item.get("concurrency_key"), item.get("start_by")
         return cls(
-            job_id=UUID(item["job_id"]["S"]),
+            job_id=_uuid(item["job_id"]["S"]),
             version=int(item["version"]["N"]),
             queue=item["queue"]["S"],
             priority=int(item["priority"]["N"]),
