@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.engine import EngineError
+from tests.engine.operations.requests import index
 from tests.engine.world import World, text
 
 
@@ -22,6 +23,13 @@ def world_with_an_item() -> World:
     world = World()
     world.create("a")
     world.put(text(a="x", b="y"))
+    return world
+
+
+def world_with_an_index() -> World:
+    world = World()
+    world.create("a", defined=("a", "c"), GlobalSecondaryIndexes=[index("by_c", "c")])
+    world.put(text(a="x", b="y", c="z"))
     return world
 
 
@@ -43,6 +51,36 @@ def test_it_answers_what_a_call_does_and_leaves_the_same(request: dict[str, Any]
     answer = one.engine.ready("UpdateItem", request)
     assert outcome(answer) == outcome(lambda: two.engine.call("UpdateItem", request))
     assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
+    one.engine.close()
+    two.engine.close()
+
+
+STENCILLED = st.fixed_dictionaries(
+    {
+        "Key": st.sampled_from([text(a="x"), text(a="new"), text(b="x"), text(a=""), {"a": {"N": "1"}}]),
+        "UpdateExpression": st.sampled_from(
+            ["SET b = :v", "SET c = :v, d = :w", "SET b.c = :v", "ADD n :v", "SET c = if_not_exists(n, :v)"]
+        ),
+        "ReturnValues": st.sampled_from(["NONE", "ALL_NEW"]),
+    },
+    optional={"ConditionExpression": st.sampled_from(["b = :v", "attribute_exists(b)"])},
+)
+GIVEN = st.sampled_from(
+    [{"S": "z"}, {"S": "y"}, {"N": "1"}, {"N": "01"}, {"S": ""}, {"M": {"a": {"N": "2.50"}}}, {"N": "one"}, {}, {"S": 5}]
+)
+
+
+@given(st.lists(st.tuples(STENCILLED, GIVEN, GIVEN), max_size=8))
+def test_a_stencil_makes_no_difference(steps: list[Any]) -> None:
+    one, two = world_with_an_index(), world_with_an_index()
+    for step, first, second in steps:
+        values = {":v": first} | ({":w": second} if ":w" in step["UpdateExpression"] else {})
+        request = {"TableName": "Music", **step, "ExpressionAttributeValues": values}
+        stencil = tuple((name, part) for name, part in request.items() if name not in ("Key", "ExpressionAttributeValues"))
+        answer = one.engine.ready("UpdateItem", request, stencil)
+        assert outcome(answer) == outcome(lambda request=request: two.engine.call("UpdateItem", request))
+    assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
+    assert one.call("Scan", TableName="Music", IndexName="by_c") == two.call("Scan", TableName="Music", IndexName="by_c")
     one.engine.close()
     two.engine.close()
 

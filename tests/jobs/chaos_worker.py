@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -84,9 +84,16 @@ class Faulty(DirectTransport):
 
     fate: Fate
 
-    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> dict[str, Any]:
+        return self._fated(lambda: DirectTransport.answer(self, operation, request, stencil))
+
+    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
+        step = super().ready(operation, request, stencil)
+        return lambda: self._fated(step)
+
+    def _fated(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         lost = self.fate.before()
-        reply = super().answer(operation, request)
+        reply = ask()
         self.fate.after(lost)
         return reply
 

@@ -1,7 +1,7 @@
 """The embedded DynamoDB: a file, and one method that answers requests."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -106,22 +106,25 @@ class Engine:
     def _for(self, realm: Realm, raw: bool = False) -> Context:
         return replace(self._context, realm=realm, raw=raw)
 
-    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`call` in two steps: what can be done without the rows is done now, and the rest when the result is called.
 
-        For whoever holds other writers off in between. What is wrong with a request is raised by the second step.
+        For whoever holds other writers off in between. What is wrong with a request is raised by the second step. `stencil` stands for
+        all of an UpdateItem but its key and its values: of requests with the same one, all else must be the same, and is looked at once.
         """
         context = self._context
-        if operation == "UpdateItem":
-            from gateleg.engine.operations.items import ready_update
+        if operation != "UpdateItem":
+            return lambda: self._run(context, operation, request)
+        from gateleg.engine.operations.items import ready_by_stencil, ready_update
 
-            try:
+        try:
+            update = None if stencil is None else ready_by_stencil(context, request, stencil)
+            if update is None:
                 shapes.check(operation, request)
-                update = ready_update(context, request)
-            except (EngineError, ValueFault, apsw.Error):
-                return lambda: self._run(context, operation, request)
-            return lambda: self._run(context, operation, request, update)
-        return lambda: self._run(context, operation, request)
+                update = ready_update(context, request, stencil)
+        except (EngineError, ValueFault, apsw.Error):
+            return lambda: self._run(context, operation, request)
+        return lambda: self._run(context, operation, request, update)
 
     def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
         """The answer; `ready` is the rest of it, where the request has been looked at before."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stencil:
     """An update of a job without those of its values that differ from job to job."""
 
@@ -92,7 +92,7 @@ class Stencilled(WriteOperation[Job]):
         payload = self.stencil.filled(self.job_id, self.values)
         payload["TableName"] = setup.name_of(queue_table)
         payload["ReturnValues"] = "ALL_NEW" if self.becomes is None else "NONE"
-        request = Request("UpdateItem", payload, "Job.patch")
+        request = Request("UpdateItem", payload, "Job.patch", stencil=(self.stencil, self.becomes is None))
         try:
             reply: Reply = yield request
         except ServiceError as error:

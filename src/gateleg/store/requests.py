@@ -6,7 +6,7 @@ A flow is a generator. It yields steps, receives what came of them, and returns 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,6 +25,8 @@ class Request:
     pattern: str = ""
     #: how often the flow has sent it before
     retries: int = 0
+    #: of an update that is made often: what stands for all of the payload but its key and its values
+    stencil: Hashable = None
 
 
 @dataclass(slots=True)

@@ -92,7 +92,7 @@ class SharedStore(AsyncStore):
         """Wait until the flow has had its part in a commit."""
         loop = asyncio.get_running_loop()
         if isinstance(seat.step, Request) and not self.setup.hooks:
-            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload)
+            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload, seat.step.stencil)
         if not self._seats:
             # One turn later, so that a claim that follows from the end of a job shares the commit with it.
             loop.call_soon(loop.call_soon, self._sit)
@@ -135,7 +135,7 @@ class SharedStore(AsyncStore):
             if rest is not None:
                 return rest()
             if not self.setup.hooks:
-                return self.transport.answer(request.operation, request.payload)
+                return self.transport.answer(request.operation, request.payload, request.stencil)
             with Watch(request, self.setup) as watch:
                 return watch.answered(self.transport.answer(request.operation, watch.payload))
         except Exception as error:

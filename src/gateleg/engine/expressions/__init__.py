@@ -34,7 +34,7 @@ from gateleg.engine.expressions.nodes import (
     Values,
 )
 from gateleg.engine.expressions.paths import check_disjoint
-from gateleg.engine.expressions.prepare import Prepared, check_legacy, prepare
+from gateleg.engine.expressions.prepare import Plan, Prepared, check_legacy, plan_of, prepare
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.expressions.updates import Update, compile_value, update
 
@@ -62,6 +62,7 @@ __all__ = [
     "Operand",
     "Or",
     "Path",
+    "Plan",
     "Prepared",
     "Projection",
     "Remove",
@@ -77,6 +78,7 @@ __all__ = [
     "compile_operand",
     "compile_value",
     "condition",
+    "plan_of",
     "prepare",
     "projection",
     "update",

@@ -45,7 +45,7 @@ _NOTHING = Prepared(_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """What a request led to, for the next one with the same texts, names and value placeholders: only the values are left to check."""
 
     #: Without values: plans are kept, and values may be large.
@@ -68,7 +68,7 @@ class _Plan:
         return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
 
 
-_plans: dict[tuple[Any, ...], _Plan] = {}
+_plans: dict[tuple[Any, ...], Plan] = {}
 
 
 def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
@@ -102,7 +102,13 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
     return prepared
 
 
-def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, _Plan]:
+def plan_of(request: Mapping[str, Any], operation: str) -> Plan | None:
+    """What is known of requests of the same form, by a proper one without legacy parameters; none of any other."""
+    form = FORMS[operation]
+    return None if PARAMETERS.isdisjoint(request) or not form.legacy_names.isdisjoint(request) else _read(request, operation)[1]
+
+
+def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Plan]:
     """Reads a request as if it were the first of its kind, with all checks in DynamoDB's order."""
     check_parameters(request, operation)
     form = FORMS[operation]
@@ -119,7 +125,7 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, _Plan]:
         found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
     prepared = Prepared(values, size, **found)
     demanding = tuple(expression for expression in expressions if expression.demanding)
-    return prepared, _Plan(prepared._replace(values=_EMPTY, size=0, key_condition=None), demanding, template)
+    return prepared, Plan(prepared._replace(values=_EMPTY, size=0, key_condition=None), demanding, template)
 
 
 def check_legacy(request: Mapping[str, Any], operation: str) -> None:

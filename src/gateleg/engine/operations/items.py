@@ -1,12 +1,14 @@
 """GetItem, PutItem, UpdateItem and DeleteItem."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, check_parameters, prepare
+from gateleg.engine.layout import Layout
+from gateleg.engine.operations import stencils
 from gateleg.engine.operations.drafts import drafted
 from gateleg.engine.operations.writing import Change, check_charge, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
@@ -72,7 +74,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return ready_update(context, request)()
 
 
-def ready_update(context: Context, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def ready_update(context: Context, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
     """`update_item` in two steps: what needs no row is done now, and the rest when the result is called."""
     name = request["TableName"]
     found = context.catalog.known_layout(context.realm, name)
@@ -80,11 +82,32 @@ def ready_update(context: Context, request: dict[str, Any]) -> Callable[[], dict
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
+    if found is not None and stencil is not None:
+        stencils.learn(found, stencil, request, prepared)
+    return _second_step(context, request, found, place, key, prepared)
+
+
+def ready_by_stencil(context: Context, request: dict[str, Any], stencil: Hashable) -> Callable[[], dict[str, Any]] | None:
+    """`ready_update` of a request whose shape need not be checked, since all but its key and its values is known; none if it must be."""
+    found = context.catalog.known_layout(context.realm, request["TableName"])
+    settled = None if found is None else stencils.known(found, stencil)
+    if found is None or settled is None:
+        return None
+    key = request["Key"]
+    place = found.quick_key(key)
+    prepared = settled.prepared(request["ExpressionAttributeValues"])
+    return None if place is None or prepared is None else _second_step(context, request, found, place, key, prepared)
+
+
+def _second_step(
+    context: Context, request: dict[str, Any], found: Layout | None, place: bytes | None, key: Item, prepared: Prepared
+) -> Callable[[], dict[str, Any]]:
+    """The rest of an update, which needs the row. `place` is the row's key by the layout that was found."""
     draft = None if found is None or place is None else drafted(found, place, key, prepared)
 
     def update() -> dict[str, Any]:
         with context.database.write_item() as connection:
-            layout = context.layout(name)
+            layout = context.layout(request["TableName"])
             if draft is not None and layout is found and draft.swap(connection):
                 change = draft.change
             else:

@@ -14,7 +14,7 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
 _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
 #: The longest page of a query that is read without a thread.
@@ -32,13 +32,13 @@ class DirectTransport:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
 
-    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> dict[str, Any]:
         """The engine's answer."""
-        return self._direct.call(operation, request)
+        return self._direct.call(operation, request) if stencil is None else self._direct.ready(operation, request, stencil)()
 
-    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        return self._direct.ready(operation, request)
+        return self._direct.ready(operation, request, stencil)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from gateleg.engine import Durability, Engine
 
@@ -36,9 +36,9 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def ready(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`call` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        step = self.engine.ready(operation, request)
+        step = self.engine.ready(operation, request, stencil)
 
         def answer() -> dict[str, Any]:
             try:
