@@ -97,7 +97,7 @@ def _permit(desk: Desk, state: QueueState) -> Flow[int | None]:
 def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
     # Made before the look: from then on others may have to wait.
-    tokens = [desk.setup.token() for _ in range(number)]
+    tokens = desk.setup.marks(number)
     for _ in range(_LOOKS):
         everything = False
         if not picker.known(queue):
@@ -113,7 +113,7 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
             for one in late:
                 yield from expire(desk, one.job_id)
             wanted = [one for one in chosen if one not in late] if late else chosen
-            tokens += [desk.setup.token() for _ in range(len(wanted) - len(tokens))]
+            tokens += desk.setup.marks(max(0, len(wanted) - len(tokens)))
             outcomes = yield from side_by_side([_try(desk, picker, one, term, tokens.pop()) for one in wanted])
             claimed += [job for job in outcomes if isinstance(job, Job)]
             failures = [error for error in outcomes if isinstance(error, Exception)]

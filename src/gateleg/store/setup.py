@@ -61,6 +61,11 @@ class Setup:
         """A token that makes a transaction idempotent."""
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
+    def marks(self, number: int) -> list[str]:
+        """So many texts that nobody else has. Drawn at once: each time the system is asked for chance takes as long as a small read."""
+        text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
+        return [text[start : start + 32] for start in range(0, len(text), 32)]
+
 
 class Options(TypedDict, total=False):
     """What a store's constructor takes besides its transport; see `Setup`."""
