@@ -25,7 +25,7 @@ def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, picker: Picker, c
         job = claimed(queue, picker)
         tallies.claimed(job, clock.now)
         clock.advance(2)
-        tallies.ended(queue.finish(job, ending), clock.now)
+        tallies.ended(queue.finish(job, ending))
     claimed(queue, picker)
     tallies.count("default", "plain", clock.now, "lost_claims", 3)
     assert queue.write_tallies(tallies) == 1

@@ -24,7 +24,7 @@ Statement = tuple[str, tuple[Any, ...], "IndexLayout | None"]
 
 def carry_out(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
     """Change rows of indexes."""
-    execute = connection.execute
+    execute = connection.cursor().execute
     for sql, bindings, moved in statements:
         execute(sql, bindings)
         if moved is not None and not connection.changes():

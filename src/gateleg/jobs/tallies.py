@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: How many buckets a doubling of time is divided into: a bucket's bounds are 19 % apart.
 _STEPS = 4
 _MINUTE = timedelta(minutes=1)
+#: What outcomes are counted as, where that is not their own name.
+_COUNTED = {"lost": "retried", "snoozed": "", "released": ""}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -74,11 +76,11 @@ class Tallies:
         ready = max(job.created_at, job.run_at or job.created_at)
         counts.waits[bucket_of((now - ready).total_seconds())] += 1
 
-    def ended(self, job: Job, now: datetime) -> None:
+    def ended(self, job: Job) -> None:
         """Count the end of an attempt, and how long it took."""
         last = job.attempts[-1]
-        name = {"lost": "retried", "snoozed": "", "released": ""}.get(last.outcome, last.outcome)
-        counts = self._at(job.queue, job.job_type, now)
+        name = _COUNTED.get(last.outcome, last.outcome)
+        counts = self._at(job.queue, job.job_type, last.ended_at)
         if name:
             counts.counts[name] += 1
         counts.runs[bucket_of((last.ended_at - (job.started_at or last.started_at)).total_seconds())] += 1

@@ -229,7 +229,7 @@ class Worker:
                 execution = self.running[job.job_id] = self.execution(job, handler)
                 ended = await execution.carry_out(vacate)
             if ended is not None:
-                self.tallies.ended(ended, self.queue.desk.now())
+                self.tallies.ended(ended)
         except Exception:
             _log.exception("job %s could not be ended; its lease will", job.job_id)
         finally:
