@@ -14,6 +14,7 @@ from gateleg.jobs.holds import hold_write, noted, present_holds, taken_by, wante
 from gateleg.jobs.ledger import QueueState
 from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
 from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
+from gateleg.model import altered
 from gateleg.store import (
     AlreadyExists,
     StoreError,
@@ -51,7 +52,7 @@ def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> F
         # A random id that is taken was taken by this very submission, whose first answer was lost.
         with suppress(AlreadyExists):
             yield from create(job).flow(desk.setup)
-        submitted = Submitted(job.model_copy(update={"version": 1}))
+        submitted = Submitted(altered(job, {"version": 1}))
     else:
         (submitted,) = yield from _written(desk, [submission], [job], under)
     _ring(desk, [submitted])
@@ -66,10 +67,10 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     refused for something that was not known before, what was written stays.
     """
     now = desk.now()
-    jobs = [prepared(desk, narrowed(submission), now) for submission in submissions]
+    jobs = [prepared(desk, narrowed(submission), now, place) for place, submission in enumerate(submissions)]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
-    whole = [job.model_copy(update={"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
+    whole = [altered(job, {"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(desk, {job.queue for job in jobs})
     if any(map(fans_in, submissions)):
@@ -87,8 +88,8 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
 
 def _batched(desk: Desk, jobs: Sequence[Job]) -> Flow[list[Submitted]]:
     """Write plain jobs, any number of them."""
-    yield from batch_write([job.model_copy(update={"version": 0}) for job in jobs], check_version=False).flow(desk.setup)
-    return [Submitted(job.model_copy(update={"version": 1})) for job in jobs]
+    yield from batch_write([altered(job, {"version": 0}) for job in jobs], check_version=False).flow(desk.setup)
+    return [Submitted(altered(job, {"version": 1})) for job in jobs]
 
 
 def _in_steps(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None) -> Flow[list[Submitted]]:
@@ -173,7 +174,7 @@ def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], und
             raise TooManyDependencies(f"The jobs need {len(writes)} writes in one transaction, which takes {_TRANSACTION}.")
         try:
             yield from transact(writes).flow(desk.setup)
-            return [Submitted(job.model_copy(update={"version": 1})) for job in placed]
+            return [Submitted(altered(job, {"version": 1})) for job in placed]
         except TransactionCanceled as refused:
             if any(isinstance(reason, AlreadyExists) and isinstance(reason.current, Job) for reason in refused.reasons):
                 return _repeated(jobs, refused)
@@ -218,7 +219,7 @@ def _placed(submissions: Sequence[Submission], jobs: Sequence[Job], known: dict[
             job = below(job, above)
         open_ones = [other for other in job.dependencies if other in fresh or _open(other, known)]
         followers = [other.job_id for other in jobs if job.job_id in other.dependencies]
-        placed[job.job_id] = blocked(job, open_ones).model_copy(update={"dependent_jobs": followers})
+        placed[job.job_id] = altered(blocked(job, open_ones), {"dependent_jobs": followers})
     return list(placed.values())
 
 

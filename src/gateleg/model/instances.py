@@ -29,10 +29,11 @@ def made(model: type[M], values: dict[str, Any]) -> M:
 
 
 def altered(instance: M, changes: Mapping[str, Any]) -> M:
-    """A copy with some values changed, as `model_copy` makes it of a model without private attributes, in a tenth of the time."""
+    """A copy with some values changed, as `model_copy` makes it with `update`, in a fraction of the time."""
     copy = object.__new__(type(instance))
+    extra, private = instance.__pydantic_extra__, instance.__pydantic_private__
     set_values(copy, {**instance.__dict__, **changes})
     set_fields(copy, instance.__pydantic_fields_set__ | changes.keys())
-    set_extra(copy, instance.__pydantic_extra__)
-    set_private(copy, instance.__pydantic_private__)
+    set_extra(copy, None if extra is None else dict(extra))
+    set_private(copy, None if private is None else dict(private))
     return copy

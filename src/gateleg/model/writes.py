@@ -13,6 +13,7 @@ from gateleg.model.actions import AddAction, render_actions
 from gateleg.model.counters import CounterChange, counter_changes
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions import Condition, Placeholders, all_of, equals, exists, missing
+from gateleg.model.instances import altered
 from gateleg.model.lookup import spec_of
 from gateleg.model.tables import Table
 from gateleg.model.uniques import markers
@@ -173,7 +174,7 @@ def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_ve
         owned[version.name] = read + 1
         if check_version and not create:
             absent, expected = read == 0, read or None
-    return instance.model_copy(update=owned), owned, absent, expected
+    return altered(instance, owned), owned, absent, expected
 
 
 def _guarded(spec: Spec[Any], absent: bool, version: int | None) -> dict[str, Any]:
