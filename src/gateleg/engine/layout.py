@@ -14,13 +14,11 @@ import apsw
 import orjson
 
 from gateleg.engine import keys
-from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, IndexLayout, IndexWrite, Statement, carry_out
+from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, SURELY_SHORT, IndexLayout, IndexWrite, Statement, carry_out
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import KeySchema, Table
 from gateleg.engine.values import Item, size, text_size
 
-#: Characters of which no text of UTF-8 is over a key's limit.
-_SHORT = RANGE_KEY_LIMIT // 4
 #: Sets of attributes for which a table remembers what a write of them touches.
 _KEPT = 512
 #: How many rows are kept in mind after a change, and the most bytes of one: no more than a processor keeps at hand.
@@ -66,6 +64,11 @@ class Layout:
         return tuple(sorted(self.indexes, key=lambda layout: layout.index.name))
 
     @cached_property
+    def _index_keys(self) -> tuple[tuple[str, str], ...]:
+        """The attributes of all keys of indexes, each once, with their types."""
+        return tuple({(a.name, a.type): None for layout in self.indexes for a in layout.index.keys.attributes})
+
+    @cached_property
     def by_name(self) -> dict[str, IndexLayout]:
         """The indexes by their names."""
         return {layout.index.name: layout for layout in self.indexes}
@@ -91,7 +94,7 @@ class Layout:
             if type(value) is not dict or len(value) != 1:
                 return None
             content = value.get("S")
-            if type(content) is not str or not 0 < len(content) <= _SHORT:
+            if type(content) is not str or not 0 < len(content) <= SURELY_SHORT:
                 return None
         try:
             return self.key(key)
@@ -107,9 +110,12 @@ class Layout:
             if type_ not in value:
                 raise invalid_parameter(f"Type mismatch for key {name} expected: {type_} actual: {next(iter(value))}")
         self._check_key_values(item)
-        if self.indexes:
-            for index in self.indexes_by_name:
-                index.check(item)
+        for name, wanted in self._index_keys:
+            value = item.get(name)
+            if value is not None and not 0 < len(value.get(wanted, "")) <= SURELY_SHORT:
+                for index in self.indexes_by_name:
+                    index.check(item)
+                break
         return self.key(item)
 
     def check_scalar(self, nested: frozenset[str]) -> None:

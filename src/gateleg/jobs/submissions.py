@@ -182,6 +182,8 @@ def below(job: Job, parent: Job) -> Job:
 
 def check_cycles(jobs: Sequence[Job]) -> None:
     """Refuse jobs that wait for each other, or for themselves."""
+    if not any(job.dependencies for job in jobs):
+        return
     waiting = {job.job_id: set(job.dependencies) for job in jobs}
     waiting = {job: {other for other in others if other in waiting} for job, others in waiting.items()}
     while free := [job for job, others in waiting.items() if not others]:
