@@ -10,6 +10,7 @@ import pytest
 
 from gateleg.jobs import claiming, directing, finishing, leases, submitting
 from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.desk import Settings
 from gateleg.jobs.errors import LeaseLost, ParentGone
 from gateleg.jobs.ledger import Slots
 from gateleg.jobs.picking import Picker
@@ -93,7 +94,7 @@ class World:
 @pytest.fixture
 def world(clock: ManualClock) -> Iterator[Callable[[], World]]:
     with Store.embedded(clock=clock, ticks=clock, random=random.Random(1)) as store:
-        queue = Queue(store, make_jobs())
+        queue = Queue(store, make_jobs(), Settings(open_for=0.0))
         queue.ensure_tables()
         yield lambda: World(queue, clock)
 

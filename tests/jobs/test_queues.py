@@ -9,6 +9,7 @@ from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus
+from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, submitted
 
 
@@ -21,6 +22,17 @@ def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, 
         queue.submit_many([Submission("plain")])
     assert queue.claim(picker, "default", "w", state) is not None
     queue.resume("default")
+    submitted(queue)
+
+
+def test_who_submits_elsewhere_sees_within_a_second_that_a_queue_drains(queue: Queue, store: Store, clock: ManualClock) -> None:
+    submitted(queue)
+    Queue(store, queue.desk.jobs).drain("default")
+    submitted(queue)
+    clock.advance(1)
+    with pytest.raises(QueueDraining):
+        submitted(queue)
+    Queue(store, queue.desk.jobs).resume("default")
     submitted(queue)
 
 

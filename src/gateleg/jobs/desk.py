@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 R = TypeVar("R")
+#: Of how many queues it is remembered that they were open.
+_DOORS = 1000
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,41 @@ class Settings:
     #: the most bytes of a config, and of a result
     config_limit: int = 200_000
     result_limit: int = 100_000
+    #: seconds for which a queue that took jobs in is taken to do so still, so that not every submission has to look
+    open_for: float = 1.0
     #: how many dependents are released in the transaction that completes a job; more are released by a job of their own
     inline_dependents: int = 20
 
 
+class Doors:
+    """Which queues took jobs in a moment ago."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def open(self, queue: str, now: float) -> bool:
+        """Whether somebody has looked lately, and the queue was not draining."""
+        return self._until.get(queue, now) > now
+
+    def seen_open(self, queue: str, until: float) -> None:
+        """The queue is not draining; that is taken for granted for a while."""
+        if len(self._until) >= _DOORS:
+            self._until.clear()
+        self._until[queue] = until
+
+    def forget(self, queue: str) -> None:
+        """Look again the next time."""
+        self._until.pop(queue, None)
+
+
 @dataclass(frozen=True)
 class Desk:
-    """Where the flows of a queue work: no state, only what they are given."""
+    """Where the flows of a queue work: what they are given, and what they need not look for again."""
 
     setup: Setup
     jobs: Jobs
     settings: Settings = field(default_factory=Settings)
+    doors: Doors = field(default_factory=Doors, compare=False)
 
     def now(self) -> datetime:
         """The present time, by the store's clock."""

@@ -30,7 +30,9 @@ def _change(desk: Desk, queue: str, by: str | None, *actions: Action) -> Flow[Qu
 
 
 def _mode(desk: Desk, queue: str, mode: Literal["running", "paused", "draining"], by: str | None) -> Flow[QueueState]:
-    return (yield from _change(desk, queue, by, QueueState.mode.set(mode)))
+    state = yield from _change(desk, queue, by, QueueState.mode.set(mode))
+    desk.doors.forget(queue)
+    return state
 
 
 def pause(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
@@ -39,7 +41,7 @@ def pause(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
 
 
 def drain(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Take no new jobs into a queue; those that wait are still run."""
+    """Take no new jobs into a queue; those that wait are still run. Who submits elsewhere may be let in for a second more."""
     return (yield from _mode(desk, queue, "draining", by))
 
 

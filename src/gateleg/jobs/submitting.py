@@ -153,10 +153,14 @@ def _ring(desk: Desk, submitted: Sequence[Submitted]) -> None:
 
 
 def _check_queues(desk: Desk, queues: set[str]) -> Flow[None]:
+    now = desk.setup.ticks()
     for queue in sorted(queues):
+        if desk.doors.open(queue, now):
+            continue
         state = yield from find(QueueState, name=queue).flow(desk.setup)
         if state is not None and state.mode == "draining":
             raise QueueDraining(f"The queue {queue} is draining and takes no new jobs.")
+        desk.doors.seen_open(queue, now + desk.settings.open_for)
 
 
 def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
