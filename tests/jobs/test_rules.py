@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateleg.jobs.notes import Notes
 from gateleg.jobs.rules import (
     Cancelled,
     Completed,
@@ -23,7 +24,7 @@ from gateleg.jobs.rules import (
     lease_expired,
     readiness_at,
 )
-from gateleg.jobs.tables import KEPT_ATTEMPTS, Failure, Job, JobStatus, Readiness, Results
+from gateleg.jobs.tables import KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Readiness, Results
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CHANCE = random.Random(1)
@@ -163,3 +164,17 @@ def test_expiry_comes_long_after_the_sweeper() -> None:
     assert expiry_of(JobStatus.COMPLETED, NOW) == NOW + timedelta(days=37)
     assert expiry_of(JobStatus.FAILED, NOW) == NOW + timedelta(days=60)
     assert expiry_of(JobStatus.PENDING, NOW) is None
+
+
+def test_an_attempt_is_whole_though_it_is_made_unchecked() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    job = Job(job_type="any", worker_id="w", started_at=now, attempt=1)
+    attempt = attempt_of(job, Verdict(JobStatus.COMPLETED, "completed"), now)
+    assert attempt.__dict__.keys() == Attempt.model_fields.keys()
+    assert attempt == Attempt.model_validate(attempt.model_dump())
+
+
+def test_results_are_whole_though_they_are_made_unchecked() -> None:
+    results = Notes(lambda: datetime.now(UTC)).results(7, 0.25)
+    assert results.__dict__.keys() == Results.model_fields.keys()
+    assert results == Results.model_validate(results.model_dump())

@@ -41,6 +41,8 @@ def known(layout: Layout, stencil: Hashable) -> Settled | None:
 
 def learn(layout: Layout, stencil: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
     """Take a request that was found proper as an example of its stencil."""
+    if stencil in layout.settled:
+        return
     demands = None if prepared.update is None else _demands(layout, prepared.update)
     plan = None if demands is None or not prepared.values else plan_of(request, "UpdateItem")
     if demands is None or plan is None:

@@ -33,7 +33,7 @@ class EmbeddedTransport:
         """The engine's answer. There is nothing to wait for, so the timeout has no meaning here."""
         try:
             if operation == "GetItem" and len(request) == 2 and "TableName" in request and type(request.get("Key")) is dict:
-                found = self.engine.item(request["TableName"], request["Key"])
+                found = self.item(request["TableName"], request["Key"])
                 return {} if found is None else {"Item": found}
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
