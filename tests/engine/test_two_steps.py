@@ -1,5 +1,7 @@
 """`Engine.ready` is `call` in two steps."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -104,3 +106,16 @@ def test_a_table_that_was_made_anew_in_between_is_seen(world: World) -> None:
     world.create("a", "b")
     with pytest.raises(EngineError, match="does not match the schema"):
         update()
+
+
+def test_what_an_operation_needs_is_imported_by_the_first_step() -> None:
+    # In a process of its own, where nothing is imported yet.
+    program = """if True:
+        import sys
+        from gateleg.engine import Engine
+        with Engine() as engine:
+            answer = engine.ready("PutItem", {})
+            print("gateleg.engine.operations.items" in sys.modules)
+            engine.ready("NoSuchOperation", {})
+    """
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"

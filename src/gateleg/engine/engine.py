@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -114,6 +115,8 @@ class Engine:
         """
         context = self._context
         if operation != "UpdateItem":
+            with suppress(EngineError):
+                handler_of(operation)  # which may have to be imported
             return lambda: self._run(context, operation, request)
         from gateleg.engine.operations.items import ready_by_stencil, ready_update
 

@@ -1,4 +1,4 @@
-"""One claimed job, from its claim to the end of its attempt: heartbeats, lines of log, timeouts, stopping, and the last write."""
+"""One claimed job, from its claim to the end of its attempt: the handler, timeouts, stopping, and the last write."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.endings import interrupted, raised, returned
 from gateleg.jobs.errors import JobError, LeaseLost
-from gateleg.jobs.logs import extended
 from gateleg.jobs.notes import Notes
 from gateleg.jobs.processes import KILL_AFTER
-from gateleg.jobs.rules import Ending, expiry_of
+from gateleg.jobs.pulse import Pulse
 from gateleg.jobs.runners import run_of
-from gateleg.jobs.tables import Job, JobStatus
 from gateleg.model.wire import uuid_text
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.rules import Ending
     from gateleg.jobs.runners import StopReason
-    from gateleg.jobs.submissions import Submission, Submitted
+    from gateleg.jobs.tables import Job
 
 #: Seconds for which lines and progress are collected before they are written.
 FLUSH_EVERY = 0.5
@@ -40,38 +38,36 @@ class Execution:
         self.queue = queue
         self.job = job
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
         self._over: asyncio.Future[None] = self._loop.create_future()
-        self._beating: asyncio.Task[None] | None = None
+        self._pulse: Pulse | None = None
         self._ended = False
-        #: whether something was written to the job since its claim, or may have been
-        self._written = False
-        self._lock = asyncio.Lock()
         self._interval = queue.desk.settings.lease_seconds / 3
         self._flush_every = flush_every
         self._patience = patience
         self.notes = Notes(queue.desk.now, self._wake)
-        self.run = run_of(handler, job, self.notes, self._submit)
-        self._logs = job.logs
+        self.run = run_of(handler, job, self.notes, queue)
 
     def _wake(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._heard)
 
     def _heard(self) -> None:
-        self._changed.set()
-        self._begin_to_beat()
+        if not self._ended:
+            self._pulsing().quicken()
 
     def _begin_to_beat(self) -> None:
-        if self._beating is None and not self._ended:
-            self._beating = self._loop.create_task(self._beat())
+        if not self._ended:
+            self._pulsing().beat()
 
-    async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        return await self.queue.submit_many(submissions, under=self.job)
+    def _pulsing(self) -> Pulse:
+        if self._pulse is None:
+            self._pulse = Pulse(self.queue, self.job, self.notes, self.stop, interval=self._interval, flush_every=self._flush_every)
+        return self._pulse
 
     def stop(self, reason: StopReason) -> None:
-        """Ask the handler to end."""
-        self.run.stop(reason)
+        """Ask the handler to end; once is enough."""
+        if self.run.stopping is None:
+            self.run.stop(reason)
         self._end_wait()
 
     def _end_wait(self) -> None:
@@ -99,9 +95,11 @@ class Execution:
         finally:
             self._ended = True
             self._timer.cancel()
-            if self._beating is not None:
-                self._beating.cancel()
-                await asyncio.gather(self._beating, return_exceptions=True)
+            # What is left refers to nothing that refers to it, so that it goes at once and nobody has to look for it.
+            self.notes.leave()
+            pulse, self._pulse = self._pulse, None
+            if pulse is not None:
+                await pulse.rest()
 
     def _go_on(self) -> None:
         """The first heartbeat is due, or the time is up: do that, and see to the other when its moment comes."""
@@ -138,44 +136,6 @@ class Execution:
         error = work.exception()
         return returned(desk, job, notes, work.result()) if error is None else raised(job, notes, error, stopping)
 
-    async def _beat(self) -> None:
-        """Renew the lease while the attempt lasts, sooner when there is something to write."""
-        interval, due = self._interval, not self._changed.is_set()
-        while True:
-            if not due:
-                try:
-                    await asyncio.wait_for(self._changed.wait(), interval)
-                    await asyncio.sleep(min(self._flush_every, interval))
-                except TimeoutError:
-                    pass
-            due = False
-            self._changed.clear()
-            try:
-                await self._flush()
-            except LeaseLost:
-                self.stop("lease-lost")
-                return
-            except StoreError:
-                # The next beat tries again; until the lease has ended nothing is lost.
-                await asyncio.sleep(min(1.0, interval / 4))
-                self._changed.set()
-
-    async def _flush(self) -> None:
-        async with self._lock:
-            lines, progress = self.notes.lines(), self.notes.current()
-            logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
-            self._written = True
-            beat = await self.queue.renew(self.job, progress=progress, logs=logs if lines else None, chunk=chunk)
-            self._logs = logs
-            self.notes.written(len(lines), progress)
-        self.queue.desk.jobs.news.ring(uuid_text(self.job.job_id))
-        if beat.cancel and self.run.stopping is None:
-            self.stop("cancelled")
-
-    def _chunk_expiry(self) -> datetime | None:
-        """Log chunks outlive their job by as much as the longest retention."""
-        return expiry_of(JobStatus.FAILED, self.queue.desk.now(), self.queue.desk.settings.retention)
-
     async def _end(self, ending: Ending) -> Job | None:
         """Write the end until it is written: while the token holds, no failure of the store drops a result."""
         delay = 0.05
@@ -191,14 +151,9 @@ class Execution:
                 delay = min(5.0, delay * 2)
 
     async def _write_end(self, ending: Ending) -> Job:
-        while self.notes.backlog:
-            await self._flush()
-        async with self._lock:
-            lines, progress = self.notes.lines(), self.notes.current()
-            if lines:
-                logs, chunk = extended(self.job.job_id, self._logs, lines, self._chunk_expiry())
-                job = await self.queue.finish(self.job, ending, logs=logs, chunk=chunk, progress=progress)
-            else:
-                job = await self.queue.finish(self.job, ending, progress=progress, whole=not self._written)
+        if self._pulse is None and self.notes.silent:
+            job = await self.queue.finish(self.job, ending, whole=True)
+        else:
+            job = await self._pulsing().finish(ending)
         self.queue.desk.jobs.news.ring(uuid_text(self.job.job_id))
         return job

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Notes:
     """Lines, progress, outputs and metrics of one attempt."""
 
-    def __init__(self, now: Callable[[], datetime], on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, now: Callable[[], datetime], on_change: Callable[[], None] | None = None) -> None:
         self._now = now
-        self._on_change = on_change
+        self._on_change = on_change or _nobody
         self._lock = threading.Lock()
         self._lines: list[LogEntry] = []
         self._progress: Progress | None = None
@@ -51,6 +51,16 @@ class Notes:
         with self._lock:
             self.metrics[name] = value
 
+    def leave(self) -> None:
+        """Nobody listens any more."""
+        self._on_change = _nobody
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing to write down."""
+        with self._lock:
+            return not self._lines and not self._unwritten
+
     @property
     def backlog(self) -> bool:
         """Whether there are more lines than one write takes along."""
@@ -79,3 +89,7 @@ class Notes:
         values = {"result_type": "SUCCESS", "value": value, "output_location": dict(self.outputs), "summary_metrics": metrics}
         # Whatever the handler said of outputs and metrics is checked.
         return Results(**values) if self.outputs or self.metrics else made(Results, values)
+
+
+def _nobody() -> None:
+    """Who is told of changes when nobody listens."""

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.jobs.context import JobContext
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Sequence
     from concurrent.futures import Future
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.notes import Notes
+    from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.submissions import Submission, Submitted
     from gateleg.jobs.tables import Job
-
-    Submit = Callable[[Sequence[Submission]], Awaitable[list[Submitted]]]
 
 StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
 
@@ -26,11 +25,11 @@ StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
 class Run:
     """One attempt under way. `outcome` ends with what the handler returned or raised; `stop` asks it to end."""
 
-    def __init__(self, handler: Handler, job: Job, notes: Notes, submit: Submit) -> None:
+    def __init__(self, handler: Handler, job: Job, notes: Notes, queue: AsyncQueue) -> None:
         self.handler = handler
         self.job = job
         self.notes = notes
-        self._submit = submit
+        self._queue = queue
         self.stopping: StopReason | None = None
 
     async def outcome(self) -> Any:
@@ -52,6 +51,9 @@ class Run:
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Submit children."""
         return await self._submit(submissions)
+
+    async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        return await self._queue.submit_many(submissions, under=self.job)
 
     def log(self, message: str, level: str = "INFO") -> None:
         """Add to the log."""
@@ -122,7 +124,7 @@ class ThreadRun(Run):
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Submit children, in the worker's event loop."""
-        pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(_awaited(self._submit(submissions)), self._home)
+        pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(self._submit(submissions), self._home)
         return await asyncio.wrap_future(pending)
 
     @property
@@ -144,10 +146,10 @@ def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None)
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
 
-def run_of(handler: Handler, job: Job, notes: Notes, submit: Submit) -> Run:
+def run_of(handler: Handler, job: Job, notes: Notes, queue: AsyncQueue) -> Run:
     """The run of a job, where its handler says."""
     if handler.runs == "process":
         from gateleg.jobs.processes import ProcessRun
 
-        return ProcessRun(handler, job, notes, submit)
-    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, notes, submit)
+        return ProcessRun(handler, job, notes, queue)
+    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, notes, queue)
