@@ -100,7 +100,7 @@ class Crew:
 
 
 @pytest.mark.parametrize("seed", range(1, ROUNDS + 1))
-def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path, seed: int) -> None:
+def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     data, audit = tmp_path / "data", tmp_path / "audit"
     registry = Jobs()
     registry.handler("work")(work)
@@ -116,6 +116,9 @@ def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path,
         finally:
             crew.end()
         _check(queue, names, audit.read_text().splitlines(), crew.counts)
+    told = ", ".join(f"{number} {what}" for what, number in sorted(crew.counts.items()))
+    with capsys.disabled():
+        print(f"\n  jobs: {len(names)} completed once each: {told}")
 
 
 def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:
@@ -148,7 +151,6 @@ def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[st
         counts.update({f"attempts {outcome}": number for outcome, number in outcomes.items()})
     for kind in ("ready", "due", "leased"):
         assert queue.store.count(getattr(Job, kind)(queue="default")) == 0
-    print(f"\n{len(names)} jobs completed once each: {dict(sorted(counts.items()))}")
 
 
 def _check_log(queue: Queue, job: Job) -> None:
