@@ -99,11 +99,13 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
     # Made before the look: from then on others may have to wait.
     tokens = desk.setup.marks(number)
     for _ in range(_LOOKS):
-        everything = False
+        seen: int | None = None
         if not picker.known(queue):
             window = _window(desk, picker, number - len(claimed))
             found = yield from _look(desk, picker, queue, window)
-            everything = len(found) < window
+            if len(found) < window:
+                # That is all there is.
+                seen = len(found)
             picker.learn(queue, found)
         tried = 0
         while chosen := picker.choose(queue, number - len(claimed)):
@@ -124,7 +126,7 @@ def _claim(desk: Desk, picker: Picker, queue: str, worker_id: str, number: int) 
             if picker.undisturbed:
                 # The others on the list may have been claimed since, so it takes another look at them.
                 break
-        if not tried or (everything and picker.undisturbed and tried == len(found)):
+        if not tried or (picker.undisturbed and tried == seen):
             # There is nothing more, or what there is belongs to others for now.
             break
         picker.forget(queue)

@@ -123,7 +123,7 @@ class Execution:
         if self.run.stopping == "lease-lost":
             if work.done():
                 # Whatever it raised is nobody's business any more; asyncio wants it looked at.
-                work.cancelled() or work.exception()
+                _ = work.cancelled() or work.exception()
             return None
         return self._judged(work)
 

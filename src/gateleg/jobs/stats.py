@@ -99,7 +99,8 @@ def _oldest(desk: Desk, queue: str) -> Flow[float | None]:
         if not found:
             return None if oldest is None else (desk.now() - oldest).total_seconds()
         (first,) = found
-        oldest = first["created_at"] if oldest is None else min(oldest, first["created_at"])
+        created: datetime = first["created_at"]
+        oldest = created if oldest is None else min(oldest, created)
         if first["priority"] == 0:
             return (desk.now() - oldest).total_seconds()
         question = Job.ready(queue=queue).where(Job.priority < first["priority"])

@@ -40,12 +40,12 @@ def quantile(buckets: dict[str, int], part: float) -> float | None:
     total = sum(buckets.values())
     if total == 0:
         return None
-    seen = 0
+    seen, last = 0, ""
     for bucket in sorted(buckets, key=int):
-        seen += buckets[bucket]
+        seen, last = seen + buckets[bucket], bucket
         if seen >= part * total:
             break
-    return bound_of(bucket)
+    return bound_of(last)
 
 
 @dataclass

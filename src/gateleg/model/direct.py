@@ -198,7 +198,7 @@ def _refers(schema: Any) -> bool:
     return schema.get("type") == "definition-ref" or any(_refers(entry) for name, entry in schema.items() if name != "metadata")
 
 
-def _with_definitions(schema: Schema, definitions: Mapping[str, Schema]) -> Any:
+def _with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
     return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
 
 

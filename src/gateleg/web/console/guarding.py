@@ -65,7 +65,8 @@ def _only_same_caller_later(handler: Callable[..., Any]) -> Callable[..., Any]:
 
     async def checked(sid: str, data: Any, *others: Any) -> Any:
         asked = data.get("client_id") if isinstance(data, dict) else None
-        if not isinstance(asked, str) or not _may_have(asked, core.sio.get_environ(sid)):
+        environ = core.sio.get_environ(sid)
+        if environ is None or not isinstance(asked, str) or not _may_have(asked, environ):
             return False
         return await _result(handler(sid, data, *others))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.markup import Tag, tag
@@ -32,7 +33,7 @@ class Tabs:
             for key, title in tabs:
                 here = "page" if key == self.current else None
                 link = self._links[key] = tag("a", title, href=f"?tab={key}", aria_current=here)
-                link.on("click", lambda key=key: self.show(key), js_handler=_CLICK)
+                link.on("click", partial(self.show, key), js_handler=_CLICK)
         self.panel = tag("div", classes="stack gap-2")
 
     async def start(self) -> None:

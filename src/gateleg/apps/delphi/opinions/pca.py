@@ -87,7 +87,8 @@ def _decomposed(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]
         _, values, vectors = np.linalg.svd(apart.toarray(), full_matrices=False)
         return values[:count], vectors[:count]
     if method == "randomized":
-        _, values, vectors = randomized_svd(apart, count, n_iter=7, random_state=0, svd_lapack_driver="gesdd")
+        decompose: Any = randomized_svd
+        _, values, vectors = decompose(apart, count, n_iter=7, random_state=0, svd_lapack_driver="gesdd")
         return values, vectors
     # A fixed start makes the iteration repeatable; varying weights keep it from being orthogonal to a component by symmetry.
     start = np.random.default_rng(0).standard_normal(min(apart.shape))

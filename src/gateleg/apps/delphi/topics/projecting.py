@@ -54,10 +54,11 @@ def _umap(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
     with warnings.catch_warnings():
         # Warnings of umap and numba are about their own ways, and nothing that a caller could change.
         warnings.simplefilter("ignore")
-        from umap import UMAP  # type: ignore[import-untyped]
+        import umap  # type: ignore[import-untyped]
 
         spread = np.abs(beginning).max() or 1.0
-        mapper: Any = UMAP(
+        make: Any = umap.UMAP
+        mapper = make(
             n_neighbors=min(config.n_neighbors, len(vectors) - 1),
             min_dist=config.min_dist,
             n_components=config.n_components,
