@@ -1,9 +1,11 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateleg.engine import backfill
 from gateleg.engine.engine import Engine
+from gateleg.engine.integrity import check
 from tests.engine.operations.requests import index
 from tests.engine.world import World, text
 
@@ -76,6 +78,19 @@ def test_items_without_a_fitting_attribute_are_left_out(world: World) -> None:
     world.put(text(a="5", b="x" * 2049))
     add_index(world)
     assert world.items(IndexName="by-b") == [text(a="1", b="fits")]
+
+
+@pytest.mark.parametrize("value", ["", "x" * 2049])
+def test_items_that_were_left_out_stay_out_when_something_else_of_them_changes(value: str, tmp_path: Path) -> None:
+    world = World(tmp_path / "music.db")
+    world.create("a")
+    world.put(text(a="1", b=value))
+    add_index(world, Projection={"ProjectionType": "INCLUDE", "NonKeyAttributes": ["c"]})
+    change = {"UpdateExpression": "SET c = :c", "ExpressionAttributeValues": text(**{":c": "y"})}
+    world.call("UpdateItem", TableName="Music", Key=text(a="1"), **change)
+    assert world.items(IndexName="by-b") == []
+    assert check(world.engine.path) == []
+    world.engine.close()
 
 
 def test_a_table_that_is_deleted_while_it_is_indexed_leaves_nothing(music: World) -> None:

@@ -70,8 +70,23 @@ class IndexLayout:
 
     def key(self, item: Item) -> bytes | None:
         """The item's key in this index, or none if the index does not hold it."""
-        found = self._find(item)
+        found = self._place(item)
         return found if found is None or self._tie is None else found + self._tie(item)
+
+    def _place(self, item: Item) -> bytes | None:
+        """The item's key without what orders it among equal ones.
+
+        There is none for what a write would be refused for: an item that is older than the index can have it, and then has no entry.
+        """
+        found = self._find(item)
+        return found if found is None or len(found) <= SURELY_SHORT or self._fits(item) else None
+
+    def _fits(self, item: Item) -> bool:
+        try:
+            self.check(item)
+        except EngineError:
+            return False
+        return True
 
     def depends_on(self, attributes: frozenset[str]) -> bool:
         """Whether a change of these attributes of an item can change its entry."""
@@ -94,7 +109,7 @@ class IndexLayout:
         `tie` is `Layout.tie` of the key.
         """
         was = None if old is None else self._find(old)
-        now = None if new is None else self._find(new)
+        now = None if new is None else self._place(new)
         if was == now and (was is None or self._whole or not self._differs(old, new)):
             return None
         end = b"" if self._tie is None else tie

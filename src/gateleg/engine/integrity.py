@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog
+from gateleg.engine import changelog
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
 from gateleg.engine.entries import IndexLayout
@@ -87,7 +87,7 @@ def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayou
     expected = 0
     for key, _, item in _rows(connection, layout):
         place = index.key(item) if item is not None else None
-        if item is None or place is None or not backfill.fits(index, item):
+        if item is None or place is None:
             continue
         row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
         if row is None:

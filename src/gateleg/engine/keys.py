@@ -95,7 +95,7 @@ def partitions(start: bytes, end: bytes | None, total: int) -> int:
 
 
 def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:
-    """A function from an item to its key in an index; none if the item lacks one of these attributes, or has it with another type."""
+    """From an item to its key in an index; none if the item lacks one of these attributes, or has it empty or of another type."""
     if len(hash_) == len(range_) == 1:
         return _pair_finder(hash_[0], range_[0])
     build, attributes = builder(hash_, range_), (*hash_, *range_)
@@ -103,7 +103,7 @@ def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) ->
     def find(item: Item) -> bytes | None:
         for attribute in attributes:
             value = item.get(attribute.name)
-            if value is None or attribute.type not in value:
+            if value is None or not value.get(attribute.type):
                 return None
         return build(item)
 
@@ -118,9 +118,10 @@ def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], 
 
     def find(item: Item) -> bytes | None:
         first, second = item.get(hash_name), item.get(range_name)
-        if first is None or second is None or hash_type not in first or range_type not in second:
+        if first is None or second is None:
             return None
-        return begin(first[hash_type]) + end(second[range_type])
+        head, tail = first.get(hash_type), second.get(range_type)
+        return begin(head) + end(tail) if head and tail else None
 
     return find
 
