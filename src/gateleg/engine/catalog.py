@@ -130,15 +130,17 @@ class Catalog:
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
         self._changed(connection)
 
-    def refresh(self) -> None:
-        """Load the definitions anew if they have changed since.
+    def refresh(self) -> bool:
+        """Load the definitions anew if they have changed since; whether they had.
 
         Never an older state than the one that is loaded: a thread in the middle of a write may have loaded what it is about to commit.
         """
         row = self._database.row("SELECT value FROM meta WHERE name = 'catalog'")
-        if row is not None and row[0] > self._version:
-            with self._database.reading() as connection:
-                self._load(connection)
+        if row is None or row[0] <= self._version:
+            return False
+        with self._database.reading() as connection:
+            self._load(connection, only_newer=True)
+        return True
 
     def _refresh_for_write(self, connection: Connection) -> None:
         """Before a write: see what other connections did. Cheap if nobody else has written."""
@@ -156,12 +158,14 @@ class Catalog:
             self._version = -1
             self._database.forget_catalog()
 
-    def _load(self, connection: apsw.Connection) -> None:
+    def _load(self, connection: apsw.Connection, only_newer: bool = False) -> None:
         with self._loading:
             rows: list[Any] = connection.execute(
                 "SELECT definition, (SELECT value FROM meta WHERE name = 'catalog') FROM catalog UNION ALL "
                 "SELECT NULL, (SELECT value FROM meta WHERE name = 'catalog')"
             ).fetchall()
+            if only_newer and rows[-1][1] <= self._version:
+                return
             tables = [load(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.realm, t.name): Layout(t) for t in tables}
             self._version = rows[-1][1]

@@ -29,6 +29,9 @@ _ROOMS = ("items", "query", "batch", "transactions", "tables", "partiql", "strea
 
 _OPERATIONS: dict[str, Handler] = {}
 
+#: Errors for which the definition of a table can be the reason.
+_BY_DEFINITION = {"ValidationException", "TransactionCanceledException"}
+
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
 
@@ -140,7 +143,11 @@ class Engine:
             except TABLE_GONE as error:
                 # Another process may have dropped the table between our look at the catalog and our look at its rows.
                 _require_missing_table(error)
-            self.catalog.refresh()
+                self.catalog.refresh()
+            except EngineError as error:
+                # What was refused was judged by the table as we knew it, which another process may have changed.
+                if error.code not in _BY_DEFINITION or not self.catalog.refresh():
+                    raise
             return handler(context, request)
         except ValueFault as fault:
             raise value_refusal(fault, operation, request) from None

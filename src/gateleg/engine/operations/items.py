@@ -111,7 +111,9 @@ def _second_step(
             if draft is not None and layout is found and draft.swap(connection):
                 change = draft.change
             else:
-                # Should the table have been made anew meanwhile, its key may be another.
+                if layout is not found:
+                    # The table may have been altered meanwhile, or made anew with another key.
+                    check_paths(layout, prepared)
                 change = Change(layout, place if place is not None and layout is found else layout.request_key(key)).read(connection)
                 check_charge(prepared)
                 change.require(prepared.condition, prepared.values, _wants_failed_item(request))

@@ -95,7 +95,16 @@ def _ask(member: _Member) -> None:
 
 
 def _prepare(context: Context, member: _Member) -> None:
-    """Find the item that a statement is about."""
+    """Find the item that a statement is about, by the table as it is now where the one that was known has none."""
+    try:
+        _find(context, member)
+    except EngineError as error:
+        if error.code != "ValidationException" or not context.catalog.refresh():
+            raise
+        _find(context, member)
+
+
+def _find(context: Context, member: _Member) -> None:
     assert member.asked is not None
     meant = understand(context, member.asked)
     if isinstance(meant.command, Check):

@@ -1,6 +1,6 @@
 """ExecuteTransaction: statements that all read, or of which all write or none."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -148,17 +148,23 @@ def _scoped(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(context: Context, connection: apsw.Connection, steps: list[Step]) -> None:
+    _each(steps, lambda step: step.renew(context))
+    _check_distinct([step.place for step in steps])
+    _each(steps, lambda step: step.check(connection))
+    for step in steps:
+        step.store(context, connection)
+
+
+def _each(steps: list[Step], do: Callable[[Step], None]) -> None:
+    """Do something for every step; all that fail have their reasons in the cancelled transaction."""
     reasons: list[dict[str, Any]] = []
     for step in steps:
-        step.change.layout = context.layout(step.command.target.table)
         try:
-            step.check(connection)
+            do(step)
             reasons.append({"Code": "None"})
         except EngineError as error:
             reasons.append(reason(error))
     cancel_if_any(reasons)
-    for step in steps:
-        step.store(context, connection)
 
 
 def _reason(error: EngineError) -> dict[str, Any]:

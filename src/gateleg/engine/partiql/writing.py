@@ -36,6 +36,13 @@ class Step:
         """The table and the key that the write is about."""
         return self.change.layout.table.id, self.change.key
 
+    def renew(self, context: Context) -> None:
+        """Begin anew if the table is another by now: others may have altered it before they were shut out, or made it with another key."""
+        layout = context.layout(self.command.target.table)
+        if layout is not self.change.layout:
+            fresh = prepare(layout, self.command, self.values)
+            self.change, self.item, self.size, self.test = fresh.change, fresh.item, fresh.size, fresh.test
+
     def check(self, connection: apsw.Connection) -> None:
         """Look at the row, and settle what it shall become."""
         change, command = self.change.read(connection), self.command
@@ -125,7 +132,7 @@ def first_key(layout: Layout, where: Node | None, values: Values) -> tuple[Item,
 def run(context: Context, step: Step) -> None:
     """Do one write, in a transaction of its own."""
     with context.database.write() as connection:
-        step.change.layout = context.layout(step.command.target.table)
+        step.renew(context)
         step.check(connection)
         step.store(context, connection)
 
