@@ -30,7 +30,7 @@ Method = Literal["GET", "PUT"]
 class Upload(Protocol):
     """An object that is being written, piece by piece. It is there once `finish` returns, and not at all before.
 
-    Left as a context manager without `finish`, it is given up.
+    Left as a context manager without `finish`, it is given up; so it is when `write` or `finish` fails for want of room or of a connection.
     """
 
     def write(self, chunk: bytes | memoryview) -> None:

@@ -7,6 +7,7 @@ import hmac
 import re
 import threading
 from abc import ABC, abstractmethod
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from gateleg.model import check_s3_key
@@ -101,7 +102,10 @@ class Verbs(ABC):
 
 
 class Writing(ABC):
-    """An upload: counts and digests what is written, and sees to it that it ends once. Any thread may give it up."""
+    """An upload: counts and digests what is written, and sees to it that it ends once. Any thread may give it up.
+
+    What fails gives it up too: nobody can tell how much has been written by then, so that there is nothing to go on with.
+    """
 
     def __init__(self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None) -> None:
         self.key = check_s3_key(key)
@@ -119,7 +123,10 @@ class Writing(ABC):
         """Add to the content."""
         with self._lock:
             self._require_open()
-            self._write(chunk)
+            if isinstance(chunk, memoryview):
+                chunk = chunk.cast("B")  # whose length is that of its bytes
+            with self._to_the_end():
+                self._write(chunk)
             self._digest.update(chunk)
             self.size += len(chunk)
 
@@ -130,7 +137,8 @@ class Writing(ABC):
             digest = self._digest.hexdigest()
             if self.expected is not None and not hmac.compare_digest(digest, self.expected):
                 raise DigestMismatch(f"The content for {self.key!r} does not have the digest that was announced.")
-            info = self._finish(digest)
+            with self._to_the_end():
+                info = self._finish(digest)
             self._open = False
             return info
 
@@ -141,9 +149,20 @@ class Writing(ABC):
                 self._open = False
                 self._abort()
 
+    @contextmanager
+    def _to_the_end(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._open = False
+            # What led here is what the caller is to hear of; `sweep` removes what is left.
+            with suppress(OSError):
+                self._abort()
+            raise
+
     def _require_open(self) -> None:
         if not self._open:
-            raise ValueError(f"The upload of {self.key!r} is over.")
+            raise ValueError(f"The upload of {self.key!r} is over: begin another one.")
 
     @abstractmethod
     def _write(self, chunk: bytes | memoryview) -> None: ...

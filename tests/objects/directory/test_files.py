@@ -3,6 +3,7 @@
 import os
 import threading
 import tracemalloc
+from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -132,6 +133,39 @@ def test_every_call_may_be_the_one_that_fails(tmp_path: Path, monkeypatch: pytes
     assert refused > 1
     left[0] = 100
     assert objects.get("a/b") == b"x" * 1_000_000
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_an_upload_that_has_failed_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    objects = DirectoryObjects(tmp_path / "objects")
+    objects.put("a", b"before")
+    upload = objects.upload("a")
+    upload.write(b"one")
+
+    def full(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"os.{call}", full)
+        with pytest.raises(StorageFull):
+            upload.finish()
+    with (tmp_path / "other").open("wb") as other:
+        # Its descriptor may be the one that the upload had.
+        with pytest.raises(ValueError, match="begin another"):
+            upload.write(b"two")
+        with pytest.raises(ValueError, match="begin another"):
+            upload.finish()
+        assert os.fstat(other.fileno()).st_size == 0
+    assert objects.get("a") == b"before"
+    assert list((tmp_path / "objects" / "incoming").iterdir()) == []
+
+
+def test_a_view_of_numbers_is_written_as_its_bytes(objects: DirectoryObjects) -> None:
+    numbers = array("I", range(100))
+    with objects.upload("a") as upload:
+        upload.write(memoryview(numbers))
+        upload.finish()
+    assert objects.get("a") == numbers.tobytes()
 
 
 def test_writers_and_deleters_side_by_side_see_whole_objects_only(tmp_path: Path) -> None:

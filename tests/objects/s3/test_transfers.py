@@ -79,6 +79,17 @@ def test_the_first_failure_is_told_even_if_giving_up_fails_too(objects: S3Object
         objects.put("a", LARGE)
 
 
+def test_an_upload_that_has_lost_a_part_is_not_gone_on_with(objects: S3Objects, client: MemoryClient) -> None:
+    client.before = failing("upload_part", refusal("InternalError", 500))
+    upload = objects.upload("a")
+    with pytest.raises(StorageFailed):
+        upload.write(LARGE * 3)
+    with pytest.raises(ValueError, match="begin another"):
+        upload.finish()
+    assert client.objects == {}
+    assert client.uploads == {}
+
+
 def test_uploads_that_never_ended_are_swept(client: MemoryClient) -> None:
     now = [0.0]
     objects = S3Objects("bucket", client=client, prefix="mine", clock=lambda: now[0], part_size=5 * MIB)
