@@ -15,7 +15,7 @@ SPREAD  := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit browser sweep chromium lint types format crash peers bench docs conformance clean
+.PHONY: help up test unit browser sweep chromium lint types pyright format crash peers bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ lint: $(READY) ## Style, and who may import whom
 
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
+
+pyright: $(READY) ## The types once more, by pyright; needs Node (minutes)
+	$(BIN)/pyright
 
 format: $(READY) ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .

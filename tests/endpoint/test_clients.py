@@ -40,7 +40,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def songs(url: str) -> Any:
     """A boto3 table of songs by artist and title."""
-    resource = boto3.resource("dynamodb", endpoint_url=url, **CREDENTIALS)
+    resource: Any = boto3.resource("dynamodb", endpoint_url=url, **CREDENTIALS)
     table = resource.create_table(
         TableName="Songs",
         AttributeDefinitions=[{"AttributeName": "artist", "AttributeType": "S"}, {"AttributeName": "title", "AttributeType": "S"}],
@@ -121,14 +121,16 @@ def test_tables_of_other_keys_and_regions_are_apart(tmp_path: Path) -> None:
             boto3.client("dynamodb", endpoint_url=url, region_name=region, aws_access_key_id=key, aws_secret_access_key="x")
             for key, region in places
         ]
-        for client in clients:
-            description = client.create_table(
+        created = [
+            client.create_table(
                 TableName="Same",
                 AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
                 KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
                 BillingMode="PAY_PER_REQUEST",
-            )["TableDescription"]
-        assert description["TableArn"] == "arn:aws:dynamodb:us-east-1:123456789012:table/Same"
+            )
+            for client in clients
+        ]
+        assert created[-1]["TableDescription"]["TableArn"] == "arn:aws:dynamodb:us-east-1:123456789012:table/Same"
         clients[0].get_waiter("table_exists").wait(TableName="Same")
         clients[0].put_item(TableName="Same", Item={"id": {"S": "x"}})
         counts = [client.scan(TableName="Same")["Count"] for client in clients]
@@ -145,7 +147,7 @@ def test_pynamodb(url: str) -> None:
         plays = NumberAttribute(range_key=True)
 
     class Song(Model):
-        class Meta:
+        class Meta:  # pyright: ignore[reportIncompatibleVariableOverride]
             table_name = "Songs"
             host = url
             region = "us-east-1"

@@ -104,13 +104,15 @@ def run(actors: Sequence[Actor], transport: Transport, choices: Choices, preempt
     current: Actor | None = None
     while alive := [actor for actor in actors if not actor.ended]:
         if current is None or current.ended:
-            current = alive[choices.choose(len(alive))]
+            picked = alive[choices.choose(len(alive))]
         elif preemptions > 0 and len(alive) > 1:
             others = [current, *(actor for actor in alive if actor is not current)]
             picked = others[choices.choose(len(others))]
             preemptions -= picked is not current
-            current = picked
-        current.act(transport, choices)
+        else:
+            picked = current
+        current = picked
+        picked.act(transport, choices)
 
 
 def search(scenario: Callable[[Choices], None], limit: int = 100_000) -> int:

@@ -72,8 +72,9 @@ async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit_many([Submission("plain") for _ in range(2)])
         transport.fails = True
+        mine = picker()
         with pytest.raises(StoreError):
-            await queue.claim_several(mine := picker(), "default", "w", 2)
+            await queue.claim_several(mine, "default", "w", 2)
         assert len(mine.unclear) == 2
         assert [job async for job in queue.store.query(Job.in_status(status=JobStatus.PROCESSING))] == []
         assert len(await queue.claim_several(mine, "default", "w", 2)) == 2

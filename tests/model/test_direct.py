@@ -220,6 +220,6 @@ def test_what_follows_initialisation_runs() -> None:
         key = Key("{id}")
 
         def model_post_init(self, context: Any, /) -> None:
-            self.__dict__["note"] = f"after {self.id}"
+            object.__setattr__(self, "note", f"after {self.id}")
 
     assert spec_of(Eager).decode({"id": {"S": "a"}}).note == "after a"

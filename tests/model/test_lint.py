@@ -133,7 +133,7 @@ def test_a_partition_of_few_values_is_found(kind: Any) -> None:
     class Thing(Entity, table=table):
         id: Attr[str]
         sort: Attr[str]
-        choice: Attr[kind]
+        choice: Attr[kind]  # pyright: ignore
         key = Key("{id}", "{sort}")
         by_choice = Key("CHOICE#{choice}", "{sort}", index="by-choice")
 

@@ -35,7 +35,7 @@ def MVProjectItem(url: str) -> Iterator[Any]:
         GSI1SK = UnicodeAttribute(range_key=True)
 
     class Item(Model):
-        class Meta:
+        class Meta:  # pyright: ignore[reportIncompatibleVariableOverride]
             table_name = "MVProjects"
             host = url
             region = REGION

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import schemathesis
@@ -97,7 +97,7 @@ def _try_out(operation: Any, served: Served, mode: GenerationMode) -> None:
         database=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=cast("list[HealthCheck]", list(HealthCheck)),
     )
     def attempt(case: Any) -> None:
         answer = case.call(base_url=served.url, headers={"Authorization": f"Bearer {served.token}"})

@@ -11,13 +11,14 @@ import asyncio
 import functools
 from collections.abc import AsyncIterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from gateleg.objects.bodies import size_of
 from gateleg.objects.protocol import Objects
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from types import CoroutineType
 
     from gateleg.objects.protocol import AsyncBody, Download, Upload
     from gateleg.objects.values import ByteRange, Entry, ObjectInfo
@@ -28,15 +29,15 @@ R = TypeVar("R")
 _THREADS = 16
 
 
-def _offloads(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenate[Offloaded, P], Coroutine[Any, Any, R]]:
-    """A verb that is awaited, from the one that is called."""
+def _offloads(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenate[Offloaded, P], CoroutineType[Any, Any, R]]:
+    """A verb that is awaited, from the one that is called. The type is the one that an `async def` has for every checker."""
 
     @functools.wraps(verb)
     async def awaited(self: Offloaded, /, *args: P.args, **options: P.kwargs) -> R:
         result: R = await self.run(functools.partial(getattr(self.objects, verb.__name__), *args, **options))
         return result
 
-    return awaited
+    return cast("Callable[Concatenate[Offloaded, P], CoroutineType[Any, Any, R]]", awaited)
 
 
 class Offloaded:

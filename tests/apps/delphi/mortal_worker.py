@@ -26,11 +26,12 @@ def die() -> None:
 
 def arm(kind: str, which: str = "") -> None:
     """Make handlers die at the moment."""
+    rooms: Any = vars(work)
     if kind == "step":
-        vars(work)["reporting"] = partial(dying_at_step, work.reporting, which)
+        rooms["reporting"] = partial(dying_at_step, work.reporting, which)
     elif kind == "end":
         for name in ("analyse_votes", "find_topics", "write_report"):
-            vars(work)[name] = dying_afterwards(getattr(work, name))
+            rooms[name] = dying_afterwards(getattr(work, name))
     else:
         service._ROWS_AT_ONCE = topic_runs._ROWS_AT_ONCE = 10
         owner: type[Any] = AsyncStore if kind == "batch" else Offloaded

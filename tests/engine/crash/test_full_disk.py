@@ -95,6 +95,7 @@ def test_a_full_disk_is_called_one(room: Room, engine: Engine) -> None:
 
 
 def test_a_table_is_created_or_not(room: Room, engine: Engine) -> None:
+    writes = 0
     for writes in range(200):
         room.left = writes
         request = {

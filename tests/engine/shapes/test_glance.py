@@ -80,7 +80,8 @@ def test_the_operations_are_those_of_the_published_api() -> None:
     session = botocore.session.get_session()
     published: set[str] = set()
     for service in ("dynamodb", "dynamodbstreams"):
-        published |= set(session.get_service_model(service).operation_names)
+        model: Any = session.get_service_model(service)
+        published |= set(model.operation_names)
     assert published <= set(OPERATIONS)
 
 
@@ -88,7 +89,7 @@ def test_the_operations_are_those_of_the_published_api() -> None:
 def test_no_member_of_the_published_api_is_missing() -> None:
     session = botocore.session.get_session()
     for service in ("dynamodb", "dynamodbstreams"):
-        model = session.get_service_model(service)
+        model: Any = session.get_service_model(service)
         for name in model.operation_names:
             members = model.operation_model(name).input_shape
             assert set(members.members if members else ()) <= set(OPERATIONS[name].members), name
