@@ -24,6 +24,7 @@ from gateleg.jobs.rules import class_name
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submissions import Submission, Submitted
 from gateleg.jobs.tables import Job
+from gateleg.jobs.texts import told_by, writable
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
@@ -68,11 +69,11 @@ class Pipe:
 
     def log(self, message: str, level: str = "INFO") -> None:
         """Add to the log."""
-        self.send("log", message, level)
+        self.send("log", writable(message), writable(level))
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
-        self.send("progress", done, total, message)
+        self.send("progress", done, total, writable(message))
 
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
@@ -146,10 +147,10 @@ def main(descriptor: int) -> None:
     except Snooze as snooze:
         pipe.send("snooze", snooze.seconds)
     except GiveUp as error:
-        pipe.send("give-up", str(error))
+        pipe.send("give-up", told_by(error))
     except BaseException as error:
         kinds = [class_name(kind) for kind in type(error).__mro__ if kind is not object]
-        pipe.send("error", kinds, str(error) or type(error).__name__, traceback.format_exc())
+        pipe.send("error", kinds, told_by(error), writable(traceback.format_exc()))
 
 
 if __name__ == "__main__":

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from pydantic import ValidationError
 
 from gateleg.jobs.errors import ResultTooLarge
 from gateleg.jobs.processes import ChildFailed
-from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Snoozed, failure_of, timed_out
+from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Snoozed, brief, failure_of, timed_out
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.tables import Failure, Job
+from gateleg.jobs.texts import told_by
+from gateleg.model import ModelError
+from gateleg.store import Refused, TooLarge
 
 if TYPE_CHECKING:
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.notes import Notes
+
+
+#: What refuses a write that will be refused as often as it is repeated.
+UNWRITABLE = (ModelError, TooLarge, Refused)
 
 
 def returned(desk: Desk, job: Job, notes: Notes, result: Any) -> Ending:
@@ -31,7 +40,10 @@ def returned(desk: Desk, job: Job, notes: Notes, result: Any) -> Ending:
         notes.log(str(refusal), "ERROR")
         return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
     now = desk.now()
-    return Completed(notes.results(result, (now - (job.started_at or now)).total_seconds()))
+    try:
+        return Completed(notes.results(result, (now - (job.started_at or now)).total_seconds()))
+    except ValidationError as error:
+        return raised(job, notes, error)
 
 
 def raised(job: Job, notes: Notes, error: BaseException, stopping: str | None = None) -> Ending:
@@ -39,8 +51,8 @@ def raised(job: Job, notes: Notes, error: BaseException, stopping: str | None = 
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, GiveUp):
-        notes.log(str(error), "ERROR")
-        return Failed(Failure(kind="give-up", message=str(error)[:2000]), ("give-up",), final=True)
+        notes.log(told_by(error), "ERROR")
+        return Failed(Failure(kind="give-up", message=told_by(error)[:2000]), ("give-up",), final=True)
     if isinstance(error, (asyncio.CancelledError, Stopped)) or (isinstance(error, ChildFailed) and stopping is not None):
         return interrupted(job, notes, stopping)
     if isinstance(error, ChildFailed):
@@ -64,3 +76,12 @@ def interrupted(job: Job, notes: Notes, stopping: str | None) -> Ending:
         notes.log("Given back by a worker that stops", "WARNING")
         return Released()
     return failure_of(RuntimeError("The handler was cancelled from within."))
+
+
+def lessened(ending: Ending, error: Exception) -> Ending:
+    """What is written in place of an end that can never be written as it is: that there was a result, and why it could not be kept."""
+    if isinstance(ending, Completed):
+        kind = getattr(error, "code", "refused")
+        told = f"The handler has returned, but its result cannot be stored: {told_by(error)}"
+        return Failed(Failure(kind=kind, message=told[:2000]), (kind,), final=True)
+    return replace(ending, failure=brief(ending.failure)) if isinstance(ending, Failed) else ending

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.endings import interrupted, raised, returned
+from gateleg.jobs.endings import UNWRITABLE, interrupted, lessened, raised, returned
 from gateleg.jobs.errors import JobError, LeaseLost
 from gateleg.jobs.notes import Notes
 from gateleg.jobs.processes import KILL_AFTER
 from gateleg.jobs.pulse import Pulse
 from gateleg.jobs.runners import run_of
+from gateleg.jobs.texts import told_by
 from gateleg.model.wire import uuid_text
-from gateleg.store import StoreError
+from gateleg.store import StoreError, TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,9 @@ PATIENCE = KILL_AFTER + 1.0
 
 class Execution:
     """One attempt of a job by this worker."""
+
+    _hushed = False
+    _reduced = False
 
     def __init__(
         self, queue: AsyncQueue, job: Job, handler: Handler, *, flush_every: float = FLUSH_EVERY, patience: float = PATIENCE
@@ -90,6 +94,7 @@ class Execution:
         self._timer = self._loop.call_later(min(self._interval, self.job.timeout_seconds), self._go_on)
         try:
             ending = await self._ending()
+            self.notes.close()
             vacate()
             return None if ending is None else await self._end(ending)
         finally:
@@ -137,7 +142,10 @@ class Execution:
         return returned(desk, job, notes, work.result()) if error is None else raised(job, notes, error, stopping)
 
     async def _end(self, ending: Ending) -> Job | None:
-        """Write the end until it is written: while the token holds, no failure of the store drops a result."""
+        """Write the end until it is written: while the token holds, no failure of the store drops a result.
+
+        An end that can never be written as it is, is written with less.
+        """
         delay = 0.05
         while True:
             try:
@@ -146,9 +154,22 @@ class Execution:
                 return None
             except JobError:
                 raise
+            except UNWRITABLE as error:
+                ending = self._lessened(ending, error)
             except StoreError:
                 await asyncio.sleep(delay)
                 delay = min(5.0, delay * 2)
+
+    def _lessened(self, ending: Ending, error: Exception) -> Ending:
+        """Leave out what was said last, where there is no room for it, or else what the handler has returned."""
+        if isinstance(error, TooLarge) and not self._hushed:
+            self._hushed = True
+            self.notes.replace(f"What was said last could not be written. {told_by(error)}")
+            return ending
+        if self._reduced:
+            raise error
+        self._reduced = True
+        return lessened(ending, error)
 
     async def _write_end(self, ending: Ending) -> Job:
         if self._pulse is None and self.notes.silent:

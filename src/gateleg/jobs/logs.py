@@ -8,6 +8,7 @@ from gateleg.jobs.desk import gathered
 from gateleg.jobs.ledger import LogChunk
 from gateleg.jobs.listing import look_up
 from gateleg.jobs.tables import KEPT_LINES, Job, LogEntry, Logs
+from gateleg.jobs.texts import writable
 from gateleg.store import query
 
 if TYPE_CHECKING:
@@ -21,15 +22,28 @@ if TYPE_CHECKING:
 
 #: A longer message becomes several lines.
 LINE_LIMIT = 2000
-#: How many lines one write takes along.
+#: How many lines one write takes along, and how many bytes of them.
 FLUSH_LIMIT = 400
+FLUSH_BYTES = 200_000
+#: How many bytes of lines are kept on the job itself.
+KEPT_BYTES = 40_000
 
 
 def entries_of(message: str, level: str, now: datetime) -> list[LogEntry]:
     """A message as lines of a log."""
-    lines = message.splitlines() or [""]
+    lines = writable(message).splitlines() or [""]
     pieces = [line[start : start + LINE_LIMIT] for line in lines for start in range(0, max(len(line), 1), LINE_LIMIT)]
-    return [LogEntry(timestamp=now, level=level, message=piece) for piece in pieces]
+    return [LogEntry(timestamp=now, level=writable(level), message=piece) for piece in pieces]
+
+
+def fitting(lines: Sequence[LogEntry], limit: int) -> int:
+    """How many of the lines, from the first on, have no more bytes than the limit; at least one."""
+    left = limit
+    for number, line in enumerate(lines):
+        left -= len(line.message.encode())
+        if left < 0:
+            return max(1, number)
+    return len(lines)
 
 
 def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: datetime | None = None) -> tuple[Logs, LogChunk | None]:
@@ -38,7 +52,7 @@ def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: da
     The same lines always make the same chunk under the same key, so a write whose answer was lost can be done again.
     """
     whole = [*logs.entries, *lines]
-    over = len(whole) - KEPT_LINES
+    over = len(whole) - fitting(whole[: -KEPT_LINES - 1 : -1], KEPT_BYTES)
     if over <= 0:
         return logs.model_copy(update={"entries": whole}), None
     chunk = LogChunk(job_id=job_id, first=logs.earlier, lines=whole[:over], expires_at=expires_at)

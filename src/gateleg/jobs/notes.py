@@ -5,13 +5,19 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.logs import FLUSH_LIMIT, entries_of
+from gateleg.jobs.logs import FLUSH_BYTES, FLUSH_LIMIT, entries_of, fitting
 from gateleg.jobs.tables import LogEntry, Progress, Results
+from gateleg.jobs.texts import writable
 from gateleg.model import made
+from gateleg.model.wire import float_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+
+#: The most characters of what is said with a progress.
+_SAID = 500
 
 
 class Notes:
@@ -24,19 +30,26 @@ class Notes:
         self._lines: list[LogEntry] = []
         self._progress: Progress | None = None
         self._unwritten = False
+        self._closed = False
         self.outputs: dict[str, list[str]] = {}
         self.metrics: dict[str, Any] = {}
 
     def log(self, message: str, level: str = "INFO") -> None:
         """Add to the log."""
         with self._lock:
+            if self._closed:
+                return
             self._lines += entries_of(message, level, self._now())
         self._on_change()
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Say how far the job is."""
+        """Say how far the job is. Numbers that cannot be stored are refused here, where they come from."""
+        said = Progress(done=done, total=total, message=writable(message)[:_SAID])
+        float_text(said.done), float_text(said.total)
         with self._lock:
-            self._progress = Progress(done=done, total=total, message=message)
+            if self._closed:
+                return
+            self._progress = said
             self._unwritten = True
         self._on_change()
 
@@ -51,6 +64,11 @@ class Notes:
         with self._lock:
             self.metrics[name] = value
 
+    def close(self) -> None:
+        """The attempt has ended: what is said from now on, by a thread that goes on, is not part of it."""
+        with self._lock:
+            self._closed = True
+
     def leave(self) -> None:
         """Nobody listens any more."""
         self._on_change = _nobody
@@ -64,12 +82,13 @@ class Notes:
     @property
     def backlog(self) -> bool:
         """Whether there are more lines than one write takes along."""
-        return len(self._lines) > FLUSH_LIMIT
+        return len(self.lines()) < len(self._lines)
 
     def lines(self) -> list[LogEntry]:
         """The lines to write down next, which stay here until `written`."""
         with self._lock:
-            return self._lines[:FLUSH_LIMIT]
+            lines = self._lines[:FLUSH_LIMIT]
+        return lines[: fitting(lines, FLUSH_BYTES)]
 
     def current(self) -> Progress | None:
         """The progress, if it has not been written down."""
@@ -82,6 +101,12 @@ class Notes:
             del self._lines[:lines]
             if self._progress is progress:
                 self._unwritten = False
+
+    def replace(self, message: str) -> None:
+        """Leave out what has not been written down, and say why instead."""
+        with self._lock:
+            self._lines = entries_of(message, "ERROR", self._now())
+            self._unwritten = False
 
     def results(self, value: Any, seconds: float) -> Results:
         """What the job has brought about."""

@@ -7,12 +7,13 @@ process prints goes into the job's log. When the worker dies the socket closes, 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 #: Seconds between asking a process to end and killing it.
 KILL_AFTER = 5.0
 _LINE_LIMIT = 16 * 1024 * 1024
+#: How much of what a process prints is read at once.
+_BLOCK = 64 * 1024
+#: Seconds in which what a process has printed is read after its end.
+_LAST_WORDS = 1.0
 
 
 class ChildFailed(Exception):
@@ -60,7 +65,9 @@ class ProcessRun(Run):
     async def outcome(self) -> Any:
         """What the handler returned."""
         ours, theirs = socket.socketpair()
-        with theirs:
+        # A pipe of asyncio's own would have to be closed by everybody before the process counts as ended.
+        printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
+        with theirs, output:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -69,11 +76,11 @@ class ProcessRun(Run):
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+                stdout=output,
                 stderr=asyncio.subprocess.STDOUT,
             )
         reader, self._writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
-        printing = asyncio.ensure_future(self._print())
+        printing = asyncio.ensure_future(self._print(printed))
         try:
             self._send(self._order())
             if self.stopping is not None:
@@ -84,7 +91,10 @@ class ProcessRun(Run):
             self.kill()
             self._writer.close()
             await self._process.wait()
-            await printing
+            # Something that has left the group of the process may hold its output open for ever.
+            await asyncio.wait({printing}, timeout=_LAST_WORDS)
+            if printing.cancel():
+                await asyncio.wait({printing})
         return self.handler.checked_result(answer)
 
     def _order(self) -> dict[str, Any]:
@@ -104,7 +114,7 @@ class ProcessRun(Run):
         """Do what the process asks until it has a result."""
         while True:
             with contextlib.suppress(ConnectionError):
-                line = await reader.readline()
+                line = await _line(reader)
                 if line:
                     kind, *arguments = orjson.loads(line)
                     if kind == "result":
@@ -138,12 +148,21 @@ class ProcessRun(Run):
             answers = [[spec_of(Job).encode(one.job), one.created] for one in submitted]
             self._send({"answer": number, "submitted": answers})
 
-    async def _print(self) -> None:
+    async def _print(self, printed: IO[bytes]) -> None:
         """Put what the process prints into the log."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            self.log(line.decode(errors="replace").rstrip("\n"))
+        reader = asyncio.StreamReader()
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), printed)
+        decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        with contextlib.closing(pipe):
+            while block := await reader.read(_BLOCK):
+                *lines, rest = (rest + decoder.decode(block)).split("\n")
+                if len(rest) >= _BLOCK:
+                    # Whoever prints without end gets lines nevertheless.
+                    lines, rest = [*lines, rest], ""
+                for line in lines:
+                    self.log(line)
+        if rest:
+            self.log(rest)
 
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end, and kill its process a little later."""
@@ -165,3 +184,12 @@ class ProcessRun(Run):
     def alive(self) -> bool:
         """Whether the process has not ended."""
         return self._process is not None and self._process.returncode is None
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next message of a process."""
+    try:
+        return await reader.readline()
+    except ValueError:
+        what = f"The handler has said or returned more than {_LINE_LIMIT:,} bytes at once."
+        raise ChildFailed(("too-much-at-once",), f"{what} Put large values into the object store, and return their keys.") from None

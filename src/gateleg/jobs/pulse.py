@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from gateleg.jobs.endings import UNWRITABLE
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.logs import extended
 from gateleg.jobs.rules import expiry_of
 from gateleg.jobs.tables import JobStatus
+from gateleg.jobs.texts import told_by
 from gateleg.model.wire import uuid_text
 from gateleg.store import StoreError
 
@@ -42,6 +44,9 @@ class Pulse:
         self._logs = job.logs
         #: whether something was written to the job since its claim, or may have been
         self._written = False
+        #: whether something that was said had to be left out, and whether nothing more is written but the lease
+        self._hushed = False
+        self._mute = False
         self._changed = asyncio.Event()
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -79,6 +84,11 @@ class Pulse:
             except LeaseLost:
                 self._stop("lease-lost")
                 return
+            except UNWRITABLE as error:
+                # The job has no room for what was said. That must not end its lease.
+                self._notes.replace(f"What was said could not be written. {told_by(error)}")
+                self._mute, self._hushed = self._hushed, True
+                self._changed.set()
             except StoreError:
                 # The next beat tries again; until the lease has ended nothing is lost.
                 await asyncio.sleep(min(1.0, interval / 4))
@@ -87,9 +97,12 @@ class Pulse:
     async def _flush(self) -> None:
         async with self._lock:
             lines, progress = self._notes.lines(), self._notes.current()
-            logs, chunk = self._extended(lines)
+            logs, chunk = self._extended([] if self._mute else lines)
             self._written = True
-            beat = await self._queue.renew(self._job, progress=progress, logs=logs if lines else None, chunk=chunk)
+            if self._mute:
+                beat = await self._queue.renew(self._job)
+            else:
+                beat = await self._queue.renew(self._job, progress=progress, logs=logs if lines else None, chunk=chunk)
             self._logs = logs
             self._notes.written(len(lines), progress)
         self._queue.desk.jobs.news.ring(uuid_text(self._job.job_id))

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.tables import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
+from gateleg.jobs.texts import told_by, writable
 from gateleg.model import made
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ RETENTION: Mapping[JobStatus, timedelta] = {
 }
 #: How long after that DynamoDB deletes them, when no sweeper came by.
 EXPIRY_GRACE = timedelta(days=30)
+
+#: The most bytes that the errors of a job's attempts tell in all, and the most characters of one that has no more room.
+_ERRORS = 60_000
+_BRIEF = 200
 
 LEASE_EXPIRED = "lease-expired"
 TIMED_OUT = "timed-out"
@@ -171,7 +176,26 @@ def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
     if attempt.outcome == "snoozed" and last is not None and last.outcome == "snoozed":
         again = attempt.model_copy(update={"started_at": last.started_at, "times": (last.times or 1) + 1})
         return [*job.attempts[:-1], again]
-    return [*job.attempts, attempt][-KEPT_ATTEMPTS:]
+    attempts = [*job.attempts, attempt][-KEPT_ATTEMPTS:]
+    return attempts if attempt.error is None else _spared(attempts)
+
+
+def _spared(attempts: list[Attempt]) -> list[Attempt]:
+    """The same attempts, the older of which tell less of their errors when all together tell too much: traces are also in the log."""
+    left, spared = _ERRORS, []
+    for attempt in reversed(attempts):
+        error = attempt.error
+        if error is not None:
+            left -= len(error.message.encode()) + len((error.trace or "").encode())
+            if left < 0:
+                attempt = attempt.model_copy(update={"error": brief(error)})
+        spared.append(attempt)
+    return spared[::-1]
+
+
+def brief(error: Failure) -> Failure:
+    """A failure that tells little, where there is no room for more."""
+    return Failure(kind=error.kind[:_BRIEF], message=_shortened(error.message, _BRIEF))
 
 
 def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
@@ -187,8 +211,8 @@ def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, 
 def failure_of(error: BaseException, trace: str | None = None) -> Failed:
     """A handler's exception as the end of an attempt."""
     kinds = tuple(class_name(kind) for kind in type(error).__mro__ if kind is not object)
-    message = str(error) or type(error).__name__
-    return Failed(Failure(kind=kinds[0], message=_shortened(message, 2000), trace=_tail(trace, 8000)), kinds)
+    told = None if trace is None else writable(trace)
+    return Failed(Failure(kind=kinds[0], message=_shortened(told_by(error), 2000), trace=_tail(told, 8000)), kinds)
 
 
 def _shortened(text: str, length: int) -> str:

@@ -83,7 +83,11 @@ class InlineRun(Run):
         if self.stopping is not None:
             raise asyncio.CancelledError
         config = self.handler.loaded_config(self.job.job_config)
-        return self.handler.checked_result(await self.handler.handle(JobContext(self.job, self), config))
+        try:
+            return self.handler.checked_result(await self.handler.handle(JobContext(self.job, self), config))
+        except SystemExit as exit:
+            # It is the handler that wanted to end, not the worker with all its other jobs.
+            raise RuntimeError(f"The handler wanted to end the process with status {exit.code}.") from exit
 
     def stop(self, reason: StopReason) -> None:
         """Cancel what the handler awaits."""
