@@ -9,6 +9,8 @@ from gateleg.migrate import backfill
 from gateleg.migrate.backfill import brought_up
 from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Table, Version, field, spec_of, upcaster
 from gateleg.store import Progress, Store
+from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 
 people = Table("People", hash="pk", range="sk", indexes=[GSI("by-city", hash="city_pk", range="city_sk")])
@@ -121,14 +123,42 @@ def test_an_item_that_never_rests_is_a_fault() -> None:
         play(brought_up(older(1), spec_of(Person), quiet_setup()), answers)
 
 
-def test_a_version_is_all_that_a_rewrite_compares() -> None:
+CHANGES = ["SET tags = :tags", "SET city = :city", "REMOVE tags"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("key", ["acme#none", "acme"], ids=["rewritten", "moved"])
+def test_what_a_user_changed_since_it_was_read_is_kept(store: Store, change: str, key: str) -> None:
+    """Also what is neither text nor number, what was not there before, and what no version tells."""
+    where: dict[str, Any] = {"TableName": "People", "Key": {"pk": {"S": key}, "sk": {"S": "P#20"}}}
+    item = older(20, pk={"S": key}, tags={"L": [{"S": "old"}]}, **({} if key == "acme" else {"team": {"S": "none"}}))
+    store.transport.call("PutItem", {"TableName": "People", "Item": item})
+    values = {":tags": {"L": [{"S": "new"}]}, ":city": {"S": "Ulm"}}
+    used = {name: value for name, value in values.items() if name in change}
+    update: dict[str, Any] = where | {"UpdateExpression": change} | ({"ExpressionAttributeValues": used} if used else {})
+    flow = brought_up(item, spec_of(Person), store.setup)
+    request = next(flow)
+    assert isinstance(request, Request)
+    if request.operation == "GetItem":
+        request = flow.send(store.transport.call("GetItem", request.payload))
+        assert isinstance(request, Request)
+    store.transport.call("UpdateItem", update)
+    changed = store.transport.call("GetItem", where)["Item"]
+    with pytest.raises(ServiceError, match=r"ConditionalCheck|cancelled"):
+        store.transport.call(request.operation, request.payload)
+    assert store.transport.call("GetItem", where)["Item"] == changed
+
+
+def test_a_version_is_not_all_that_a_rewrite_compares() -> None:
     class Note(Entity, table=Table("Versioned", hash="id"), schema=2):
         id: Attr[str]
         version: Attr[Version] = field(0)
+        lines: Attr[list[str]] = field(factory=list)
         key = Key("{id}")
 
     upcaster(Note, to=2)(lambda item: item)
-    played = play(brought_up({"id": {"S": "1"}, "version": {"N": "3"}}, spec_of(Note), quiet_setup()), [{}])
-    (request,) = played.requests
-    assert request.payload["ConditionExpression"] == "attribute_exists(#id) AND #version = :0"
+    item: Item = {"id": {"S": "1"}, "version": {"N": "3"}, "lines": {"L": []}}
+    (request,) = play(brought_up(item, spec_of(Note), quiet_setup()), [{}]).requests
+    condition = "attribute_exists(#id) AND #version = :0 AND #lines = :1 AND attribute_not_exists(#_schema)"
+    assert request.payload["ConditionExpression"] == condition
     assert request.payload["Item"]["version"] == {"N": "3"}

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model import DecodeError, ModelError, Placeholders, all_of, spec_of
-from gateleg.model.expressions import equals, exists
+from gateleg.model import DecodeError, ModelError, Placeholders, spec_of
 from gateleg.store import Progress
 from gateleg.store.backoff import settled
-from gateleg.store.legacy import brought_home, with_present_key
+from gateleg.store.legacy import brought_home, unchanged, with_present_key
 from gateleg.store.rates import Rate
 from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]
-#: types whose values a condition compares cheaply
-_PLAIN = frozenset({"S", "N", "B", "BOOL"})
 #: how often an item that users keep changing is looked at again
 _TRIES = 5
 
@@ -141,10 +138,8 @@ def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = No
 def _rewritten(name: str, item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
     """Put the item as it is written today, if it is still what was read."""
     out = Placeholders()
-    compared = [spec.version.wire] if spec.version is not None and spec.version.wire in item else _plain_names(item, spec)
-    condition = all_of(exists(spec.table.hash), *(equals(wire, item[wire]) for wire in compared))
-    assert condition is not None
-    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(item)), "ConditionExpression": condition.render(out)}
+    condition = unchanged(spec, item).render(out)
+    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(item)), "ConditionExpression": condition}
     payload |= out.parameters()
     if rate is not None:
         payload["ReturnConsumedCapacity"] = "TOTAL"
@@ -157,10 +152,6 @@ def _rewritten(name: str, item: Item, spec: Spec[Any], setup: Setup, rate: Rate 
     if rate is not None:
         yield from rate.charge(reply)
     return True
-
-
-def _plain_names(item: Item, spec: Spec[Any]) -> list[str]:
-    return [name for name, value in item.items() if name not in spec.table.attributes and next(iter(value)) in _PLAIN]
 
 
 def _key(item: Item, spec: Spec[Any]) -> Item:

@@ -13,11 +13,13 @@ from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
-    from gateleg.model import Item, Ref, Spec
+    from gateleg.model import Condition, Item, Ref, Spec
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
 
 E = TypeVar("E", bound=BaseModel)
+#: A condition has at most 300 operators, the words between its parts among them.
+_COMPARED = 149
 
 
 def read_older(item: Item, ref: Ref[E]) -> E | None:
@@ -67,7 +69,7 @@ def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]
     """Write the item under its present key and delete the older one, together; False when somebody changed the older one first."""
     name = setup.name_of(spec.table)
     put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
-    delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_unchanged(spec, older)}
+    delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_condition(unchanged(spec, older))}
     payload = {"TransactItems": [{"Put": put}, {"Delete": delete}], "ClientRequestToken": setup.token()}
     try:
         yield from settled(Request("TransactWriteItems", payload, f"{spec.name}.move"), setup)
@@ -88,12 +90,17 @@ def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]
         return False
 
 
-def _unchanged(spec: Spec[Any], item: Item) -> dict[str, Any]:
-    """That an item is still the one that was read, as far as its version or its time of writing tells."""
-    stamps = [attribute.wire for attribute in spec.attributes.values() if attribute.traits.stamp == "write"]
-    marks = [spec.version.wire] if spec.version is not None else stamps
-    same = [equals(wire, item[wire]) if wire in item else missing(wire) for wire in marks]
-    return _condition(all_of(exists(spec.table.hash), *same))
+def unchanged(spec: Spec[Any], item: Item) -> Condition:
+    """That an item is still the one that was read: all of it is as it was, and nothing that the entity knows of has come.
+
+    Its version alone would not tell: not every write of an item moves it, and an older program may write without one.
+    """
+    known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
+    same = [equals(wire, value) for wire, value in item.items() if wire not in spec.table.attributes]
+    absent = [missing(wire) for wire in sorted(known - item.keys())]
+    condition = all_of(exists(spec.table.hash), *[*same, *absent][:_COMPARED])
+    assert condition is not None
+    return condition
 
 
 def _condition(condition: Any) -> dict[str, Any]:
