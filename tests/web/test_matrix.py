@@ -172,6 +172,14 @@ async def test_keys_and_sessions_are_hidden_from_all_but_admins(staff: Staff) ->
         assert "digest" not in asked.text
 
 
+async def test_the_audit_log_is_hidden_from_all_but_admins(staff: Staff) -> None:
+    for role in (VIEWER, OPERATOR, ADMIN):
+        listed = (await staff.of(role).get("/api/tables")).json()
+        asked = await staff.of(role).post("/api/tables/GatelegAudit/patterns/AuditEntry.by_day", json={"arguments": {"day": "2026-01-01"}})
+        assert ("GatelegAudit" in [table["name"] for table in listed]) == (role is ADMIN)
+        assert asked.status_code == (200 if role is ADMIN else 404)
+
+
 async def test_a_member_cannot_tell_what_of_the_kit_is_there(staff: Staff) -> None:
     for path in ("/api/nothing", "/api/tables/Songs", "/api/tables/Nothing", "/objects/a/b.txt", "/jobs", "/"):
         assert (await staff.member.get(path)).status_code == 403

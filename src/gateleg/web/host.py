@@ -19,7 +19,6 @@ from gateleg.web.principal import Role
 from gateleg.web.pulse import Pulse
 from gateleg.web.sessions import Sessions
 from gateleg.web.tables import TABLES as WEB_TABLES
-from gateleg.web.tables import access_table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -61,8 +60,8 @@ class Host:
         return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys and sessions are for admins."""
-        return tuple(table for table in self.tables if table is not access_table or principal.may(Role.ADMIN))
+        """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
+        return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
 
     @property
     def environment(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.web.host import Host
+    from gateleg.web.principal import Principal
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Place:
     icon: str
 
 
-def known_places(host: Host) -> list[Place]:
-    """Everything that has a name and a page."""
+def known_places(host: Host, principal: Principal) -> list[Place]:
+    """Everything that has a name and a page, and that somebody may look into."""
     handlers = list(host.queue.desk.jobs)
     return [
         *(Place("Page", entry.title, entry.href, entry.icon) for entry in (*KIT, SETTINGS)),
@@ -43,7 +44,7 @@ def known_places(host: Host) -> list[Place]:
         *(Place("Application", one.title, f"/{one.name}", one.icon) for one in host.applications if one.pages is not None),
         *(Place("Job type", one.job_type, Filters(type=one.job_type).address(), "checklist") for one in handlers),
         *(Place("Queue", name, Filters(queue=name).address(), "reorder") for name in sorted({one.queue for one in handlers})),
-        *(Place("Table", table.name, f"/tables/{table.name}", "table_chart") for table in host.tables),
+        *(Place("Table", table.name, f"/tables/{table.name}", "table_chart") for table in host.tables_for(principal)),
     ]
 
 
@@ -72,7 +73,7 @@ def register() -> None:
         job = await _job_place(view, text)
         if job is not None:
             return RedirectResponse(job, 303)
-        found = matching(known_places(view.host), text) if text else []
+        found = matching(known_places(view.host, view.principal), text) if text else []
         exact = [place for place in found if place.title.lower() == text.lower()]
         if len(exact) == 1:
             return RedirectResponse(exact[0].href, 303)

@@ -64,6 +64,13 @@ def test_nobody_changes_keys_or_the_audit_log_as_items(role: Role) -> None:
     assert all(why_not_change(Principal("p", role), table.name) for table in TABLES)
 
 
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
+def test_the_keys_of_a_host_beside_this_one_are_as_closed_as_its_own(role: Role) -> None:
+    for table in TABLES:
+        assert why_not_read(Principal("p", role), f"prod_{table.name}")
+        assert why_not_change(Principal("p", role), f"prod_{table.name}")
+
+
 @pytest.mark.parametrize(("role", "changes"), [(Role.VIEWER, False), (Role.OPERATOR, True), (Role.ADMIN, True)])
 def test_operators_change_items(role: Role, changes: bool) -> None:
     assert bool(why_not_change(Principal("p", role), library.name)) is not changes

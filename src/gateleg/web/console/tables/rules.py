@@ -11,18 +11,23 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
 
 #: The host's own tables: who can sign in, and what was done.
-_OWN = frozenset(table.name for table in TABLES)
+_OWN = tuple(table.name for table in TABLES)
+
+
+def _is_hosts_own(table: str) -> bool:
+    """Whether a table is a host's own: of this host, or of another one that keeps its tables in the same store under a prefix."""
+    return table.endswith(_OWN)
 
 
 def why_not_read(principal: Principal, table: str) -> str:
     """Why somebody may not see the items of a table; empty when they may."""
-    if table in _OWN and not principal.may(Role.ADMIN):
+    if _is_hosts_own(table) and not principal.may(Role.ADMIN):
         return "It says who may sign in and what was done; only an admin may see its items."
     return ""
 
 
 def why_not_change(principal: Principal, table: str) -> str:
     """Why somebody may not change the items of a table here; empty when they may."""
-    if table in _OWN:
+    if _is_hosts_own(table):
         return "Keys are made and revoked in the settings, and what was done stays written down."
     return "" if principal.may(Role.OPERATOR) else "Changing items needs the role operator."
