@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
+import httpx
 import pytest
 
 from gateleg.jobs import JobStatus, Submission
@@ -62,6 +63,18 @@ def test_a_later_handshake_for_the_page_of_somebody_else_is_refused(keyed: Serve
         thief.send("handshake", {"client_id": page.id, "tab_id": "x", "document_id": "y", "next_message_id": 0})
         thief.send("event", page.press("Cancel"))
     assert job[1]() == JobStatus.PENDING
+
+
+def test_a_page_takes_files_from_whom_it_was_built_for_and_from_nobody_else(keyed: Served) -> None:
+    page = Built(keyed.url, "/objects?prefix=guarded/", keyed.tokens["operator"])
+    (place,) = [props["url"] for element in page.elements.values() if "url" in (props := element.get("props", {}))]
+    answers = {}
+    for role in ("viewer", "member", "operator"):
+        headers = {"authorization": f"Bearer {keyed.tokens[role]}"}
+        answers[role] = httpx.post(keyed.url + place, headers=headers, files={"file": (f"{role}.txt", b"hello")}, timeout=60).status_code
+    assert answers == {"viewer": 403, "member": 403, "operator": 200}
+    listed = httpx.get(f"{keyed.url}/api/objects?prefix=guarded/", headers={"authorization": f"Bearer {keyed.tokens['viewer']}"})
+    assert [entry["key"] for entry in listed.json()["objects"]] == ["guarded/operator.txt"]
 
 
 def test_a_viewers_page_has_no_button_to_press(keyed: Served, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Sockets speak for their own pages only: a page belongs to whom it was built for, and its buttons to the socket of its browser.
+"""Callers speak for their own pages only: a page belongs to whom it was built for, and its buttons to the socket of its browser.
 
 The framework takes whoever knows the id of a page for its owner. An id is hard to guess, but it stands in the page, and a page can be shown
 to others; what somebody may do must not hang on that.
@@ -13,8 +13,13 @@ from urllib.parse import parse_qs
 
 from nicegui import Client, core
 
+from gateleg.web.envelope import answer
+from gateleg.web.errors import NotAllowed
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from gateleg.web.principal import Principal
 
@@ -22,6 +27,25 @@ _log = logging.getLogger("gateleg.web")
 #: What a socket says about a page.
 _SAID = ("event", "javascript_response", "ack", "log")
 _MARK = "_gateleg_guarded"
+#: Where pages take files; the id of the page follows.
+_BELOW_PAGES = "/_nicegui/client/"
+
+
+class OwnPages:
+    """Lets a request for a page's own addresses, such as those that take its files, come from whom the page was built for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one request."""
+        if scope["type"] == "http" and scope["path"].startswith(_BELOW_PAGES):
+            page = scope["path"].removeprefix(_BELOW_PAGES).partition("/")[0]
+            if not _may_have(page, scope):
+                refused = NotAllowed("The page was opened by somebody else.", fix="Open the page yourself.")
+                await answer(refused)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 def guard_sockets() -> None:
@@ -55,7 +79,7 @@ def _only_same_caller(handler: Callable[..., Any]) -> Callable[..., Any]:
 
     async def checked(sid: str, environ: dict[str, Any], *others: Any) -> Any:
         asked = parse_qs(environ.get("QUERY_STRING", "")).get("client_id", [""])[0]
-        return await _result(handler(sid, environ, *others)) if _may_have(asked, environ) else False
+        return await _result(handler(sid, environ, *others)) if _may_have(asked, environ.get("asgi.scope", {})) else False
 
     return checked
 
@@ -77,15 +101,14 @@ async def _result(answer: Any) -> Any:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-def _may_have(page: str, environ: dict[str, Any]) -> bool:
-    """Whether the caller behind a socket is the one for whom a page was built. The framework itself refuses pages that there are not."""
+def _may_have(page: str, scope: Scope) -> bool:
+    """Whether a caller is the one for whom a page was built. The framework itself refuses pages that there are not."""
     client = Client.instances.get(page)
     if client is None:
         return True
-    scope = environ.get("asgi.scope", {})
     caller: Principal | None = scope.get("state", {}).get("principal")
     owner: Principal | None = getattr(client.request.state, "principal", None)
     if caller is not None and owner is not None and (caller.key_id, caller.name) == (owner.key_id, owner.name):
         return True
-    _log.warning("A socket has asked for a page that was built for somebody else.")
+    _log.warning("Somebody has asked for a page that was built for somebody else.")
     return False

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import nicegui
 from nicegui import ui
+from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from gateleg.web.console import astray, jobs, objects, overview, search, settings, tables
-from gateleg.web.console.guarding import guard_sockets
+from gateleg.web.console.guarding import OwnPages, guard_sockets
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.patience import keep_late_answers_out_of_logs
@@ -37,6 +38,8 @@ def mount(app: FastAPI, host: Host) -> None:
     """Serve the console of a host at `/` of an application. There is one console in a process."""
     nicegui.app.state.console = Console(host, Live())
     guard_sockets()
+    # The last to see a request, when the gate has recognised the caller.
+    app.user_middleware.append(Middleware(OwnPages))
     keep_late_answers_out_of_logs()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
