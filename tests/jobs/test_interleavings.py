@@ -349,3 +349,56 @@ def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], Wo
         return {"a": has_child(one), "force": directing.cancel(one.desk, job.job_id, force=True)}
 
     assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 10
+
+
+def taken_down(it: World) -> tuple[Job, Job]:
+    """A job that has failed and its dependent, which was cancelled for it."""
+    first = it.submit()
+    second = it.submit(depends_on=[first.job_id])
+    it.queue.store.drive(it.works("w", failed(final=True)))
+    it.queue.settle(first.job_id)
+    it.until_quiet()
+    it.completions.clear()
+    assert it.queue.get(second.job_id).status == JobStatus.CANCELLED
+    return first, second
+
+
+def test_a_dependent_that_begins_again_while_its_job_is_completed_is_not_forgotten(world: Callable[[], World]) -> None:
+    def scenario(choices: Choices) -> None:
+        it = world()
+        first, second = taken_down(it)
+        it.queue.retry(first.job_id)
+        job = it.queue.claim(it.picker(), it.name, "w")
+        if job is not None and job.job_type == finishing.SETTLE:
+            it.queue.cancel(job.job_id, force=True)
+            job = it.queue.claim(it.picker(), it.name, "w")
+        assert job is not None
+        actors = [
+            Actor("end", finishing.finish(it.desk, job, DONE)),
+            Actor("retry", directing.retry(it.desk, second.job_id)),
+        ]
+        run(actors, it.queue.store.transport, choices, preemptions=2)
+        assert not unexpected(actors)
+        it.until_quiet()
+        assert it.queue.get(second.job_id).status == JobStatus.COMPLETED
+
+    search(scenario)
+
+
+def test_those_that_a_job_took_down_come_back_with_it_however_soon_it_is_completed(world: Callable[[], World]) -> None:
+    def scenario(choices: Choices) -> None:
+        it = world()
+        first, second = taken_down(it)
+        it.queue.retry(first.job_id)
+        actors = [
+            Actor("settlement", directing.settle(it.desk, first.job_id)),
+            Actor("work", it.works("w")),
+            Actor("more", it.works("v")),
+        ]
+        run(actors, it.queue.store.transport, choices, preemptions=2)
+        assert not unexpected(actors)
+        it.until_quiet()
+        assert it.queue.get(first.job_id).status == JobStatus.COMPLETED
+        assert it.queue.get(second.job_id).status == JobStatus.COMPLETED
+
+    search(scenario)

@@ -7,7 +7,7 @@ from gateleg.jobs.logs import entries_of, extended
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.tables import Job, JobStatus, Readiness
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
@@ -107,3 +107,30 @@ def test_expiry_is_set_far_behind_the_sweep(queue: Queue, picker: Picker, clock:
     submitted(queue)
     done = queue.finish(claimed(queue, picker), DONE)
     assert done.expires_at == clock.now + timedelta(days=37)
+
+
+def test_a_job_brings_its_dependents_in_line_before_it_leaves(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    first = submitted(queue)
+    more_than_one_transaction = 30
+    others = [submitted(queue, depends_on=[first.job_id]).job_id for _ in range(more_than_one_transaction)]
+    queue.finish(claimed(queue, picker), DONE)
+    clock.advance(days=8)
+    assert queue.sweep() == 1
+    settlement = claimed(queue, picker)
+    assert queue.settle(first.job_id) == 0
+    queue.finish(settlement, DONE)
+    assert {queue.get(other).readiness for other in others} == {Readiness.READY}
+
+
+def test_a_job_that_waits_for_one_that_has_failed_is_cancelled_when_that_one_leaves(
+    queue: Queue, picker: Picker, clock: ManualClock
+) -> None:
+    first = submitted(queue)
+    second = submitted(queue, depends_on=[first.job_id])
+    queue.finish(claimed(queue, picker), failed(final=True))
+    queue.settle(first.job_id)
+    assert queue.retry(second.job_id).waiting_for == {str(first.job_id)}
+    clock.advance(days=31)
+    queue.sweep()
+    assert isinstance(queue.look_up(first.job_id), ArchivedJob)
+    assert queue.get(second.job_id).cancelled_by == first.job_id

@@ -17,7 +17,7 @@ from gateleg.jobs.finishing import (
 )
 from gateleg.jobs.rules import Verdict, readiness_at
 from gateleg.jobs.tables import FINISHED, Job, JobStatus, Readiness, Results
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, check, patch, query, retrying, transact
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, check, find, patch, query, retrying, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -74,14 +74,26 @@ def retry(desk: Desk, job_id: UUID) -> Flow[Job]:
     job = yield from present(desk, job_id)
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
         raise WrongState(f"The job {job_id} is {job.status}; only failed and cancelled jobs are tried again.")
-    unfinished = yield from _unfinished(desk, job)
+    delays = desk.setup.backoff.delays(desk.setup)
+    current = job
+    while current.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+        try:
+            return (yield from _renewed(desk, current))
+        except _REFUSED as error:
+            delay = next(delays, None)
+            if delay is None or not again(error):
+                raise
+            current = yield from winner(desk, current, error, delay)
+    return current
 
-    def decide(current: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
-        if current.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-            return None
-        return JobStatus.PENDING, renewing(current, unfinished, now)
 
-    return (yield from _directed(desk, job_id, decide, job))
+def _renewed(desk: Desk, job: Job) -> Flow[Job]:
+    """Let a job begin again. What it waits for is written along, so that an end that is just being written there finds it waiting."""
+    found = yield from batch_get([Job.key(job_id=other) for other in job.dependencies], consistent=True).flow(desk.setup)
+    unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
+    now = desk.now()
+    noted = [patch(other, Job.updated_at.set(now)) for other in unfinished]
+    return (yield from moved(desk, job, JobStatus.PENDING, renewing(job, [other.job_id for other in unfinished], now), noted))
 
 
 def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
@@ -99,17 +111,9 @@ def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action
     ]
 
 
-def _unfinished(desk: Desk, job: Job) -> Flow[list[UUID]]:
-    """The dependencies of a job that are in the queue and not completed."""
-    found = yield from batch_get([Job.key(job_id=other) for other in job.dependencies], consistent=True).flow(desk.setup)
-    return [other.job_id for other in found if other is not None and other.status != JobStatus.COMPLETED]
-
-
-def _directed(
-    desk: Desk, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None], job: Job | None = None
-) -> Flow[Job]:
+def _directed(desk: Desk, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]) -> Flow[Job]:
     """Decide on a job and carry it out; when another writer was faster, decide again on what it has written."""
-    current = job or (yield from present(desk, job_id))
+    current = yield from present(desk, job_id)
     delays = desk.setup.backoff.delays(desk.setup)
     while True:
         decision = decide(current, desk.now())
@@ -140,9 +144,12 @@ def settle(desk: Desk, job_id: UUID) -> Flow[int]:
     """Bring the dependents of a job in line with it, whatever has happened to either; how many were changed.
 
     Those that wait for a completed job are released, for one that failed or was cancelled they are cancelled, and those that it took
-    down with it wait again once it does. Repeating it has no further effect.
+    down with it wait again once it does. Repeating it has no further effect. Of a job that has left the queue there are none: it does not
+    leave before.
     """
-    job = yield from present(desk, job_id)
+    job = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
+    if job is None:
+        return 0
     changed = 0
     for start in range(0, len(job.dependent_jobs), 25):
         refs = [Job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
@@ -152,26 +159,24 @@ def settle(desk: Desk, job_id: UUID) -> Flow[int]:
     return changed
 
 
-def _aligned(desk: Desk, job: Job, dependent: Job | None) -> Flow[int]:
-    """Bring one dependent in line; repeated while others write it. The job itself must stay as it was seen."""
-    unchanged = check(Job.key(job_id=job.job_id), Job.status == job.status)
+def _aligned(desk: Desk, job: Job, dependent: Job) -> Flow[int]:
+    """Bring one dependent in line; repeated while others write it, or the job itself, which may have moved on by itself."""
     delays = desk.setup.backoff.delays(desk.setup)
-    while dependent is not None:
+    current: Job | None = job
+    while current is not None:
         try:
-            return (yield from _align(desk, job, dependent, unchanged))
+            return (yield from _align(desk, current, dependent))
         except _REFUSED as error:
-            if isinstance(error, TransactionCanceled) and error.reasons[1] is not None:
-                # That is the check: the job has moved on, and whoever moved it has ordered another settlement.
-                return 0
             delay = next(delays, None)
             if delay is None or not again(error):
                 raise
             dependent = yield from winner(desk, dependent, error, delay)
+            current = yield from find(Job, job_id=job.job_id, consistent=True).flow(desk.setup)
     return 0
 
 
-def _align(desk: Desk, job: Job, dependent: Job, unchanged: WriteOperation[None]) -> Flow[int]:
-    now = desk.now()
+def _align(desk: Desk, job: Job, dependent: Job) -> Flow[int]:
+    now, unchanged = desk.now(), check(Job.key(job_id=job.job_id), Job.status == job.status)
     if waits_for(dependent, job.job_id) and job.status == JobStatus.COMPLETED:
         operation = release(dependent, job.job_id, now)
         yield from _together(desk, operation, unchanged)
@@ -182,8 +187,7 @@ def _align(desk: Desk, job: Job, dependent: Job, unchanged: WriteOperation[None]
         yield from moved(desk, dependent, JobStatus.CANCELLED, cancelling(desk, reason, job.job_id, now), [unchanged])
         return 1
     if dependent.cancelled_by == job.job_id and job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-        unfinished = yield from _unfinished(desk, dependent)
-        yield from moved(desk, dependent, JobStatus.PENDING, renewing(dependent, unfinished, now), [unchanged])
+        yield from _renewed(desk, dependent)
         return 1
     return 0
 

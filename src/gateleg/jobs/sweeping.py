@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.archive import summary_of
+from gateleg.jobs.directing import settle
 from gateleg.jobs.ledger import LogChunk
 from gateleg.jobs.tables import Job, JobStatus
 from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
@@ -37,8 +38,11 @@ def overdue(desk: Desk, status: JobStatus, *, cursor: str | None = None, limit: 
 def archive_job(desk: Desk, job: Job, *, log_location: str | None = None) -> Flow[bool]:
     """Move one finished job to the archive; False when it has changed since it was seen.
 
-    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted.
+    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted. Jobs that depend on it are
+    brought in line before: nobody else could tell them later.
     """
+    if job.dependent_jobs:
+        yield from settle(desk, job.job_id)
     try:
         yield from transact([put(summary_of(job, desk.now(), log_location)), delete(job)]).flow(desk.setup)
     except (TransactionCanceled, ConditionFailed):
