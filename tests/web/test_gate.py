@@ -57,17 +57,39 @@ async def test_without_keys_other_machines_are_refused(app: FastAPI) -> None:
         assert (await client.get("/health")).status_code == 200
 
 
-async def test_a_host_whose_store_does_not_answer_says_that_it_runs_and_why_it_cannot_serve(
-    client: httpx.AsyncClient, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def silent(*args: object, **options: object) -> None:
-        raise Unreachable("nobody is there")
+@pytest.fixture
+def silent(host: Host, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """A host whose store does not answer any more."""
 
-    monkeypatch.setattr(host.store.transport, "call", silent)
+    async def nothing(*args: object, **options: object) -> None:
+        raise Unreachable("nobody is at 10.0.0.7")
+
+    monkeypatch.setattr(host.store.transport, "call", nothing)
+    return host
+
+
+@pytest.mark.usefixtures("silent")
+async def test_a_host_whose_store_does_not_answer_says_that_it_runs_and_that_it_cannot_serve(client: httpx.AsyncClient) -> None:
     assert (await client.get("/health")).status_code == 200
-    for path in ("/ready", SONGS):
+    for path, expected in (("/ready", "not-ready"), (SONGS, "store-away")):
         answer = await client.get(path)
-        assert (answer.status_code, code(answer)) == (503, "no-answer")
+        assert (answer.status_code, code(answer)) == (503, expected)
+
+
+@pytest.mark.usefixtures("silent")
+async def test_who_is_not_known_does_not_learn_where_a_store_is_that_does_not_answer(client: httpx.AsyncClient) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    answers = [await client.get(path) for path in ("/ready", SONGS, "/jobs", "/signin", "/objects/a.txt")]
+    answers.append(await client.post("/signin", content=f"key=gl_{'a' * 12}_{'b' * 43}", headers=form))
+    assert [answer.status_code for answer in answers] == [503, 503, 503, 200, 401, 503]
+    assert [answer.text for answer in answers if "10.0.0.7" in answer.text] == []
+
+
+@pytest.mark.usefixtures("silent")
+async def test_a_person_is_told_on_a_page_that_the_store_does_not_answer(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/jobs", headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
+    assert "cannot reach its store" in answer.text
 
 
 async def test_a_name_that_was_bound_to_this_machine_by_another_site_is_refused(app: FastAPI) -> None:
@@ -109,6 +131,8 @@ async def test_browsers_are_sent_to_sign_in_and_programs_are_told(host: Host, cl
     await host.keys.create("ann", Role.ADMIN)
     sent = await client.get("/jobs?status=FAILED", headers={"accept": "text/html,*/*"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/signin?next=%2Fjobs%3Fstatus%3DFAILED")
+    odd = await client.get("/music/50%25%2Fcaf%C3%A9", headers={"accept": "text/html"})
+    assert odd.headers["location"] == "/signin?next=%2Fmusic%2F50%2525%252Fcaf%25C3%25A9"
     for path, accept in (("/jobs", "application/json"), (SONGS, "text/html"), ("/events/stats", "text/html")):
         told = await client.get(path, headers={"accept": accept})
         assert (told.status_code, told.headers["www-authenticate"]) == (401, 'Bearer realm="gateleg"')

@@ -46,6 +46,17 @@ class NotSignedIn(Refusal):
         super().__init__(what, headers={"WWW-Authenticate": 'Bearer realm="gateleg"'}, **options)
 
 
+class StoreAway(Refusal):
+    """The store does not answer, so that nobody can be recognised. Why is for the log: whoever asks is not known."""
+
+    code = "store-away"
+    status = 503
+    fix = "Try again in a moment. Whoever runs this host finds the reason in its log."
+
+    def __init__(self) -> None:
+        super().__init__("This host cannot reach its store.", headers={"Retry-After": "5"})
+
+
 class KeyRefused(NotSignedIn):
     """The key is not one of ours."""
 

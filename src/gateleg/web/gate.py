@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -15,8 +16,9 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
+from gateleg.store import StoreError
 from gateleg.web.envelope import answer
-from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal
+from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from gateleg.web.limits import Limits
     from gateleg.web.principal import Principal
 
+_log = logging.getLogger("gateleg.web")
 CSRF_HEADER = "x-csrf-token"
 _ALIVE = "/health"
 #: What anybody may ask for. Links to objects carry their own permission, which their route looks at.
@@ -154,7 +157,17 @@ class Gate:
             raise ForeignHost(f"This host does not answer for {name!r}.")
 
     async def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Who calls; None for nobody that is known. A key or session that is shown and not good is refused where that matters."""
+        """Who calls; None for nobody that is known, which a store that is away makes of everybody where anybody may ask."""
+        try:
+            return await self._recognised(scope, headers)
+        except StoreError as error:
+            if _is_open(scope["path"]):
+                return None
+            _log.error("Nobody can be recognised: %s", error)
+            raise StoreAway from None
+
+    async def _recognised(self, scope: Scope, headers: Headers) -> Caller | None:
+        """Who calls, by the store. A key or session that is shown and not good is refused where that matters."""
         open_to_all = _is_open(scope["path"])
         try:
             if token := shown_key(headers):
@@ -206,12 +219,14 @@ class Gate:
         elif not _wants_page(scope, headers):
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
-            asked = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            # As it was sent: a part of a path may hold what would mean something else once it is decoded.
+            path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
+            asked = path + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
             place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
             await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
         else:
             home = self._home_of_members() if isinstance(error, NotAllowed) else None
-            known = COOKIE in cookie_parser(headers.get("cookie", ""))
+            known = COOKIE in cookie_parser(headers.get("cookie", "")) and not isinstance(error, StoreAway)
             await refusal_page(error, home=home, signed_in=known)(scope, receive, send)
 
     async def _welcome(self, scope: Scope, headers: Headers) -> bool:

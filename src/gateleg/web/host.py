@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 
+#: Seconds in which the store says who calls.
+_RECOGNISED = 5.0
+
+
 @dataclass(frozen=True)
 class Host:
     """A running host. It satisfies `Resources`, which is what applications see of it."""
@@ -92,7 +96,9 @@ class Host:
             settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
         )
         try:
-            keys = Keys(store)
+            # Every request waits for these: a store that hangs must not hang them all.
+            prompt = store.within(_RECOGNISED)
+            keys = Keys(prompt)
             queue = _open_queue(store, objects, installed, rules)
             host = cls(
                 settings=settings,
@@ -103,7 +109,7 @@ class Host:
                 applications=installed,
                 secret=secret,
                 keys=keys,
-                sessions=Sessions(store, keys, secret, settings),
+                sessions=Sessions(prompt, keys, secret, settings),
                 audit=Audit(store, days=settings.audit_days),
                 costs=costs,
                 pulse=Pulse(queue),

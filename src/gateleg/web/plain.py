@@ -35,7 +35,7 @@ def refusal_page(error: Refusal, *, home: str | None, signed_in: bool) -> HTMLRe
     if signed_in:
         ways.append('<a href="/signout">Sign in with another key</a>')
     return plain_page(
-        "Not for this key" if error.status == 403 else "Not here",
+        {403: "Not for this key", 503: "Not now"}.get(error.status, "Not here"),
         f'<p>{html.escape(error.what)}</p><p class="hint">{html.escape(error.fix)}</p>{"".join(ways)}',
         error.status,
         error.headers,

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from gateleg.web.errors import ForeignOrigin, NotSignedIn, Refusal, TooOften
+from gateleg.store import StoreError
+from gateleg.web.errors import ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
 from gateleg.web.gate import same_origin
 from gateleg.web.plain import plain_page
 from gateleg.web.sessions import COOKIE
@@ -61,6 +62,9 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
             begun = await host.sessions.begin(given.get("key", "").strip())
         except TooOften as error:
             return signin_page(place, f"{error.what} Try again in {error.headers['Retry-After']} seconds.", 429, error.headers)
+        except StoreError:
+            away = StoreAway()
+            return signin_page(place, f"{away.what} {away.fix}", away.status, away.headers)
         except NotSignedIn as error:
             limits.failed_attempt(address)
             return signin_page(place, error.what, 401)
