@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import Table
+from gateleg.model import GSI, ModelError, Table
 from gateleg.ops.browsing import browse, found_table, position_after, position_of
 from gateleg.ops.transfer import BadLine, LineReader, line_of, load, stored_items
 from gateleg.store import CursorRejected, Store, TableMissing
+from gateleg.store.transports import ServiceError
 from tests.model.seeds import mv, rag
 
 RAW = Table("raw", hash="id", range="n", types={"n": "N"})
@@ -80,6 +81,62 @@ def test_a_line_that_is_no_item_is_refused_with_the_reason(line: bytes, words: s
     with pytest.raises(BadLine) as refused:
         LineReader(RAW, False).item(line)
     assert words in str(refused.value)
+
+
+def nested(levels: int) -> dict[str, object]:
+    value: dict[str, object] = {"S": "deep"}
+    for _ in range(levels):
+        value = {"L": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"N": "abc"}, "no number"),
+        ({"N": "NaN"}, "no number"),
+        ({"N": "1_0"}, "no number"),
+        ({"N": "1E+126"}, "cannot be stored"),
+        ({"N": "1" * 39}, "cannot be stored"),
+        ({"B": "@@@"}, "no base64"),
+        ({"B": "AR=="}, "no base64"),
+        ({"SS": []}, "empty set"),
+        ({"SS": ["a", "a"]}, "twice"),
+        ({"NS": ["1", "1.0"]}, "twice"),
+        ({"SS": [1]}, "no value"),
+        ({"NULL": False}, "no value"),
+        ({"M": {"w": {"N": ""}}}, "v.w is no number"),
+        ({"S": "\ud800"}, "surrogate"),
+        ({"S": "x" * 409_600}, "bytes"),
+        (nested(32), "levels"),
+    ],
+)
+def test_a_value_that_dynamodb_does_not_take_is_refused_before_anything_is_written(store: Store, value: Any, words: str) -> None:
+    item = raw(1) | {"v": value}
+    with pytest.raises(BadLine) as refused:
+        LineReader(RAW, False).item(json.dumps({"Item": item}).encode())
+    assert words in str(refused.value)
+    with pytest.raises((ServiceError, ModelError)):
+        store.transport.call("PutItem", {"TableName": "raw", "Item": item})
+
+
+@pytest.mark.parametrize("value", [{"N": "+1.50e3"}, {"N": "9" * 38}, {"B": ""}, {"S": ""}, {"L": []}, {"NS": ["1", "2"]}, nested(31)])
+def test_a_value_that_dynamodb_takes_is_taken(store: Store, value: Any) -> None:
+    item = raw(1) | {"v": value}
+    assert LineReader(RAW, False).item(json.dumps({"Item": item}).encode()) == item
+    store.transport.call("PutItem", {"TableName": "raw", "Item": item})
+
+
+@pytest.mark.parametrize(("key", "words"), [("", "empty"), ("x" * 2049, "2,048"), ("é" * 1025, "2,048")])
+def test_a_key_that_dynamodb_does_not_take_is_refused(key: str, words: str) -> None:
+    with pytest.raises(BadLine, match=words):
+        LineReader(RAW, False).item(json.dumps({"Item": raw(1) | {"id": {"S": key}}}).encode())
+
+
+def test_a_key_of_an_index_is_held_to_its_type() -> None:
+    table = Table("Indexed", hash="id", indexes=[GSI("by-x", hash="x")])
+    with pytest.raises(BadLine, match="x is a key of type S"):
+        LineReader(table, False).item(b'{"Item": {"id": {"S": "1"}, "x": {"N": "1"}}}')
 
 
 def test_the_model_checks_what_is_declared() -> None:

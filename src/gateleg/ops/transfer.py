@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from gateleg.model import DecodeError, is_marker
 from gateleg.ops.plain import from_plain, plain_text, special_types
+from gateleg.ops.values import check_item
 from gateleg.store.batches import batch_write_flow
 from gateleg.store.combining import identity
 from gateleg.store.requests import Found, Request
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow
     from gateleg.store.synchronous import Store
 
-_TAGS: dict[str, type] = {
-    "S": str,
-    "N": str,
-    "B": str,
-    "BOOL": bool,
-    "NULL": bool,
-    "L": list,
-    "M": dict,
-    "SS": list,
-    "NS": list,
-    "BS": list,
-}
 #: lines that are written, and then told of, together
 CHUNK = 200
 
@@ -74,22 +63,20 @@ class LineReader:
         self.table = table
         self.plain = plain
         self._types = special_types(table) if plain else {}
-        self._keys = {name: table.key_types()[name] for name in table.attributes}
+        self._kinds = table.key_types()
 
     def item(self, line: bytes) -> Item:
         """The item of a line; a `BadLine` says what is wrong with it."""
         try:
             text = line.decode()
             item = from_plain(text, self._types) if self.plain else _wire_item(text)
+            check_item(item, self.table, self._kinds)
         except UnicodeDecodeError:
             raise BadLine("not UTF-8") from None
         except json.JSONDecodeError as error:
             raise BadLine(f"not JSON: {error.msg} at column {error.colno}") from None
         except ValueError as error:
             raise BadLine(str(error)) from None
-        for name, kind in self._keys.items():
-            if kind not in item.get(name, {}):
-                raise BadLine(f"no key attribute {name} of type {kind}")
         if self.table.specs and not is_marker(self.table, item):
             self._check(item)
         return item
@@ -146,22 +133,4 @@ def _wire_item(line: str) -> Item:
     item = content.get("Item") if isinstance(content, dict) and len(content) == 1 else None
     if not isinstance(item, dict):
         raise ValueError('not of the form {"Item": {...}}; for plain JSON say --plain')
-    for name, value in item.items():
-        _check_value(name, value)
     return item
-
-
-def _check_value(where: str, value: Any) -> None:
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"{where} is no value of DynamoDB JSON")
-    tag: str
-    content: Any
-    ((tag, content),) = value.items()
-    if tag not in _TAGS or not isinstance(content, _TAGS[tag]):
-        raise ValueError(f"{where} is no value of DynamoDB JSON")
-    if isinstance(content, dict):
-        for name, entry in content.items():
-            _check_value(f"{where}.{name}", entry)
-    elif tag == "L" and isinstance(content, list):
-        for position, entry in enumerate(content):
-            _check_value(f"{where}[{position}]", entry)

@@ -1,0 +1,131 @@
+"""What DynamoDB takes as an item: looked at before anything is sent, so that faults are found before the first write, not in the middle."""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64, b2a_base64
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import ModelError
+from gateleg.model.wire import decimal_text
+from gateleg.store.sizes import ITEM_LIMIT, is_small, item_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateleg.model import Item, Table
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+#: Maps and lists around a scalar.
+_DEEPEST = 31
+_LONGEST_NAME = 64 * 1024 - 1
+_LONGEST_HASH = 2048
+_LONGEST_RANGE = 1024
+
+
+def check_item(item: Item, table: Table, kinds: Mapping[str, str]) -> None:
+    """Refuse with a `ValueError` what no table takes, or what this one does not take for its keys and indexes.
+
+    `kinds` are `table.key_types()`.
+    """
+    for name, value in item.items():
+        if not name or len(name) > _LONGEST_NAME:
+            raise ValueError("an attribute has no name" if not name else f"the name {name[:20]}... is too long")
+        _check_value(name, value, 0)
+    for name in table.attributes:
+        if kinds[name] not in item.get(name, {}):
+            raise ValueError(f"no key attribute {name} of type {kinds[name]}")
+    for index in (table.primary, *table.indexes):
+        for name in index.attributes:
+            if name in item:
+                _check_key(name, item[name], kinds[name], _LONGEST_HASH if name in index.hash else _LONGEST_RANGE)
+    try:
+        size = 0 if is_small(item) else item_size(item)
+    except UnicodeEncodeError:
+        raise ValueError("a text holds half of a surrogate pair") from None
+    if size > ITEM_LIMIT:
+        raise ValueError(f"the item has {size:,} bytes; the most are {ITEM_LIMIT:,}")
+
+
+def _check_key(name: str, value: Mapping[str, Any], kind: str, limit: int) -> None:
+    content = value.get(kind)
+    if content is None:
+        raise ValueError(f"{name} is a key of type {kind}")
+    if not content:
+        raise ValueError(f"the key {name} is empty")
+    if len(a2b_base64(content) if kind == "B" else content.encode(errors="replace")) > limit:
+        raise ValueError(f"the key {name} has more than {limit:,} bytes")
+
+
+def _check_value(where: str, value: Any, depth: int) -> None:
+    tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
+    if tag in ("M", "L") and isinstance(content, dict if tag == "M" else list):
+        if depth == _DEEPEST:
+            raise ValueError(f"{where} lies deeper than 32 levels")
+        inner = (
+            ((f"{where}.{name}", entry) for name, entry in content.items())
+            if isinstance(content, dict)
+            else ((f"{where}[{position}]", entry) for position, entry in enumerate(content))
+        )
+        for place, entry in inner:
+            _check_value(place, entry, depth + 1)
+    elif tag in _SCALARS:
+        _SCALARS[tag](where, content)
+    elif tag in _MEMBERS and isinstance(content, list):
+        _check_set(where, content, _MEMBERS[tag])
+    else:
+        raise _no_value(where)
+
+
+def _check_set(where: str, content: list[Any], member: Callable[[str, Any], Any]) -> None:
+    if not content:
+        raise ValueError(f"{where} is an empty set")
+    if len({member(where, entry) for entry in content}) < len(content):
+        raise ValueError(f"{where} is a set that holds something twice")
+
+
+def _text(where: str, content: Any) -> str:
+    if not isinstance(content, str):
+        raise _no_value(where)
+    return content
+
+
+def _number(where: str, content: Any) -> Decimal:
+    if not _NUMBER.fullmatch(_text(where, content)):
+        raise ValueError(f"{where} is no number: {content!r}")
+    number = Decimal(content)
+    try:
+        decimal_text(number)
+    except ModelError as error:
+        raise ValueError(f"{where}: {error.message}") from None
+    return number
+
+
+def _binary(where: str, content: Any) -> bytes:
+    text = _text(where, content)
+    try:
+        found = a2b_base64(text, strict_mode=True) if text else b""
+    except ValueError:
+        found = None
+    if found is None or b2a_base64(found, newline=False).decode() != text:
+        raise ValueError(f"{where} is no base64")
+    return found
+
+
+def _flag(where: str, content: Any) -> None:
+    if not isinstance(content, bool):
+        raise _no_value(where)
+
+
+def _null(where: str, content: Any) -> None:
+    if content is not True:
+        raise _no_value(where)
+
+
+def _no_value(where: str) -> ValueError:
+    return ValueError(f"{where} is no value of DynamoDB JSON")
+
+
+_SCALARS: dict[str, Callable[[str, Any], Any]] = {"S": _text, "N": _number, "B": _binary, "BOOL": _flag, "NULL": _null}
+_MEMBERS: dict[str, Callable[[str, Any], Any]] = {"SS": _text, "NS": _number, "BS": _binary}
