@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -337,6 +338,41 @@ def test_an_import_that_fails_says_what_is_loaded_and_how_to_go_on(home: Desk, m
     assert "lines up to 4 are loaded" in failed.stderr
     assert "--from-line 5" in failed.stderr
     assert home.run("import", "DelphiJobQueue", "--from-line", "5", input=lines).exit_code == 0
+
+
+def exporting(folder: Path, **more: Any) -> subprocess.Popen[bytes]:
+    """An export of a table with many items of many scripts, in a process of its own."""
+    table = Table("scripts", hash="id")
+    with Store.connect(f"embedded:{folder}") as store:
+        store.create_tables(table)
+        for number in range(0, 3000, 25):
+            puts = [{"PutRequest": {"Item": {"id": {"S": f"日本é {number + one}"}}}} for one in range(25)]
+            store.transport.call("BatchWriteItem", {"RequestItems": {"scripts": puts}})
+    command = [sys.executable, "-m", "gateleg", "tables", "export", "scripts", "--store", f"embedded:{folder}"]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, cwd=folder, **more)
+
+
+def test_an_export_is_utf8_whatever_the_terminal_takes(tmp_path: Path) -> None:
+    lines, _ = exporting(tmp_path, stdout=subprocess.PIPE).communicate()
+    assert {json.loads(line)["Item"]["id"]["S"] for line in lines.splitlines()} == {f"日本é {number}" for number in range(3000)}
+
+
+def test_an_export_whose_reader_has_enough_ends_without_a_word(tmp_path: Path) -> None:
+    with exporting(tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_an_export_that_finds_no_room_says_that_it_is_not_whole(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        _, words = exporting(tmp_path, stdout=full).communicate()
+    assert b"No space left" in words
+    assert b"export again" in words
 
 
 def test_an_export_that_fails_goes_on_with_its_cursor(home: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

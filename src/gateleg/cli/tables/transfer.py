@@ -1,8 +1,10 @@
 """`export` and `import`."""
 
+import os
 import shutil
 import sys
 import tempfile
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,19 +53,33 @@ def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool)
     from gateleg.store import StoreError
 
     count, last = 0, None
-    try:
-        for item in items:
-            sys.stdout.write(line_of(item, plain) + "\n")
-            count, last = count + 1, item
-            if count % _STEP == 0:
-                typer.echo(f"{count:,} items", err=True)
-        sys.stdout.flush()
-    except (StoreError, KeyboardInterrupt) as error:
-        sys.stdout.flush()
-        why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
-        onward = f"; the rest follows with --cursor {position_after(store, table, last)}" if last else ""
-        fail(f"{why}: {count:,} items are written{onward}")
+    with _output() as output:
+        try:
+            for item in items:
+                output.write(line_of(item, plain).encode() + b"\n")
+                count, last = count + 1, item
+                if count % _STEP == 0:
+                    typer.echo(f"{count:,} items", err=True)
+            output.flush()
+        except (StoreError, KeyboardInterrupt) as error:
+            output.flush()
+            why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
+            onward = f"; the rest follows with --cursor {position_after(store, table, last)}" if last else ""
+            fail(f"{why}: {count:,} items are written{onward}")
     typer.echo(f"{count:,} items", err=True)
+
+
+@contextmanager
+def _output() -> "Iterator[IO[bytes]]":
+    """Standard output as bytes: lines are UTF-8 whatever a terminal takes. What cannot be written ends the command."""
+    try:
+        yield typer.get_binary_stream("stdout")
+    except BrokenPipeError:
+        # Whoever read it has enough. Nothing may be written to it any more, not even at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
+    except OSError as error:
+        fail(f"the output cannot be written: {error.strerror or error}. It is not whole: export again")
 
 
 def load(
