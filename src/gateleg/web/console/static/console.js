@@ -154,6 +154,37 @@
     // What is empty is not put into the address.
     if (event.target.matches("[data-tidy]")) for (const one of event.target.elements) if (one.name && !one.value) one.disabled = true;
   });
+  // What the framework says of every lost connection, for those that are no more than that.
+  const lost = ["Connection lost.", "Trying to reconnect..."];
+  const reason = (what, next, link) => {
+    const popup = document.getElementById("popup");
+    popup.children[0].textContent = what;
+    popup.children[1].textContent = next;
+    if (!link) return;
+    popup.ariaHidden = false;
+    popup.children[1].append(" ", Object.assign(document.createElement("a"), link));
+  };
+  // Why a page is cut off, as far as its host says it. One that it has forgotten was away for long, or the host was started again.
+  const explain = async (forgotten) => {
+    if (forgotten) {
+      reason("The host does not know this page any more.", "Copy what you have typed and not saved. Then", {
+        textContent: "load the page again",
+        href: location.href,
+      });
+      document.querySelector("#popup a").dataset.free = "";
+      return;
+    }
+    const answer = await fetch("/api/session", { cache: "no-store" }).catch(() => null);
+    if (answer?.status === 401) {
+      const href = `/signin?next=${encodeURIComponent(location.pathname + location.search)}`;
+      reason("You are signed out.", unsaved ? "What you typed is still here to be copied." : "", {
+        textContent: "Sign in again",
+        href,
+        target: unsaved ? "_blank" : "",
+      });
+    } else if (answer?.status === 503) reason("The host cannot reach its store.", "The page goes on as soon as it can.");
+    else if (!answer) reason(...lost);
+  };
   // Tabs that were shown in place have addresses; going back to one asks the server for it.
   window.addEventListener("popstate", () => location.pathname + location.search !== here && location.reload());
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
@@ -170,8 +201,9 @@
         bar.scrollLeft = tab.offsetLeft - bar.offsetLeft - (bar.clientWidth - tab.clientWidth) / 2;
       }
       const mark = (lost) => document.documentElement.classList.toggle("offline", lost);
-      window.socket.on("disconnect", () => mark(true));
-      window.socket.on("connect", () => mark(false));
+      window.socket.on("disconnect", () => (mark(true), explain()));
+      window.socket.on("connect_error", (error) => explain(error.message === "Implicit handshake failed"));
+      window.socket.on("connect", () => (mark(false), reason(...lost)));
     };
     watch();
   });
