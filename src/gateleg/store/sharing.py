@@ -116,7 +116,8 @@ class SharedStore(AsyncStore):
                 if seat.step is not None and _begins(seat.step):
                     seat.reply = [error] * len(seat.step.requests) if isinstance(seat.step, Together) else error
         for seat in seats:
-            if seat.turn is not None:
+            # A hook may have cancelled the task meanwhile.
+            if seat.turn is not None and not seat.turn.done():
                 seat.turn.set_result(None)
 
     def _serve(self, seat: _Seat) -> None:
