@@ -219,7 +219,10 @@ class AsyncObjects(Protocol):
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
     ) -> ObjectInfo:
-        """See `Objects.put`. Chunks may also come from an asynchronous iterator; a task that is cancelled stores nothing."""
+        """See `Objects.put`. Chunks may also come from an asynchronous iterator; a task that is cancelled before their end stores nothing.
+
+        Any other content is written by a thread, which goes on to its end when the task is cancelled.
+        """
         ...
 
     async def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
