@@ -87,6 +87,14 @@ def test_an_index_is_not_made_anew_when_its_deletion_was_declined(store: Store) 
     assert not apply(store, changed, Settings(), Recorder(agrees=lambda step: False)).done
 
 
+def test_a_stream_is_not_started_when_the_end_of_the_other_was_declined(store: Store) -> None:
+    apply(store, Table("things", hash="pk", stream="KEYS_ONLY"), Settings(), Recorder())
+    watcher = Recorder(agrees=lambda step: False)
+    outcome = apply(store, Table("things", hash="pk", stream="NEW_IMAGE"), Settings(protected=True), watcher)
+    assert [step.action for step in outcome.done] == ["change-protection"]
+    assert watcher.asked == ["change-stream"]
+
+
 def test_a_table_that_needs_a_new_one_is_left_alone(store: Store) -> None:
     apply(store, OLD, Settings(), Recorder())
     watcher = Recorder()

@@ -15,7 +15,7 @@ from gateleg.store.requests import Pause, Request
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.plans import Plan, Step
+    from gateleg.migrate.plans import Action, Plan, Step
     from gateleg.model import Table
     from gateleg.store.requests import Flow
     from gateleg.store.synchronous import Store
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _INTERVAL = 2.0
 #: an index of a very large table can take hours
 _LOOKS = 21_600
+
+
+#: actions that may need another one to be taken before: an index or a stream that is in the way goes first
+_AFTER: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
 
 
 class Unsettled(Exception):
@@ -100,7 +104,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
             raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again")
         if step in outcome.declined or step in outcome.unknown:
             continue
-        if step.action == "create-index" and any(other.action == "delete-index" for other in outcome.declined):
+        if any(other.action == _AFTER.get(step.action) for other in outcome.declined):
             continue
         if not step.loses or watcher.agree(step):
             return step
