@@ -120,3 +120,28 @@ def test_a_higher_role_takes_nothing_away(principal: Principal, group: str | Non
     above = Principal("ann", max(role, principal.role), principal.groups)
     assert may_see(above, group) >= may_see(principal, group)
     assert may_change(above, group) >= may_change(principal, group)
+
+
+@pytest.mark.parametrize(
+    ("job_type", "config"),
+    [
+        ("UMAP", {"embedding_model": "openai:x@http://127.0.0.1:9/v1"}),
+        ("UMAP", {"naming_model": "ollama:llama3.2"}),
+        ("REPORT", {"model": "bedrock:x@eu-west-1"}),
+        ("REPORT", {"model": "claude-x"}),
+        ("FULL_PIPELINE", {"stages": [{"stage": "PCA"}, {"stage": "UMAP", "config": {"embedding_model": "openai:x@http://10.0.0.1/v1"}}]}),
+    ],
+)
+async def test_comments_are_sent_to_models_elsewhere_by_operators_only(tmp_path: Path, job_type: str, config: dict[str, Any]) -> None:
+    async with serving(tmp_path) as served:
+        asked = {"job_type": job_type, "config": config}
+        told = {who: await served[who].post("/api/delphi/conversations/town/jobs", json=asked) for who in ("member", "operator")}
+        assert {who: answer.status_code for who, answer in told.items()} == {"member": 403, "operator": 201}
+        assert told["member"].json()["error"]["code"] == "not-allowed"
+
+
+async def test_a_member_may_name_the_models_of_the_host(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        config = {"embedding_model": "local:minilm", "naming_model": "local:smollm2"}
+        told = await served["member"].post("/api/delphi/conversations/town/jobs", json={"job_type": "UMAP", "config": config})
+        assert told.status_code == 201

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
+from gateleg.apps.delphi.runs.pipeline import models_of
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.refusals import DelphiRoute
@@ -189,6 +190,7 @@ async def list_results_of_conversation(
 async def submit(call: Using, response: Response, conversation: Name, new: NewWork) -> JobView:
     """Submit a job on a conversation: one stage, or all of them as a pipeline. Its config is checked now."""
     rules.changed(call.principal, await seen(call, conversation))
+    rules.sent(call.principal, models_of(new.job_type, new.config))
     submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority, created_by=call.principal.name)
     job = (await call.host.queue.submit(submission)).job
     await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)

@@ -1,18 +1,21 @@
 """Who may see a conversation and who may change it. Pure.
 
 A conversation belongs to a group, or to nobody. Members see what belongs to nobody or to one of their groups; viewers and those above see
-all. Members change what belongs to one of their groups; operators and those above change all.
+all. Members change what belongs to one of their groups; operators and those above change all, and name models that are not on this host.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.ai import parse_model_address
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gateleg.model import Condition
     from gateleg.web import Principal
 
@@ -65,6 +68,15 @@ def uploaded(principal: Principal, current: StoredConversation | None, group: st
         raise NotAllowed(
             f"{principal.name!r} may only upload for a group of their own.", fix="Name one of your groups, or ask an operator to upload it."
         )
+
+
+def sent(principal: Principal, models: Iterable[str]) -> None:
+    """Refuse models that are not of this host to those who do not answer for it: it would write to any address for them, and pay."""
+    for address in models:
+        if parse_model_address(address).provider != "local" and not principal.may(Role.OPERATOR):
+            raise NotAllowed(
+                f"{principal.name!r} may use the models of this host, and {address!r} is not one.", fix="Ask an operator to submit the job."
+            )
 
 
 def listed(principal: Principal) -> Condition | None:

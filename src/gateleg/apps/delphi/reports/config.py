@@ -1,8 +1,10 @@
 """What a report has. Nothing that draws or writes is loaded for it: who submits a job needs no more."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gateleg.ai import parse_model_address
 
 #: The names of the two files that people open first.
 REPORT = "report.html"
@@ -25,7 +27,18 @@ class ReportConfig(BaseModel):
     #: what Chromium makes beside, where it is installed: the report as PDF, the maps as PNG
     formats: tuple[Literal["pdf", "png"], ...] = ()
 
+    @model_validator(mode="after")
+    def _names_a_model(self) -> Self:
+        for address in self.models:
+            parse_model_address(address)
+        return self
+
     @property
     def model_address(self) -> str | None:
         """The address of the model."""
         return f"anthropic:{self.model}" if self.model and ":" not in self.model else self.model
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The addresses of all models that comments are sent to."""
+        return () if self.model_address is None else (self.model_address,)

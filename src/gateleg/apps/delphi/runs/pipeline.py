@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.reports.config import ReportConfig
@@ -58,6 +58,16 @@ class PipelineConfig(BaseModel):
         """The stages in an order in which each follows those that it needs."""
         chosen = {stage.stage: stage for stage in self.stages} or {name: StageConfig(stage=name) for name in installed}
         return [chosen[name] for name in STAGES if name in chosen]
+
+
+def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:
+    """The addresses of the models that a job would send comments to; none for a config that is refused anyway."""
+    try:
+        if job_type == PIPELINE:
+            return [address for stage in PipelineConfig.model_validate(config).stages for address in models_of(stage.stage, stage.config)]
+        return list(getattr(_CONFIGS[job_type].model_validate(config), "models", ()))
+    except ValidationError:
+        return []
 
 
 def needed_by(stage: str, chosen: Sequence[str]) -> list[str]:

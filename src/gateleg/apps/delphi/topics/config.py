@@ -1,11 +1,14 @@
 """How the comments of a conversation are analysed. Nothing that computes is loaded for it: who submits a job needs no more."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gateleg.ai import parse_model_address
 
 #: The tables have room for so many.
 MOST_LAYERS = 5
+_LOCAL = frozenset({"all-MiniLM-L6-v2", "minilm"})
 Metric = Literal["cosine", "euclidean", "manhattan", "chebyshev", "correlation"]
 
 
@@ -40,7 +43,18 @@ class TopicsConfig(MapConfig):
     #: whether comments that moderators have rejected are left out; otherwise they have topics, but no part in names and examples
     exclude_moderated: bool = False
 
+    @model_validator(mode="after")
+    def _names_models(self) -> Self:
+        for address in self.models:
+            parse_model_address(address)
+        return self
+
     @property
     def embedding_address(self) -> str:
         """The address of the embedding model."""
-        return "local:minilm" if self.embedding_model in {"all-MiniLM-L6-v2", "minilm"} else self.embedding_model
+        return "local:minilm" if self.embedding_model in _LOCAL else self.embedding_model
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The addresses of all models that comments are sent to."""
+        return (self.embedding_address,) if self.naming_model is None else (self.embedding_address, self.naming_model)
