@@ -1,9 +1,11 @@
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateleg.apps.delphi import work
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
@@ -31,14 +33,18 @@ async def queue(store: AsyncStore, tmp_path: Path) -> AsyncQueue:
 
 async def worked(queue: AsyncQueue, submission: Submission) -> Job:
     """The job of a submission, once a real worker has done it."""
-    submitted = (await queue.submit(submission)).job
-    worker = Worker(queue, queues={submitted.queue: 1})
+    return await followed(queue, (await queue.submit(submission)).job)
+
+
+async def followed(queue: AsyncQueue, job: Job) -> Job:
+    """A job, once a real worker has done it."""
+    worker = Worker(queue, queues={job.queue: 1})
     running = asyncio.create_task(worker.run())
-    async for _ in follow_async(queue, submitted.job_id):
+    async for _ in follow_async(queue, job.job_id):
         pass
     worker.stop()
     await running
-    return await queue.get(submitted.job_id)
+    return await queue.get(job.job_id)
 
 
 async def test_a_pca_job_analyses_the_conversation_it_is_about(queue: AsyncQueue, store: AsyncStore) -> None:
@@ -101,3 +107,27 @@ async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue
 async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQueue) -> None:
     with pytest.raises(BadConfig, match="min_dist"):
         await queue.submit(Submission("FULL_PIPELINE", {"stages": [{"stage": "UMAP", "config": {"min_dist": 7}}]}, subject="synthetic-1"))
+
+
+async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing_when_tried_again(
+    queue: AsyncQueue, store: AsyncStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "_LOOK_AGAIN", 0.05)
+    config = {"stages": [{"stage": "PCA"}, {"stage": "REPORT"}]}
+    job = await worked(queue, Submission("FULL_PIPELINE", config, subject="later"))
+    assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
+    assert "PCA (job" in str(job.attempts[-1].error)
+    await upload_conversation(store, replace(synthesise(Plan(participants=60, comments=20)).conversation, conversation_id="later"))
+    await queue.retry(job.job_id)
+    again = await followed(queue, job)
+    assert again.status is JobStatus.COMPLETED
+    assert {(child.stage, child.status) for child in (await queue.tree(job.job_id)).children} == {
+        ("PCA", JobStatus.COMPLETED),
+        ("REPORT", JobStatus.COMPLETED),
+    }
+
+
+async def test_a_model_that_cannot_be_used_is_asked_once(queue: AsyncQueue) -> None:
+    job = await worked(queue, Submission("UMAP", {"embedding_model": "anthropic:x"}, subject="synthetic-1"))
+    assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
+    assert "Anthropic has no embedding models" in str(job.attempts[-1].error)

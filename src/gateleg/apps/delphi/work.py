@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.ai import Models
+from gateleg.ai import ModelError, Models
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import DelphiError
 from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -21,7 +21,7 @@ from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, 
 from gateleg.apps.delphi.runs.run_tables import narratives_table
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.jobs import GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import AsyncQueue, GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +118,10 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
     except DelphiError as error:
         raise GiveUp(str(error)) from error
+    except ModelError as error:
+        if error.passing:
+            raise
+        raise GiveUp(str(error)) from error
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", *(table.name for table in tables.TABLES if table is not tables.extremities))
     job.metric("topics_found", sum(found["layers"]))
@@ -134,6 +138,10 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
         run = await run_report(store, objects, origin, config, reporting(job), models)
     except DelphiError as error:
         raise GiveUp(str(error)) from error
+    except ModelError as error:
+        if error.passing:
+            raise
+        raise GiveUp(str(error)) from error
     keys = [artifact_key(origin, name) for name in run.summary["artifacts"]]
     job.output("s3_artifacts", *keys)
     job.output("dynamodb_tables", narratives_table.name)
@@ -149,7 +157,7 @@ async def direct_stages(job: JobContext, config: PipelineConfig, store: AsyncSto
     The handler does not wait in a worker's place: it is called again until all stages are done, and submits nothing twice.
     """
     conversation_id = origin_of(job, PIPELINE).conversation_id
-    children = await _submitted(job, config, jobs)
+    children = await _submitted(job, config, jobs, AsyncQueue(store, jobs))
     states = {stage: (await store.get(Job, job_id=child, consistent=True)).status for stage, child in children.items()}
     done = sum(state is JobStatus.COMPLETED for state in states.values())
     job.progress(done, len(states), ", ".join(f"{stage} {state.value.lower()}" for stage, state in states.items()))
@@ -158,29 +166,46 @@ async def direct_stages(job: JobContext, config: PipelineConfig, store: AsyncSto
         raise Snooze(_LOOK_AGAIN)
     if ended is not JobStatus.COMPLETED:
         unlucky = ", ".join(f"{stage} (job {children[stage]})" for stage, state in states.items() if state is ended)
-        raise GiveUp(f"Of the stages of the pipeline, {unlucky} {'failed' if ended is JobStatus.FAILED else 'was cancelled'}.")
+        raise GiveUp(
+            f"Of the stages of the pipeline, {unlucky} {'failed' if ended is JobStatus.FAILED else 'was cancelled'}. "
+            "Try the pipeline again to run what is missing."
+        )
     return PipelineResult(conversation_id=conversation_id, stages={stage: str(child) for stage, child in children.items()})
 
 
-async def _submitted(job: JobContext, config: PipelineConfig, jobs: Jobs) -> dict[str, UUID]:
-    """The job of each stage; those that were submitted before are found by their keys."""
+async def _submitted(job: JobContext, config: PipelineConfig, jobs: Jobs, queue: AsyncQueue) -> dict[str, UUID]:
+    """The job of each stage; those that were submitted before are found by their keys.
+
+    A pipeline that has ended and is tried again lets stages that failed or were cancelled begin again. Otherwise what needs such a stage
+    is left out: it has gone down with it, and nothing new can wait for it.
+    """
     stages = config.ordered([name for name in STAGES if name in jobs])
     for stage in stages:
         if stage.stage not in jobs:
             raise GiveUp(f"The stage {stage.stage} is not installed.")
+    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
     children: dict[str, UUID] = {}
+    down: set[str] = set()
     for stage in stages:
+        needed = needed_by(stage.stage, [one.stage for one in stages])
+        if down.intersection(needed):
+            continue
         submitted = await job.submit(
             Submission(
                 stage.stage,
                 stage.config,
                 stage=stage.stage,
                 priority=job.job.priority,
-                depends_on=[children[name] for name in needed_by(stage.stage, list(children))],
+                depends_on=[children[name] for name in needed],
                 idempotency_key=f"{job.job_id}:{stage.stage}",
             )
         )
         children[stage.stage] = submitted.job.job_id
+        if submitted.job.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+            if again:
+                await queue.retry(submitted.job.job_id)
+            else:
+                down.add(stage.stage)
     return children
 
 
