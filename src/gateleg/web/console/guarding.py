@@ -90,7 +90,7 @@ def _only_same_caller_later(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def checked(sid: str, data: Any, *others: Any) -> Any:
         asked = data.get("client_id") if isinstance(data, dict) else None
         environ = core.sio.get_environ(sid)
-        if environ is None or not isinstance(asked, str) or not _may_have(asked, environ):
+        if environ is None or not isinstance(asked, str) or not _may_have(asked, environ.get("asgi.scope", {})):
             return False
         return await _result(handler(sid, data, *others))
 
