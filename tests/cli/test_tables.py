@@ -228,8 +228,33 @@ def test_a_backfill_moves_old_documents_and_then_has_nothing_to_do(filled: Desk,
     assert filled.run("backfill", "Document", "--dry-run").exit_code == 1
     done = filled.json("backfill", "Document", "--resume", str(tmp_path / "progress.json"))
     assert (done["seen"], done["moved"]) == (1, 1)
-    assert json.loads((tmp_path / "progress.json").read_text()) == {"segments": 1, "starts": {}}
+    assert not (tmp_path / "progress.json").exists()
     assert filled.run("backfill", "Document", "--dry-run").stdout == "1 items seen, 0 to be rewritten, 0 to be moved\n"
+
+
+def test_a_backfill_that_was_cut_short_goes_on_and_one_that_has_ended_begins_anew(filled: Desk, tmp_path: Path) -> None:
+    for number in range(3):
+        old_document(filled, upload_date={"N": "1"}, document_id={"S": f"d{number}"})
+    file = str(tmp_path / "progress.json")
+    with filled.open() as store:
+        first = store.transport.call("Scan", {"TableName": rag.documents.name, "Limit": 1})["LastEvaluatedKey"]
+    (tmp_path / "progress.json").write_text(json.dumps({"entity": "Document", "segments": 1, "starts": {"0": first}}))
+    assert filled.json("backfill", "Document", "--resume", file)["seen"] == 2
+    assert filled.json("backfill", "Document", "--resume", file)["seen"] == 3
+
+
+@pytest.mark.parametrize("kept", ["{", '{"starts": {}}', '{"entity": "Other", "segments": 1, "starts": {"0": null}}'])
+def test_a_backfill_goes_on_with_nothing_but_its_own_progress(filled: Desk, tmp_path: Path, kept: str) -> None:
+    file = tmp_path / "progress.json"
+    file.write_text(kept)
+    assert filled.run("backfill", "Document", "--resume", str(file)).exit_code == 2
+    assert file.read_text() == kept
+
+
+def test_a_dry_run_does_not_say_that_the_work_is_done(filled: Desk, tmp_path: Path) -> None:
+    refused = filled.run("backfill", "Document", "--dry-run", "--resume", str(tmp_path / "progress.json"))
+    assert refused.exit_code == 2
+    assert "--resume" in refused.stderr
 
 
 def test_a_backfill_tells_what_it_cannot_read(filled: Desk) -> None:

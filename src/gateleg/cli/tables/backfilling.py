@@ -32,24 +32,28 @@ def backfill(
     segments: Annotated[int, typer.Option(min=1, max=1_000_000, help="Parts of the table that are read side by side.")] = 1,
     read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
     write_units: Annotated[float | None, typer.Option(min=0.1, help="Write units to use in a second, at most.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="File that keeps how far it came, and goes on from there.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="File that keeps how far it came, to go on from there; gone when all is done.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside users."""
     from gateleg.migrate import backfill as bring_up
     from gateleg.store import Progress
 
+    if dry_run and resume is not None:
+        fail("a dry run looks at all items: leave out --resume", MISUSED)
     spec = _entity(load_tables(tables), entity)
-    progress = _kept(resume) or Progress.fresh(segments)
+    progress = _kept(resume, spec.name) or Progress.fresh(segments)
     report: Report | None = None
     with opened(store, prefix) as target:
         try:
             for report in bring_up(target, spec.entity, progress=progress, read_units=read_units, write_units=write_units, dry_run=dry_run):
-                _keep(resume, progress)
+                _keep(resume, spec.name, progress)
                 if not json and not report.done:
                     typer.echo(f"{report.seen:,} items", err=True)
         finally:
-            _keep(resume, progress)
+            _keep(resume, spec.name, progress)
     assert report is not None
     _tell(report, dry_run, json)
 
@@ -62,21 +66,32 @@ def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
     return found
 
 
-def _kept(file: Path | None) -> "Progress | None":
+def _kept(file: Path | None, entity: str) -> "Progress | None":
     from gateleg.store import Progress
 
     if file is None or not file.exists():
         return None
     try:
         kept = json.loads(file.read_text())
-        return Progress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
+        progress = Progress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
+        other = kept.get("entity", entity)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         fail(f"{file} does not say how far a backfill came", MISUSED)
+    if other != entity:
+        fail(f"{file} says how far a backfill of {other} came", MISUSED)
+    return progress if progress.starts else None
 
 
-def _keep(file: Path | None, progress: "Progress") -> None:
-    if file is not None:
-        file.write_text(json.dumps({"segments": progress.segments, "starts": progress.starts}))
+def _keep(file: Path | None, entity: str, progress: "Progress") -> None:
+    """Note how far it came: all of it or nothing, should the process be killed meanwhile. What is finished is forgotten."""
+    if file is None:
+        return
+    if not progress.starts:
+        file.unlink(missing_ok=True)
+        return
+    new = file.with_name(f"{file.name}.new")
+    new.write_text(json.dumps({"entity": entity, "segments": progress.segments, "starts": progress.starts}))
+    new.replace(file)
 
 
 def _tell(report: "Report", dry_run: bool, as_json: bool) -> None:
