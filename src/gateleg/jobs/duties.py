@@ -7,10 +7,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.archiving import Archivist
+from gateleg.jobs.errors import JobError
+from gateleg.model import ModelError
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.objects import AsyncObjects
 
@@ -39,6 +43,9 @@ class Duties:
         self._every = min(_ROUND, lease / 3)
         self._term = min(_TERM, max(_ROUND, lease))
         self._archivist = Archivist(queue, objects)
+        #: when the last round ended by the clock, and until when no job is taken from its worker
+        self._left_at: datetime | None = None
+        self._patient_until = float("-inf")
         self._until: dict[str, float] = {}
         self._next_try: dict[str, float] = {}
         self._next_sweep = 0.0
@@ -49,23 +56,42 @@ class Duties:
         while True:
             try:
                 await self.round()
-            except (StoreError, ObjectsError) as error:
+            except (StoreError, ObjectsError, JobError, ModelError) as error:
                 _log.warning("a duty failed: %s", error)
             await asyncio.sleep(self._every)
 
     async def round(self) -> None:
         """See to every duty that this worker holds or can take."""
+        try:
+            await self._round(self._patient())
+        finally:
+            self._left_at = self.queue.desk.now()
+
+    async def _round(self, patient: bool) -> None:
         for name in self.queues:
             if await self._holds(f"watch:{name}"):
                 for _ in range(_BATCHES):
                     if await self.queue.promote(name, _BATCH) < _BATCH:
                         break
-                await self.queue.reap(name, _BATCH)
+                if not patient:
+                    await self.queue.reap(name, _BATCH)
                 await self._note(name)
         if await self._holds("schedules"):
             await self.queue.run_schedules()
         if await self._holds("sweep"):
             await self._sweep()
+
+    def _patient(self) -> bool:
+        """Whether workers have yet to renew their leases: the clock has jumped, or the machine was asleep and they with it.
+
+        After that they have the time of a lease, and not again before it has been of use.
+        """
+        time, lease = asyncio.get_running_loop().time(), self.queue.desk.settings.lease_seconds
+        if self._left_at is not None and time > self._patient_until + lease:
+            away = (self.queue.desk.now() - self._left_at).total_seconds()
+            if away > self._every + lease / 3:
+                self._patient_until = time + lease
+        return time < self._patient_until
 
     async def _note(self, name: str) -> None:
         """Add what was done in the last minutes to a queue's history."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from gateleg.jobs.desk import gathered
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finishing import reap_one
 from gateleg.jobs.tables import Job, JobStatus, Running
+from gateleg.model import ModelError
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, patch, put, query, transact
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import Logs, Progress
     from gateleg.model import Action
     from gateleg.store.requests import Flow
+
+
+_log = logging.getLogger("gateleg.jobs")
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,12 @@ def reap(desk: Desk, queue: str, limit: int = 25) -> Flow[list[Job]]:
     found = yield from gathered(query(expired, limit=limit, project=[Job.job_id]), desk)
     reaped = []
     for values in found:
-        job = yield from reap_one(desk, values["job_id"])
+        try:
+            job = yield from reap_one(desk, values["job_id"])
+        except ModelError as error:
+            # Another version may have written it, and can read it. The jobs after it need not wait for that.
+            _log.warning("a job whose worker is gone cannot be read: %s", error)
+            continue
         if job is not None:
             reaped.append(job)
     return reaped

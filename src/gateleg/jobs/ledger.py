@@ -112,12 +112,15 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     priority: Attr[int] = field(50, ge=0, le=100)
     subject: Attr[str | None] = field(None)
     enabled: Attr[bool] = field(True)
+    #: of its jobs, so that they can also be made by a worker that does not know their type
+    max_retries: Attr[int | None] = field(None)
+    timeout_seconds: Attr[int | None] = field(None)
     #: a run that is later than this many seconds is left out
     max_delay: Attr[int] = field(600, ge=0)
     next_run_at: Attr[datetime | None] = field(None)
     last_run_at: Attr[datetime | None] = field(None)
     last_job_id: Attr[UUID | None] = field(None)
-    #: runs that were left out because they were too late
+    #: runs that were left out because they were too late, or refused
     skipped: Attr[int] = field(0)
     version: Attr[Version] = field(0)
 

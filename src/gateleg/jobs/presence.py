@@ -9,6 +9,7 @@ import random
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateleg.model import ModelError
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Presence:
             await self._queue.report_worker(current)
             await self._look_around()
             await self._queue.write_tallies(self._tallies)
-        except StoreError as error:
+        except (StoreError, ModelError) as error:
             _log.warning("report failed: %s", error)
 
     async def leave(self) -> None:
@@ -76,7 +77,7 @@ class Presence:
         try:
             await self._queue.write_tallies(self._tallies)
             await self._queue.forget_worker(self._record.worker_id)
-        except StoreError as error:
+        except (StoreError, ModelError) as error:
             _log.warning("last report failed: %s", error)
 
     async def _look_around(self) -> bool:
@@ -86,7 +87,7 @@ class Presence:
         try:
             lately, mine = self._queue.desk.now() - _PRESENT, set(self._record.queues)
             peers = [one for one in await self._queue.workers() if one.seen_at > lately and mine & set(one.queues)]
-        except StoreError as error:
+        except (StoreError, ModelError) as error:
             _log.warning("look around failed: %s", error)
             return False
         return self._picker.meet(one.worker_id for one in peers)

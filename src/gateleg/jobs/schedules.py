@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_OID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import ValidationError
 
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.desk import gathered
-from gateleg.jobs.errors import BadSchedule, ScheduleMissing
-from gateleg.jobs.handlers import is_name
+from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
+from gateleg.jobs.handlers import Handler, is_name
 from gateleg.jobs.ledger import QueueState, Schedule
+from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission, prepared
+from gateleg.jobs.tables import Job
 from gateleg.store import ConditionFailed, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
 
 if TYPE_CHECKING:
     from gateleg.jobs.desk import Desk
-    from gateleg.jobs.tables import Job
     from gateleg.model import Action
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
+
+_log = logging.getLogger("gateleg.jobs")
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
@@ -68,6 +72,8 @@ def schedule(
             queue=job.queue,
             priority=job.priority,
             subject=job.subject,
+            max_retries=job.max_retries,
+            timeout_seconds=job.timeout_seconds,
             enabled=enabled,
             max_delay=max_delay,
         )
@@ -104,11 +110,18 @@ def unschedule(desk: Desk, name: str) -> Flow[None]:
 
 
 def run_schedules(desk: Desk) -> Flow[list[Job]]:
-    """Submit what is due by now; the jobs that were submitted. Any number of workers may do this at once."""
+    """Submit what is due by now; the jobs that were submitted. Any number of workers may do this at once.
+
+    A schedule that cannot be followed here, for want of its time zone, does not keep others waiting.
+    """
     submitted = []
     for one in (yield from schedules(desk)):
         if one.enabled and one.next_run_at is not None and one.next_run_at <= desk.now():
-            job = yield from _fire(desk, one, one.next_run_at)
+            try:
+                job = yield from _fire(desk, one, one.next_run_at)
+            except JobError as error:
+                _log.warning("the schedule %s cannot be followed: %s", one.name, error)
+                continue
             if job is not None:
                 submitted.append(job)
     return submitted
@@ -122,7 +135,8 @@ def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:
     job: Job | None = None
     writes: list[WriteOperation[Any]] = []
     if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
-        job = _job_of(desk, due, at, now)
+        job = _made(desk, due, at, now)
+    if job is not None:
         actions += [Schedule.last_run_at.set(now), Schedule.last_job_id.set(job.job_id)]
         writes.append(create(job))
     else:
@@ -137,6 +151,36 @@ def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:
     return job
 
 
+def _made(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job | None:
+    """The job of a run; None when its handler, as it is by now, refuses what the schedule says."""
+    try:
+        return _job_of(desk, due, at, now) if due.job_type in desk.jobs else _unseen(due, at, now)
+    except JobError as refused:
+        _log.warning("a run of the schedule %s is left out: %s", due.name, refused)
+        return None
+
+
+def _unseen(due: Schedule, at: datetime, now: datetime) -> Job:
+    """The job of a run whose type another worker knows. What it says was checked when the schedule was made."""
+    return Job(
+        job_id=_id_of(due, at),
+        created_at=now,
+        updated_at=now,
+        job_type=due.job_type,
+        job_config=due.job_config,
+        queue=due.queue or "default",
+        priority=due.priority,
+        subject=due.subject,
+        created_by=f"schedule:{due.name}",
+        max_retries=Retry().times if due.max_retries is None else due.max_retries,
+        timeout_seconds=due.timeout_seconds or Handler.timeout,
+    )
+
+
+def _id_of(due: Schedule, at: datetime) -> UUID:
+    return uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}")
+
+
 def _job_of(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job:
     submission = Submission(
         due.job_type,
@@ -145,6 +189,6 @@ def _job_of(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job:
         priority=due.priority,
         subject=due.subject,
         created_by=f"schedule:{due.name}",
-        job_id=uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}"),
+        job_id=_id_of(due, at),
     )
     return prepared(desk, submission, now)

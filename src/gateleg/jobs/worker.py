@@ -25,6 +25,7 @@ from gateleg.jobs.rules import Failed
 from gateleg.jobs.sight import Sight
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
+from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.sharing import SharedStore
 from gateleg.store.transports.direct import DirectTransport
@@ -163,7 +164,7 @@ class Worker:
                 self._sight.look()
             try:
                 jobs = await self._claim(self._room)
-            except StoreError as error:
+            except (StoreError, ModelError) as error:
                 _log.warning("claim failed: %s", error)
                 jobs = []
             for job in jobs:

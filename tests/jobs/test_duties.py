@@ -1,0 +1,138 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.desk import Settings
+from gateleg.jobs.duties import Duties
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.picking import Picker
+from gateleg.jobs.queue import AsyncQueue, Queue
+from gateleg.jobs.rules import Retry
+from gateleg.jobs.submissions import Submission
+from gateleg.jobs.tables import Job, JobStatus, queue_table
+from gateleg.store import AsyncStore, Store
+from tests.jobs.test_worker import done, ended, working
+
+
+async def works(job: JobContext, config: Any) -> None: ...
+
+
+class Old(BaseModel):
+    width: int
+
+
+class New(BaseModel):
+    height: int
+
+
+def jobs_of(job_type: str, **options: Any) -> Jobs:
+    jobs = Jobs()
+    jobs.handler(job_type, **options)(works)
+    return jobs
+
+
+def test_a_worker_that_does_not_know_a_type_follows_its_schedule_nevertheless(queue: Queue, store: Store, clock: ManualClock) -> None:
+    other = Queue(store, jobs_of("theirs", queue="far", timeout=86_400, retry=Retry(times=7)))
+    other.schedule("nightly", Submission("theirs", {"a": 1}, priority=70, subject="s"), every=60)
+    clock.advance(60)
+    (job,) = queue.run_schedules()
+    assert (job.job_type, job.queue, job.job_config, job.priority, job.subject) == ("theirs", "far", {"a": 1}, 70, "s")
+    assert (job.max_retries, job.timeout_seconds, job.created_by) == (7, 86_400, "schedule:nightly")
+
+
+def test_a_run_that_its_handler_refuses_by_now_is_left_out_and_keeps_no_other_waiting(store: Store, clock: ManualClock) -> None:
+    before = Queue(store, jobs_of("resize", config=Old))
+    before.ensure_tables()
+    before.schedule("a", Submission("resize", Old(width=1)), every=60)
+    after = Queue(store, jobs_of("resize", config=New))
+    after.schedule("b", Submission("resize", New(height=1)), every=60)
+    clock.advance(60)
+    assert [job.job_config for job in after.run_schedules()] == [{"height": 1}]
+    assert {one.name: (one.skipped, one.next_run_at) for one in after.schedules()} == {
+        "a": (1, clock.now + timedelta(seconds=60)),
+        "b": (0, clock.now + timedelta(seconds=60)),
+    }
+
+
+def test_a_schedule_whose_time_zone_is_gone_keeps_no_other_waiting(
+    queue: Queue, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.schedule("a", Submission("plain"), cron="* * * * *", timezone="Europe/Berlin")
+    queue.schedule("b", Submission("plain"), every=60)
+    clock.advance(60)
+
+    def gone(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr("gateleg.jobs.cron.ZoneInfo", gone)
+    assert [job.created_by for job in queue.run_schedules()] == ["schedule:b"]
+
+
+async def spoil(store: AsyncStore, job: Job) -> None:
+    """Make a job unreadable, as one of a later version may be."""
+    await store.transport.call(
+        "UpdateItem",
+        {
+            "TableName": store.setup.name_of(queue_table),
+            "Key": {"job_id": {"S": str(job.job_id)}},
+            "UpdateExpression": "SET progress = :odd",
+            "ExpressionAttributeValues": {":odd": {"S": "later"}},
+        },
+    )
+
+
+async def test_a_job_that_cannot_be_read_stops_no_worker_and_no_duty() -> None:
+    async with working(jobs_of("a"), settings=Settings(lease_seconds=0.5), concurrency=1) as (queue, _):
+        await queue.pause("default")
+        odd = (await queue.submit(Submission("a", priority=90))).job
+        await spoil(queue.store, odd)
+        await queue.resume("default")
+        assert (await done(queue, Submission("a"))).status == JobStatus.COMPLETED
+        # By then its lease has ended, and whoever looks after lost workers has met it.
+        late = (await queue.submit(Submission("a", delay=1.5))).job
+        assert (await ended(queue, late.job_id)).status == JobStatus.COMPLETED
+
+
+class TestAClock:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[tuple[ManualClock, AsyncQueue, Job]]:
+        clock = ManualClock()
+        async with AsyncStore.embedded(clock=clock, ticks=clock) as store:
+            queue = AsyncQueue(store, jobs_of("a"), Settings(lease_seconds=30))
+            await queue.ensure_tables()
+            await queue.submit(Submission("a"))
+            job = await queue.claim(Picker(clock), "default", "w")
+            assert job is not None
+            yield clock, queue, job
+
+    async def test_that_jumps_takes_no_job_from_a_worker_that_is_there(self) -> None:
+        async with self.running() as (clock, queue, job):
+            duties = Duties(queue, ("default",), "w")
+            await duties.round()
+            clock.advance(hours=8)
+            await duties.round()
+            assert (await queue.renew(job)).until > clock.now
+
+    async def test_that_goes_on_takes_jobs_from_workers_that_are_gone(self) -> None:
+        async with self.running() as (clock, queue, job):
+            duties = Duties(queue, ("default",), "w")
+            for _ in range(32):
+                await duties.round()
+                clock.advance(1)
+            assert (await queue.get(job.job_id)).attempts[-1].outcome == "lost"
+
+    async def test_that_jumps_again_and_again_does_not_keep_jobs_with_workers_that_are_gone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with self.running() as (clock, queue, job):
+            loop, duties = asyncio.get_running_loop(), Duties(queue, ("default",), "w")
+            for hour in range(4):
+                monkeypatch.setattr(loop, "time", lambda hour=hour: hour * 45.0)
+                await duties.round()
+                clock.advance(hours=1)
+            assert (await queue.get(job.job_id)).attempts[-1].outcome == "lost"
