@@ -50,3 +50,14 @@ def test_a_key_that_is_not_there_cannot_be_revoked(store: str) -> None:
 def test_a_store_that_is_none_is_told(store: str) -> None:
     result = keys("nowhere", "list")
     assert (result.exit_code, "nowhere" in result.output) == (1, True)
+
+
+def test_a_file_that_holds_no_tables_is_told(tmp_path: Path, store: str) -> None:
+    (tmp_path / "notes.txt").write_text("no database")
+    told = keys(f"embedded:{tmp_path}/notes.txt", "list")
+    assert told.exit_code == 1
+    assert "is not a Gateleg file" in told.output
+
+
+def test_a_key_that_outlives_everybody_is_refused(store: str) -> None:
+    assert keys(store, "create", "ann", "--days", "99999999").exit_code == 2

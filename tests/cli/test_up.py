@@ -128,6 +128,14 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path, failed: Callable[.
     assert "file" in failed("up", "--no-browser", "--data", "file/d", "--port", "0")
 
 
+def test_a_secret_that_is_cut_short_is_told(tmp_path: Path, failed: Callable[..., str]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "secret").touch()
+    told = failed("up", "--data", "data", "--port", "0")
+    assert "data/secret is cut short" in told
+    assert "remove the file" in told
+
+
 def test_settings_that_cannot_be_are_told(tmp_path: Path, failed: Callable[..., str]) -> None:
     (tmp_path / "gateleg.toml").write_text("prot = 1\n")
     assert "did you mean 'port'" in failed("serve")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.web.secrets import Secret, given_secret, kept_secret
+from gateleg.web.secrets import Secret, SecretCutShort, given_secret, kept_secret
 
 
 def test_a_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) ->
 
 def test_a_secret_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("abc")
-    with pytest.raises(ValueError, match="cut short"):
+    with pytest.raises(SecretCutShort, match="remove the file"):
         kept_secret(tmp_path)
     with pytest.raises(ValueError, match="16 bytes"):
         given_secret("abc")

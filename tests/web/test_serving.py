@@ -12,7 +12,7 @@ from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.serving import BadCertificate, CannotListen, OpenToAll, address_of, check_reach, listen, serve
-from gateleg.web.settings import Settings
+from gateleg.web.settings import Settings, load_settings
 
 
 async def test_a_host_serves_until_it_is_told_to_stop_and_streams_do_not_hold_it_up(host: Host) -> None:
@@ -75,6 +75,19 @@ async def test_a_host_is_reachable_from_elsewhere_only_once_a_key_exists(setting
             await check_reach(host)
         await host.keys.create("ann", Role.ADMIN)
         await check_reach(host)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"), [({}, "--role admin`"), ({"store": "embedded:my data"}, "--role admin --store 'embedded:my data'`")]
+)
+async def test_who_has_no_key_is_told_where_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: dict[str, str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with Host.open(load_settings(flags={"host": "0.0.0.0", **flags}), []) as host:
+        with pytest.raises(OpenToAll) as refused:
+            await check_reach(host)
+    assert told in str(refused.value)
 
 
 def test_what_cannot_be_listened_on_is_told(settings: Settings) -> None:

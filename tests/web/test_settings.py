@@ -59,3 +59,10 @@ def test_secrets_are_hidden() -> None:
 
 def test_every_setting_says_what_it_is_for() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+@pytest.mark.parametrize("url", ["", "gateleg.example.com", "https://gateleg.example.com/", "https://a b", "ftp://a"])
+def test_an_address_that_browsers_cannot_use_is_told_in_words(url: str) -> None:
+    with pytest.raises(BadSettings, match=r"url \(from GATELEG_URL\): an address is like https://gateleg.example.com") as refused:
+        load_settings(environ={"GATELEG_URL": url})
+    assert len(refused.value.problems) == 1

@@ -64,7 +64,7 @@ def run_host(
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
-        _explain(error, settings)
+        explain(error, settings)
 
 
 def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -76,7 +76,7 @@ def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _explain(error: Exception, settings: Settings) -> NoReturn:
+def explain(error: Exception, settings: Settings) -> NoReturn:
     """Say what went wrong, where it is something that can go wrong; anything else is a fault of ours, and keeps its trace."""
     from gateleg.model import ModelError
     from gateleg.objects import ObjectsError

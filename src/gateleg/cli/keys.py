@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from gateleg.cli.failures import FAILED, fail
 from gateleg.cli.hosting import ConfigOption, PrefixFlag, StoreFlag
 from gateleg.cli.tables.options import JsonOption
 
@@ -25,9 +24,8 @@ def _with_keys(config: "Path | None", store: str | None, prefix: str | None, wor
     """Do something with the keys in the store of the settings."""
     import asyncio
 
-    from gateleg.cli.hosting import settings_from
-    from gateleg.store import AsyncStore, StoreError
-    from gateleg.web import Refusal
+    from gateleg.cli.hosting import explain, settings_from
+    from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
     from gateleg.web.tables import TABLES
@@ -41,10 +39,8 @@ def _with_keys(config: "Path | None", store: str | None, prefix: str | None, wor
 
     try:
         return asyncio.run(run())
-    except (Refusal, StoreError) as error:
-        fail(str(error), FAILED)
-    except OSError as error:
-        fail(f"cannot use {settings.store}: {error}", FAILED)
+    except Exception as error:
+        explain(error, settings)
 
 
 def _operator() -> Any:
@@ -63,7 +59,7 @@ def create(
     ] = "viewer",
     group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that it belongs to, for applications.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.001, help="Days after which it ends.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, max=36_500, help="Days after which it ends.")] = None,
     store: StoreFlag = None,
     prefix: PrefixFlag = None,
     config: ConfigOption = None,

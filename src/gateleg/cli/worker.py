@@ -40,17 +40,15 @@ def worker(
     """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long."""
     import asyncio
 
-    from gateleg.cli.hosting import settings_from
+    from gateleg.cli.hosting import explain, settings_from
     from gateleg.jobs import Settings as JobSettings
-    from gateleg.objects import ObjectsError
-    from gateleg.store import StoreError
 
     weights = None if queues is None else _weights(queues)
     settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects})
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, concurrency, drain, version))
-    except (StoreError, ObjectsError) as error:
-        fail(str(error))
+    except Exception as error:
+        explain(error, settings)
 
 
 async def _work(
@@ -104,10 +102,12 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
 
 def _weights(text: str) -> dict[str, int]:
     """Queues and weights from `urgent=3,default`."""
+    from gateleg.jobs.handlers import is_name
+
     found = {}
     for part in text.split(","):
         name, _, weight = part.strip().partition("=")
-        if not name or (weight and (not weight.isdigit() or int(weight) < 1)):
+        if not is_name(name) or (weight and (not weight.isdecimal() or int(weight) < 1)):
             fail(f"--queues takes names with weights, such as urgent=3,default, not {text!r}", MISUSED)
         found[name] = int(weight or 1)
     return found

@@ -8,6 +8,8 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gateleg.web.errors import Refusal
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -15,6 +17,13 @@ _NAME = "secret"
 _BYTES = 32
 #: Shorter ones can be guessed.
 SHORTEST = 16
+
+
+class SecretCutShort(Refusal):
+    """The file that keeps the host's secret does not hold all of it."""
+
+    code = "secret-cut-short"
+    fix = "Put it back from a backup, or remove the file: sessions, links and cursors that were given out then end."
 
 
 @dataclass(frozen=True)
@@ -64,5 +73,5 @@ def kept_secret(folder: Path) -> Secret:
             fresh.unlink()
     kept = place.read_bytes().strip()
     if len(kept) < SHORTEST:
-        raise ValueError(f"The secret in {place} is cut short: remove the file; sessions, links and cursors that were given out end.")
+        raise SecretCutShort(f"The secret in {place} is cut short.")
     return Secret(kept)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import shlex
 import socket
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import uvicorn
 
 from gateleg.web.errors import Refusal
 from gateleg.web.gate import is_loopback
+from gateleg.web.settings import DEFAULT, FILE, PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -34,6 +36,16 @@ class OpenToAll(Refusal):
     fix = "Make a key first with `gateleg keys create NAME --role admin`, or listen on 127.0.0.1."
 
 
+def _where(settings: Settings) -> str:
+    """The options by which another command finds the host's store, where it would not find it by itself."""
+    found = ""
+    for name, value in (("store", settings.store), ("prefix", settings.prefix)):
+        origin = settings.origin(name)
+        if origin not in (DEFAULT, FILE) and not origin.startswith(PREFIX):
+            found += f" --{name} {shlex.quote(value)}"
+    return found
+
+
 class CannotListen(Refusal):
     """The address cannot be listened on."""
 
@@ -47,7 +59,10 @@ async def check_reach(host: Host) -> None:
     if is_loopback(settings.host):
         return
     if not await host.keys.exist():
-        raise OpenToAll(f"There is no key yet, and {settings.host} can be reached from other machines.")
+        what = f"There is no key yet in {settings.store}, and {settings.host} can be reached from other machines."
+        raise OpenToAll(
+            what, fix=f"Make a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
+        )
     if settings.tls_cert is None and not (settings.url or "").startswith("https:"):
         _log.warning("Keys and sessions go over the network as they are: give tls_cert, or the https address of a proxy as url.")
 

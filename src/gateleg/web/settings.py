@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,9 +46,7 @@ class Settings(BaseModel):
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     tls_cert: Path | None = Field(default=None, description="certificate chain (PEM); serves HTTPS")
     tls_key: Path | None = Field(default=None, description="the certificate's private key (PEM)")
-    url: str | None = Field(
-        default=None, pattern=r"^https?://[^/\s]+$", description="the address that browsers use, when a proxy stands before the host"
-    )
+    url: str | None = Field(default=None, description="the address that browsers use, when a proxy stands before the host")
     hosts: tuple[str, ...] = Field(default=(), description="host names that requests may be for; all, when none is named and a key exists")
     proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose forwarded headers are believed")
     secret: SecretStr | None = Field(
@@ -73,6 +72,13 @@ class Settings(BaseModel):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value().encode()) < SHORTEST:
             raise ValueError(f"a secret has {SHORTEST} bytes or more")
+        return value
+
+    @field_validator("url")
+    @classmethod
+    def _without_path(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"https?://[^/\s]+", value):
+            raise ValueError("an address is like https://gateleg.example.com, with nothing after the name and the port")
         return value
 
     def origin(self, name: str) -> str:
@@ -131,7 +137,7 @@ def load_settings(
 
 def _told(problem: Any, origins: Mapping[str, str]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
-    return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg']}"
+    return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg'].removeprefix('Value error, ')}"
 
 
 def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
