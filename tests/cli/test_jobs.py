@@ -6,14 +6,15 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
 from gateleg.jobs import Jobs, Queue
-from gateleg.jobs.tables import JobStatus
+from gateleg.jobs.archive import summary_of
+from gateleg.jobs.tables import Job, JobStatus, Logs
 from gateleg.store import Store
 from tests.jobs.chores import jobs
 
@@ -182,3 +183,15 @@ def test_queues_of_a_worker_are_checked() -> None:
     for text in ("a=0", "=1", "a=x", ""):
         result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--queues", text])
         assert result.exit_code == 2
+
+
+def test_the_log_of_an_archived_job_says_where_the_rest_is(desk: Desk) -> None:
+    name = desk.submit("echo", '{"words": ["one"]}')
+    desk.finish()
+    assert "object" not in desk.run("logs", name).stderr
+    with Store.connect(desk.store) as store:
+        queue = Queue(store, jobs)
+        long = queue.get(UUID(name)).model_copy(update={"logs": Logs(earlier=80)})
+        store.put(summary_of(long, queue.desk.now(), "jobs/log.jsonl"))
+        store.delete(Job, job_id=long.job_id)
+    assert "all 80 are in the object jobs/log.jsonl" in desk.run("logs", name).stderr

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from gateleg.cli.commands import app
 from gateleg.objects import DirectoryObjects
 
 COMMAND = [sys.executable, "-m", "gateleg"]
@@ -26,3 +30,9 @@ def test_a_worker_runs_the_jobs_of_an_application_with_its_store_and_objects(tmp
         finally:
             process.kill()
     assert DirectoryObjects(tmp_path / "d" / "objects").get("demo/charts/decades.svg").startswith(b"<svg")
+
+
+@pytest.mark.parametrize("queues", ["a b", "ä", "a,", "a=0", "a=²"])
+def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--queues", queues, "--store", f"embedded:{tmp_path}"])
+    assert result.exit_code == 2

@@ -58,3 +58,15 @@ async def test_without_objects_the_log_stays_in_the_ledger(queue: AsyncQueue, pi
     archivist = Archivist(queue)
     assert [await archivist.sweep(limit=1), await archivist.sweep()] == [1, 0]
     assert len(await archivist.log(await queue.look_up(job.job_id))) == 100
+
+
+async def test_the_last_lines_are_in_the_archive_also_for_those_who_have_read_some(
+    queue: AsyncQueue, picker: Picker, clock: ManualClock, tmp_path: Path
+) -> None:
+    job = await finished(queue, picker, 100)
+    objects = Offloaded(DirectoryObjects(tmp_path, secret=b"s" * 32))
+    clock.advance(days=8)
+    await Archivist(queue, objects).sweep()
+    lines = await queue.log(job.job_id, after=50)
+    assert [line.message for line in lines] == [f"line {number}" for number in range(80, 100)]
+    await objects.close()

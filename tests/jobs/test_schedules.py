@@ -110,3 +110,8 @@ def test_bad_schedules_are_refused(queue: Queue) -> None:
     with pytest.raises(BadConfig):
         queue.schedule("x", Submission("PCA", {"n_components": 0}), every=5)
     assert queue.schedules() == []
+
+
+def test_an_interval_beyond_every_calendar_is_refused(queue: Queue) -> None:
+    with pytest.raises(BadSchedule, match="calendar"):
+        queue.schedule("seldom", PLAIN, every=10**14)

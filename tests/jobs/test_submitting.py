@@ -1,4 +1,4 @@
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -361,3 +361,26 @@ def test_a_child_knows_its_parent_root_and_path(queue: Queue) -> None:
     assert (grandchild.parent_job_id, grandchild.root_job_id) == (child.job_id, root.job_id)
     assert grandchild.tree_path == f"{root.job_id}/{child.job_id}/{grandchild.job_id}"
     assert UUID(str(grandchild.root_job_id)) == root.job_id
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delay": float("nan")},
+        {"delay": 1e300},
+        {"start_within": float("inf")},
+        {"run_at": datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))},
+        {"run_at": datetime.min.replace(tzinfo=timezone(timedelta(hours=12)))},
+    ],
+)
+def test_a_time_that_no_calendar_has_is_refused(queue: Queue, options: dict[str, Any]) -> None:
+    with pytest.raises(BadSubmission):
+        queue.submit(Submission("plain", **options))
+
+
+@pytest.mark.parametrize("key", ["idempotency_key", "unique_key"])
+def test_jobs_of_one_call_cannot_have_the_same_key(queue: Queue, store: Store, key: str) -> None:
+    options: dict[str, Any] = {key: "k"}
+    with pytest.raises(BadSubmission, match="Two of the jobs have"):
+        queue.submit_many([Submission("plain", **options) for _ in range(2)])
+    assert store.count(Job.in_status, status=JobStatus.PENDING) == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs.closing import ending_actions, finish_actions
 from gateleg.jobs.desk import gathered
-from gateleg.jobs.errors import WrongState
+from gateleg.jobs.errors import JobMissing, WrongState
 from gateleg.jobs.finishing import (
     again,
     moved,
@@ -209,8 +209,8 @@ def retry_failed(
     for values in found:
         try:
             retried.append((yield from retry(desk, values["job_id"])))
-        except WrongState:
-            # Somebody else has done so already.
+        except (WrongState, JobMissing):
+            # Somebody else has done so already, or it has just left for the archive.
             continue
     return retried
 

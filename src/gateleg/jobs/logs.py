@@ -66,7 +66,7 @@ def read_log(desk: Desk, job_id: UUID, *, after: int = 0) -> Flow[list[LogEntry]
 
 
 def lines_of(desk: Desk, job: Job | ArchivedJob, after: int = 0) -> Flow[list[LogEntry]]:
-    """The lines of the log of a job that was read, from number `after` on."""
+    """The lines of the log of a job that was read, from number `after` on. Those that are in an object, or expired, are left out."""
     logs = job.logs
     if after >= logs.earlier:
         return logs.entries[after - logs.earlier :]
@@ -74,4 +74,4 @@ def lines_of(desk: Desk, job: Job | ArchivedJob, after: int = 0) -> Flow[list[Lo
     for chunk in (yield from gathered(query(LogChunk.of_job(job_id=job.job_id), consistent=True), desk)):
         # A write that was repeated with more lines may have left a shorter chunk behind; what follows begins where it must.
         lines = [*lines[: chunk.first], *chunk.lines]
-    return [*lines[: logs.earlier], *logs.entries][after:]
+    return [*lines[after : logs.earlier], *logs.entries]

@@ -79,7 +79,10 @@ def schedule(
         )
     except ValidationError as error:
         raise BadSchedule(f"The schedule {name} is refused: {error.errors()[0]['msg']}.") from None
-    made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
+    try:
+        made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
+    except OverflowError:
+        raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
     current = yield from find(Schedule, name=name, consistent=True).flow(desk.setup)
     if current is not None:
         made = made.model_copy(update={"version": current.version, "last_run_at": current.last_run_at, "last_job_id": current.last_job_id})

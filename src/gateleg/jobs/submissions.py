@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -118,7 +118,7 @@ def prepared(desk: Desk, submission: Submission, now: datetime, place: int = 0) 
         "timeout_seconds": submission.timeout or handler.timeout,
         "run_at": run_at,
         "readiness": readiness_at(run_at, now),
-        "start_by": None if submission.start_within is None else now + timedelta(seconds=submission.start_within),
+        "start_by": None if submission.start_within is None else _later(now, submission.start_within),
         "job_stage": submission.stage,
         "dependencies": list(dict.fromkeys(submission.depends_on)),
         "concurrency_key": submission.concurrency_key,
@@ -136,10 +136,26 @@ def prepared(desk: Desk, submission: Submission, now: datetime, place: int = 0) 
 
 def _start(submission: Submission, now: datetime) -> datetime | None:
     if submission.delay is None:
-        return submission.run_at
-    if submission.run_at is not None or submission.delay < 0:
+        return submission.run_at if submission.run_at is None else _counted(submission.run_at)
+    if submission.run_at is not None or not submission.delay >= 0:
         raise BadSubmission("A job is delayed by a number of seconds of at least 0, or until a time, not both.")
-    return now + timedelta(seconds=submission.delay)
+    return _later(now, submission.delay)
+
+
+def _later(now: datetime, seconds: float) -> datetime:
+    try:
+        return now + timedelta(seconds=seconds)
+    except (OverflowError, ValueError):
+        raise BadSubmission(f"{seconds:g} seconds from now is no time that a calendar has.") from None
+
+
+def _counted(moment: datetime) -> datetime:
+    """The moment, if it is one in UTC as well: the first and the last hours of the calendar may not be."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise BadSubmission(f"{moment.isoformat()} is no time that a calendar has in UTC.") from None
+    return moment
 
 
 def _checked_config(desk: Desk, handler: Handler, submission: Submission) -> dict[str, Any]:
@@ -204,6 +220,17 @@ def _circle(waiting: Mapping[UUID, set[UUID]]) -> list[UUID]:
         path.append(job)
         job = min(waiting[job])
     return [*path[path.index(job) :], job]
+
+
+def check_keys(jobs: Sequence[Job]) -> None:
+    """Refuse jobs that want the same key: only one of them could have it."""
+    for name in ("idempotency_key", "unique_key"):
+        keys = [key for job in jobs if (key := getattr(job, name)) is not None]
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise BadSubmission(
+                f"Two of the jobs have the {name.replace('_', ' ')} {twice!r}.", fix="Give each its own; nothing was submitted."
+            )
 
 
 def named(submission: Submission) -> Submission:

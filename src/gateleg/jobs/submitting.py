@@ -12,7 +12,7 @@ from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, Qu
 from gateleg.jobs.gates import fans_in, gates_of, narrowed, steps_of
 from gateleg.jobs.holds import hold_write, noted, present_holds, taken_by, wanted_holds
 from gateleg.jobs.ledger import QueueState
-from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, digest_of, prepared
+from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, check_keys, digest_of, prepared
 from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.model import altered
 from gateleg.store import (
@@ -70,6 +70,7 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     jobs = [prepared(desk, narrowed(submission), now, place) for place, submission in enumerate(submissions)]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
+    check_keys(jobs)
     whole = [altered(job, {"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(desk, {job.queue for job in jobs})

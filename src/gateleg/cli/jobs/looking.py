@@ -14,7 +14,7 @@ from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, JsonOption, 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gateleg.jobs import Job, Queue
+    from gateleg.jobs import ArchivedJob, Job, Queue
 
 #: Seconds between two looks at what is followed.
 _EVERY = 1.0
@@ -107,13 +107,26 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is finished.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the whole log of a job; with -f also what comes. Exits with 1 when a followed job does not end well."""
+    """Print the log of a job; with -f also what comes. Of a long one that was archived the last lines, and where the rest is.
+
+    Exits with 1 when a followed job does not end well.
+    """
     with opened_queue(store, prefix) as opened:
+        _tell_of_object(opened.look_up(read_id(job)))
         if follow:
             print_updates(opened, read_id(job), json)
         else:
             for entry in opened.log(read_id(job)):
                 typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
+
+
+def _tell_of_object(job: Job | ArchivedJob) -> None:
+    """Say where the rest of a log is that has left the tables."""
+    if job.logs.log_location is not None:
+        typer.echo(
+            f"These are the last lines; all {job.logs.earlier + len(job.logs.entries):,} are in the object {job.logs.log_location}",
+            err=True,
+        )
 
 
 def print_updates(queue: Queue, job_id: UUID, json: bool = False) -> None:
