@@ -1,6 +1,9 @@
 import math
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateleg.apps.delphi.topics.keywords import keywords_of, tokens
 from gateleg.apps.delphi.topics.stopwords import STOP_WORDS, languages_of, stop_words
@@ -8,6 +11,17 @@ from gateleg.apps.delphi.topics.stopwords import STOP_WORDS, languages_of, stop_
 
 def _terms(texts: list[str], topics: list[int], count: int = 2) -> list[list[str]]:
     return [[keyword.term for keyword in found] for found in keywords_of(texts, topics, count)]
+
+
+@given(st.text(alphabet="ab@. w\n/:", max_size=30).map(lambda text: text.replace("w", "www.")))
+def test_links_and_addresses_are_left_out_wherever_they_stand(text: str) -> None:
+    plain = re.sub(r"(?:https?://|www\.)\S+|\S+@\S+\.\S+", " ", text)
+    assert list(tokens(text)) == list(tokens(plain))
+
+
+def test_a_comment_of_very_many_signs_without_a_space_is_read_in_one_go() -> None:
+    ((token,),) = tokens("é" * 500_000)
+    assert len(token.word) == 500_000
 
 
 def test_keywords_are_frequent_in_their_topic_and_rare_elsewhere() -> None:

@@ -25,7 +25,8 @@ _PAIR_BONUS = 1.25
 _ONLY_ONCE = 0.4
 #: A longer term takes the place of a shorter one inside it when it scores at least so many times as much.
 _TAKES_OVER = 0.5
-_LINK = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\S+")
+_LINK = re.compile(r"(?:https?://|www\.)\S+")
+_UNBROKEN = re.compile(r"\S+")
 _CLAUSE = re.compile(r"[.!?;:,()\[\]{}\"“”«»…\n\r\t/|—–।۔؟،。、！？；：]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ\-‑][^\W\d_]+)*")
 #: Scripts that put no spaces between words: Thai and Lao, Japanese and Chinese.
@@ -70,11 +71,19 @@ def keywords_of(texts: Sequence[str], topics: Sequence[int], count: int, most: i
 
 def tokens(text: str) -> Iterator[list[Token]]:
     """The words of a text, clause by clause, without links, addresses and numbers."""
-    plain = unicodedata.normalize("NFKC", _LINK.sub(" ", text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
+    plain = unicodedata.normalize("NFKC", _UNBROKEN.sub(_unlinked, text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
     for clause in _CLAUSE.split(plain):
         words = list(_words(clause))
         if words:
             yield [Token(_plain(word), word, place == 0) for place, word in enumerate(words)]
+
+
+def _unlinked(unbroken: re.Match[str]) -> str:
+    """Signs without a space among them, unless they are a link or an address. One look at each sign: they may be very many."""
+    signs = unbroken.group()
+    at = signs.find("@", 1)
+    is_address = at > 0 and signs.find(".", at + 2, -1) > 0
+    return " " if is_address else _LINK.sub(" ", signs)
 
 
 def _words(clause: str) -> Iterator[str]:
