@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.checking import check
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
-from gateleg.apps.delphi.reports.narrative import consensus, overview, topic_section, uncertainty, write_sections
+from gateleg.apps.delphi.reports.narrative import consensus, groups, overview, topic_section, uncertainty, write_sections
 from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
 from tests.apps.delphi.told import empty, findings, synthetic
 
@@ -41,7 +43,27 @@ def test_whatever_the_votes_and_texts_what_is_written_passes_the_checks(rows: li
 
 def test_the_overview_says_how_large_the_conversation_is() -> None:
     totals = findings().totals
-    assert f"{totals.participants:,} participants cast {totals.votes:,} votes on {totals.comments:,} comments" in overview(findings()).text
+    assert (
+        f"{totals.participants:,} participants cast {totals.votes:,} votes on {totals.comments_voted_on:,} comments"
+        in overview(findings()).text
+    )
+
+
+def test_votes_are_not_said_to_be_on_fewer_comments_than_they_are_on() -> None:
+    every, left = len(synthetic().conversation.comments), findings().totals.comments
+    assert left < every
+    assert f"on {every} comments" in overview(findings()).text
+    assert f"{every - left} of these comments were taken out" in overview(findings()).text
+
+
+def test_nobody_is_set_apart_by_what_nobody_says_and_one_group_not_at_all() -> None:
+    votes = Votes.of([(person, comment, 0, 0) for person in range(20) for comment in range(8)])
+    comments = [Comment(number, f"Plant a tree in street {number}.") for number in range(8)]
+    told = find(Conversation("passed", votes, comments), analyse(votes, comments))
+    assert len(told.groups) == 1
+    assert "apart" not in groups(told).text
+    assert "disagree" not in groups(told).text
+    assert "are all in one group: Group A with 20" in overview(told).text
 
 
 def test_what_is_planted_as_agreed_is_told_as_common_ground() -> None:

@@ -123,6 +123,11 @@ class Totals:
     authors: int = 0
 
     @property
+    def comments_voted_on(self) -> int:
+        """All comments: the votes on those that were taken out are counted, too."""
+        return self.comments + self.comments_out
+
+    @property
     def votes_per_participant(self) -> float:
         """On average."""
         return self.votes / self.participants if self.participants else 0.0
@@ -195,6 +200,11 @@ class Findings:
         return sorted(found, key=lambda statement: (-statement.everybody.share("pass"), -statement.everybody.votes, statement.comment_id))
 
 
+def told(representatives: Iterable[Representative]) -> tuple[Representative, ...]:
+    """Those of a group's representative comments that anybody of the group is on that side of: where all pass, nobody is on any."""
+    return tuple(one for one in representatives if (one.agrees if one.side == "agree" else one.disagrees))
+
+
 def _least(statement: Statement) -> float:
     if not statement.groups or not all(count.enough for count in statement.groups):
         return 0.0
@@ -224,7 +234,7 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         description=conversation.description,
         totals=_totals(conversation.comments, kept, opinions),
         groups=tuple(
-            Group(int(group), place, int(opinions.tallies.group_sizes[place]), opinions.representatives.get(int(group), ()))
+            Group(int(group), place, int(opinions.tallies.group_sizes[place]), told(opinions.representatives.get(int(group), ())))
             for place, group in enumerate(ids.tolist())
         ),
         statements=statements,

@@ -39,18 +39,19 @@ def overview(findings: Findings) -> Section:
     totals = findings.totals
     size = [
         sentence(
-            f"{_many(totals.participants, 'participant')} cast {_many(totals.votes, 'vote')} on {_many(totals.comments, 'comment')},"
-            f" {totals.votes_per_participant:.1f} votes each on average."
+            f"{_many(totals.participants, 'participant')} cast {_many(totals.votes, 'vote')}"
+            f" on {_many(totals.comments_voted_on, 'comment')}, {totals.votes_per_participant:.1f} votes each on average."
         )
     ]
+    if totals.comments_out:
+        were = "was" if totals.comments_out == 1 else "were"
+        size.append(sentence(f"{totals.comments_out:,} of these comments {were} taken out; what follows is about the others."))
     if findings.groups:
         listed = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
-        size.append(
-            sentence(
-                f"{totals.grouped:,} of them voted often enough to be compared, and fall into {_count(len(findings.groups), 'group')}"
-                f" that vote alike: {listed}."
-            )
+        alike = (
+            "are all in one group" if len(findings.groups) == 1 else f"fall into {_count(len(findings.groups), 'group')} that vote alike"
         )
+        size.append(sentence(f"{_many(totals.grouped, 'participant')} voted often enough to be compared, and {alike}: {listed}."))
     else:
         size.append(sentence("Too few of them voted often enough for groups to be found."))
     paragraphs = [_paragraph("size", "", size), _paragraph("highlights", "", _highlights(findings))]
@@ -90,7 +91,7 @@ def _about_group(findings: Findings, group: Group) -> list[Sentence]:
     found = [sentence(f"{group.name} has {_many(group.size, 'participant')}, {share:.0%} of those who were grouped.")]
     shown = [one for one in group.representatives if one.comment_id in findings.statements]
     if shown:
-        found.append(sentence(f"What sets {group.name} apart:"))
+        found.append(sentence(f"What sets {group.name} apart:" if len(findings.groups) > 1 else f"What {group.name} is clearest about:"))
         found.extend(sentence(_representative(findings, group, one)) for one in shown)
     return found
 

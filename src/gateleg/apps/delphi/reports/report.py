@@ -133,7 +133,7 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     blocks = []
     for group in findings.groups:
         cards = [findings.statements[one.comment_id] for one in group.representatives if one.comment_id in findings.statements]
-        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participants"))
+        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participant{'s' if group.size != 1 else ''}"))
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
     picture = _picture(

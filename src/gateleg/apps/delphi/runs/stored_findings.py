@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.opinions.representative import Representative
-from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement, Totals, whereabouts
+from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement, Totals, told, whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,9 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         title=conversation.topic or conversation.conversation_id,
         description=conversation.description,
         totals=_totals(conversation, kept, rows),
-        groups=tuple(Group(row.group_id, places[row.group_id], row.member_count, _representatives(rows, row.group_id)) for row in groups),
+        groups=tuple(
+            Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id))) for row in groups
+        ),
         statements=statements,
         agreed=_listed(rows, "agree", statements),
         disagreed=_listed(rows, "disagree", statements),
