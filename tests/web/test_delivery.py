@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from gateleg.objects import Offloaded, S3Objects
 from gateleg.store.transports.credentials import Credentials
 from gateleg.web.app import create_app
-from gateleg.web.delivery import policy_of
+from gateleg.web.delivery import policy_of, told_type
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from tests.objects.s3.bucket import MemoryClient
@@ -30,7 +30,7 @@ async def stranger(host: Host, app: FastAPI) -> AsyncIterator[httpx.AsyncClient]
 async def test_a_link_lets_its_holder_read_until_it_expires(host: Host, stranger: httpx.AsyncClient) -> None:
     link = await host.objects.presign("a/b c.txt", expires=60)
     answer = await stranger.get(link)
-    assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, TEXT, "text/plain")
+    assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, TEXT, "text/plain; charset=utf-8")
     assert (await stranger.get("/objects/a/b%20c.txt")).status_code == 401
     for changed in (link.replace("b%20c", "b"), link.replace("expires=", "expires=9"), link + "0", link.partition("&signature")[0]):
         assert (await stranger.get(changed)).status_code in (401, 403)
@@ -211,3 +211,17 @@ async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_
         assert (await client.put("/objects/b.txt?signature=x&expires=9999999999", content=TEXT)).status_code == 404
     async with client_of(create_app(with_bucket, console=False), peer="10.0.0.1") as stranger:
         assert (await stranger.get("/objects/a.txt?signature=x&expires=9999999999")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ("text/plain", "text/plain; charset=utf-8"),
+        ("Text/Markdown; variant=GFM", "Text/Markdown; variant=GFM; charset=utf-8"),
+        ("text/csv; charset=latin-1", "text/csv; charset=latin-1"),
+        ("text/html", "text/html"),
+        ("image/png", "image/png"),
+    ],
+)
+def test_a_text_is_told_to_be_utf_8_unless_it_says_what_it_is(kept: str, told: str) -> None:
+    assert told_type(kept) == told
