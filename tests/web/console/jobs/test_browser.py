@@ -235,3 +235,10 @@ def test_a_job_that_there_is_not_says_so(served: Served, browser: object, open_p
     answer = page.request.get(f"{served.url}/jobs/00000000-0000-0000-0000-000000000000")
     assert answer.status == 404
     assert page.request.get(f"{served.url}/jobs/nonsense").status == 404
+
+
+def test_what_a_job_is_about_is_wrapped_when_it_is_long(served: Served, open_page: OpenPage) -> None:
+    job = submit(served, Submission("REEL", {"title": "Long"}, subject="without-a-break" * 15))
+    page = open_page(f"{served.url}/jobs/{job}", width=390)
+    expect(page.get_by_role("link", name="without-a-break")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
