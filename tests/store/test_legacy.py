@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.model import Attr, Entity, Key, Table, Version, field
-from gateleg.store import AlreadyExists, LostRace, Store, create, delete, patch, put, upsert
+from gateleg.store import AlreadyExists, LostRace, NotFound, Store, batch_get, create, delete, get, patch, put, upsert
 from gateleg.store.legacy import brought_home
 from tests.store.doubles import play, quiet_setup, refusal
 
@@ -121,3 +121,40 @@ def test_an_older_item_that_changed_meanwhile_is_read_again() -> None:
     played = play(brought_home(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
     assert played.result is False
     assert [request.operation for request in played.requests] == ["GetItem", "TransactWriteItems", "GetItem"]
+
+
+OTHER = Paper.key(repository="r", collection="else", paper="p")
+PRESENT = OLDER | {"pk": {"S": "r#c"}}
+READS: list[Any] = [
+    lambda store: store.get(REF).stars,
+    lambda store: store.get(REF, project=[Paper.stars])["stars"],
+    lambda store: store.batch_get([REF])[0].stars,
+    lambda store: store.transact_get([REF])[0].stars,
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_every_read_finds_the_older_item(library: Store, read: Any) -> None:
+    assert read(library) == 3
+
+
+def test_an_older_key_is_the_item_of_one_reference_only(library: Store) -> None:
+    found = library.transact_get([OTHER, REF, REF])
+    assert [None if paper is None else paper.collection for paper in found] == [None, "c", "c"]
+    assert library.batch_get([OTHER]) == [None]
+    with pytest.raises(NotFound):
+        library.get(OTHER, project=[Paper.stars])
+
+
+@pytest.mark.parametrize("operation", [get(REF), get(REF, project=[Paper.stars])])
+def test_an_item_that_is_moved_while_it_is_looked_for_is_found(operation: Any) -> None:
+    """It is not yet under its present key, then no more under the older one."""
+    played = play(operation.flow(quiet_setup()), [{}, {}, {"Item": PRESENT}])
+    assert [request.payload["Key"]["pk"]["S"] for request in played.requests] == ["r#c", "r", "r#c"]
+    assert played.result
+
+
+def test_items_that_are_moved_while_they_are_looked_for_are_found() -> None:
+    nothing: dict[str, Any] = {"Responses": {}, "UnprocessedKeys": {}}
+    answers = [nothing, nothing, {"Responses": {"Papers": [PRESENT]}, "UnprocessedKeys": {}}]
+    assert [paper.stars for paper in play(batch_get([REF]).flow(quiet_setup()), answers).result] == [3]

@@ -135,7 +135,7 @@ class BatchGet(Operation[list[Any]]):
     consistent: bool = False
 
     def flow(self, setup: Setup) -> Flow[list[Any]]:
-        """Requests of 100; then once more with older keys, for what was not found."""
+        """Requests of 100; for what was not found, once more with older keys; and for what was not there either, with the present ones."""
         keys = [(spec_of(ref.entity).table, ref.key) for ref in self.refs]
         items = yield from batch_get_flow(keys, setup, self.consistent, "batch_get")
         results = [None if item is None else spec_of(ref.entity).decode(item) for ref, item in zip(self.refs, items, strict=True)]
@@ -152,6 +152,12 @@ class BatchGet(Operation[list[Any]]):
             for (number, _), item in zip(older, found, strict=True):
                 if item is not None and results[number] is None:
                     results[number] = read_older(item, self.refs[number])
+        # Somebody may have moved an item to its present key since that was looked at; it does not move back.
+        moved = [number for number in dict(older) if results[number] is None]
+        if moved:
+            again = yield from batch_get_flow([keys[number] for number in moved], setup, self.consistent, "batch_get")
+            for number, item in zip(moved, again, strict=True):
+                results[number] = None if item is None else spec_of(self.refs[number].entity).decode(item)
         return results
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:

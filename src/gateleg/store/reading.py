@@ -36,7 +36,7 @@ class Find(Operation[Any], Generic[E]):
     required: bool = False
 
     def flow(self, setup: Setup) -> Flow[Any]:
-        """One GetItem; then one for each older form of the key, when nothing was found."""
+        """One GetItem; then one for each older form of the key, when nothing was found, and the first one again."""
         spec = self.spec
         reply = yield Request("GetItem", get_payload(setup.prefix + spec.table.name, self.key, self.consistent), spec.name + ".get")
         if "Item" in reply:
@@ -63,7 +63,9 @@ class Find(Operation[Any], Generic[E]):
                 found = read_older(reply["Item"], ref)
                 if found is not None:
                     return found
-        return None
+        # Somebody may have moved it to its present key since that was looked at; it does not move back.
+        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.key, self.consistent), spec.name + ".get")
+        return spec.decode(reply["Item"]) if "Item" in reply else None
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
@@ -79,14 +81,29 @@ class Pick(Operation[dict[str, Any]]):
     consistent: bool = False
 
     def flow(self, setup: Setup) -> Flow[dict[str, Any]]:
-        """One GetItem with a projection."""
+        """One GetItem with a projection; then, when nothing was found, whatever the key has older forms for."""
+        spec, ref = spec_of(self.ref.entity), self.ref
+        item = yield from self._projected(setup, ref.key)
+        for key in ref.legacy() if item is None else ():
+            # Only the whole of it tells whether it is the item that was asked for.
+            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
+            if "Item" in reply and read_older(reply["Item"], ref) is not None:
+                item = yield from self._projected(setup, key)
+                break
+        if item is None and spec.key.legacy:
+            # Somebody may have moved it to its present key since that was looked at.
+            item = yield from self._projected(setup, ref.key)
+        if item is None:
+            raise NotFound(f"There is no {shown(ref)}.")
+        return spec.decode_partial(item)
+
+    def _projected(self, setup: Setup, key: Item) -> Flow[Item | None]:
         spec, out = spec_of(self.ref.entity), Placeholders()
-        payload = get_payload(setup.name_of(spec.table), self.ref.key, self.consistent)
+        payload = get_payload(setup.name_of(spec.table), key, self.consistent)
         payload["ProjectionExpression"] = ", ".join(out.path(attr.path) for attr in self.project)
         reply = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
-        if "Item" not in reply:
-            raise NotFound(f"There is no {shown(self.ref)}.")
-        return spec.decode_partial(reply["Item"])
+        item: Item | None = reply.get("Item")
+        return item
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
-from gateleg.store.combining import Entry, combined, marked_values
+from gateleg.store.combining import Entry, combined, identity, marked_values
 from gateleg.store.errors import NotFound, Refused, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
 from gateleg.store.failures import explained
-from gateleg.store.legacy import brought_home
+from gateleg.store.legacy import brought_home, read_older
 from gateleg.store.operation import Operation
 from gateleg.store.requests import Request
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Item, KeyPlan, Ref, Write
+    from gateleg.store.combining import Identity
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
     from gateleg.store.write_operation import WriteOperation
@@ -137,21 +138,33 @@ class TransactGet(Operation[list[Any]]):
     refs: tuple[Ref[Any], ...]
 
     def flow(self, setup: Setup) -> Flow[list[Any]]:
-        """One TransactGetItems; items that are not there are None."""
+        """One TransactGetItems, which asks for older forms of keys too; items that are not there are None."""
         if not self.refs:
             return []
-        if len(self.refs) > OPERATIONS_LIMIT:
-            raise TooMany(f"The transaction reads {len(self.refs)} items; it takes at most {OPERATIONS_LIMIT}.")
-        specs = [spec_of(ref.entity) for ref in self.refs]
-        gets = [{"Get": {"TableName": setup.name_of(spec.table), "Key": ref.key}} for spec, ref in zip(specs, self.refs, strict=True)]
-        reply = yield from settled(Request("TransactGetItems", {"TransactItems": gets}, "transact_get"), setup)
-        answers = reply["Responses"]
-        return [spec.decode(answer["Item"]) if answer.get("Item") else None for spec, answer in zip(specs, answers, strict=True)]
+        names = [setup.name_of(spec_of(ref.entity).table) for ref in self.refs]
+        places = [(name, key) for name, ref in zip(names, self.refs, strict=True) for key in (ref.key, *ref.legacy())]
+        # Items that an older form of their keys does not tell apart have it in common.
+        gets = {identity(*place): {"Get": {"TableName": place[0], "Key": place[1]}} for place in places}
+        if len(gets) > OPERATIONS_LIMIT:
+            raise TooMany(f"The transaction reads {len(gets)} items; it takes at most {OPERATIONS_LIMIT}.")
+        payload = {"TransactItems": list(gets.values())}
+        reply = yield from settled(Request("TransactGetItems", payload, "transact_get"), setup)
+        found = {place: answer["Item"] for place, answer in zip(gets, reply["Responses"], strict=True) if answer.get("Item")}
+        return [_taken(name, ref, found) for name, ref in zip(names, self.refs, strict=True)]
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""
         for ref in self.refs:
             yield ref.entity, spec_of(ref.entity).key, ref.values
+
+
+def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item]) -> E | None:
+    """The item of a reference among those that were found, under its present key or an older one."""
+    item = found.get(identity(name, ref.key))
+    if item is not None:
+        return spec_of(ref.entity).decode(item)
+    older = (found.get(identity(name, key)) for key in ref.legacy())
+    return next((entity for item in older if item is not None and (entity := read_older(item, ref)) is not None), None)
 
 
 def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
