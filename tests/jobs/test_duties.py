@@ -16,8 +16,8 @@ from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, queue_table
-from gateleg.store import AsyncStore, Store
+from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
+from gateleg.store import AsyncStore, Store, TableMissing
 from tests.jobs.test_worker import done, ended, working
 
 
@@ -136,3 +136,24 @@ class TestAClock:
                 await duties.round()
                 clock.advance(hours=1)
             assert (await queue.get(job.job_id)).attempts[-1].outcome == "lost"
+
+
+async def test_a_duty_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock()
+    async with AsyncStore.embedded(clock=clock, ticks=clock) as store:
+        queue = AsyncQueue(store, jobs_of("a"))
+        await queue.ensure_tables()
+        delayed = (await queue.submit(Submission("a", queue="second", delay=5))).job
+        await queue.schedule("often", Submission("a"), every=5)
+        clock.advance(6)
+        asked: list[str] = []
+
+        async def fails(name: str, limit: int) -> None:
+            asked.append(name)
+            raise TableMissing("gone")
+
+        monkeypatch.setattr(queue, "reap", fails)
+        await Duties(queue, ("first", "second"), "w").round()
+        assert asked == ["first", "second"]
+        assert (await queue.get(delayed.job_id)).readiness is Readiness.READY
+        assert [one.skipped for one in await queue.schedules() if one.last_job_id] == [0]

@@ -13,6 +13,7 @@ from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from gateleg.jobs.queue import AsyncQueue
@@ -54,32 +55,33 @@ class Duties:
     async def run(self) -> None:
         """See to the duties, round after round."""
         while True:
-            try:
-                await self.round()
-            except (StoreError, ObjectsError, JobError, ModelError) as error:
-                _log.warning("a duty failed: %s", error)
+            await self.round()
             await asyncio.sleep(self._every)
 
     async def round(self) -> None:
-        """See to every duty that this worker holds or can take."""
-        try:
-            await self._round(self._patient())
-        finally:
-            self._left_at = self.queue.desk.now()
-
-    async def _round(self, patient: bool) -> None:
+        """See to every duty that this worker holds or can take. One that fails keeps no other waiting."""
+        patient = self._patient()
         for name in self.queues:
-            if await self._holds(f"watch:{name}"):
-                for _ in range(_BATCHES):
-                    if await self.queue.promote(name, _BATCH) < _BATCH:
-                        break
-                if not patient:
-                    await self.queue.reap(name, _BATCH)
-                await self._note(name)
-        if await self._holds("schedules"):
-            await self.queue.run_schedules()
-        if await self._holds("sweep"):
-            await self._sweep()
+            await self._see_to(f"watch:{name}", self._wake, name)
+            if not patient:
+                await self._see_to(f"watch:{name}", self.queue.reap, name, _BATCH)
+            await self._see_to(f"watch:{name}", self._note, name)
+        await self._see_to("schedules", self.queue.run_schedules)
+        await self._see_to("sweep", self._sweep)
+        self._left_at = self.queue.desk.now()
+
+    async def _see_to(self, duty: str, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        try:
+            if await self._holds(duty):
+                await work(*arguments)
+        except (StoreError, ObjectsError, JobError, ModelError) as error:
+            _log.warning("the duty %s failed: %s", duty, error)
+
+    async def _wake(self, name: str) -> None:
+        """Make delayed jobs claimable whose time has come."""
+        for _ in range(_BATCHES):
+            if await self.queue.promote(name, _BATCH) < _BATCH:
+                break
 
     def _patient(self) -> bool:
         """Whether workers have yet to renew their leases: the clock has jumped, or the machine was asleep and they with it.

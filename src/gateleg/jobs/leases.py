@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs.desk import gathered
 from gateleg.jobs.errors import LeaseLost
-from gateleg.jobs.finishing import reap_one
+from gateleg.jobs.finishing import again, reap_one
 from gateleg.jobs.tables import Job, JobStatus, Running
 from gateleg.model import ModelError
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, patch, put, query, transact
+from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, find, patch, put, query, transact
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,9 +68,11 @@ def reap(desk: Desk, queue: str, limit: int = 25) -> Flow[list[Job]]:
     for values in found:
         try:
             job = yield from reap_one(desk, values["job_id"])
-        except ModelError as error:
+        except (ModelError, TooLarge, ServiceError) as error:
+            if isinstance(error, ServiceError) and again(error):
+                raise
             # Another version may have written it, and can read it. The jobs after it need not wait for that.
-            _log.warning("a job whose worker is gone cannot be read: %s", error)
+            _log.warning("the job %s, whose worker is gone, cannot be given to others: %s", values["job_id"], error)
             continue
         if job is not None:
             reaped.append(job)
