@@ -77,6 +77,19 @@ class Keys:
         by: str = "local",
     ) -> NewKey:
         """Make a key. Its token is in the answer and nowhere else."""
+        return await self.keep(self.prepare(name, role, groups=groups, tenant=tenant, ends_at=ends_at, by=by))
+
+    def prepare(
+        self,
+        name: str,
+        role: Role,
+        *,
+        groups: Iterable[str] = (),
+        tenant: str | None = None,
+        ends_at: datetime | None = None,
+        by: str = "local",
+    ) -> NewKey:
+        """A key that can be shown already, and that nobody is let in with before `keep`."""
         now = self._store.setup.now()
         if ends_at is not None and (ends_at.tzinfo is None or ends_at <= now):
             raise BadKey("A key ends at a time to come, with its zone.")
@@ -96,9 +109,13 @@ class Keys:
             )
         except ValidationError as error:
             raise BadKey(f"The key is refused: {error.errors()[0]['msg']}.") from None
-        stored = await self._store.create(key)
-        self._forget(key_id)
-        return NewKey(stored, f"gl_{key_id}_{secret}")
+        return NewKey(key, f"gl_{key_id}_{secret}")
+
+    async def keep(self, made: NewKey) -> NewKey:
+        """Let a key in from now on. The first one closes the door for those without."""
+        stored = await self._store.create(made.key)
+        self._forget(stored.key_id)
+        return NewKey(stored, made.token)
 
     async def list(self) -> list[ApiKey]:
         """All keys, also those that are over, newest first."""

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
@@ -82,3 +83,20 @@ def test_a_page_that_its_host_has_forgotten_says_so_to_whoever_has_typed_into_it
     page.get_by_role("link", name="load the page again").click()
     expect(page.get_by_label("Title")).to_have_value("")
     assert asked == ["beforeunload"]
+
+
+def test_whoever_makes_the_first_key_sees_it_and_signs_in_with_it(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path, "--idle") as served, browser.new_context(reduced_motion="reduce") as context:
+        page = context.new_page()
+        page.goto(f"{served.url}/settings?tab=keys")
+        page.get_by_role("button", name="Make a key").click()
+        expect(page.get_by_label("Role")).to_have_value("admin")
+        page.get_by_label("Name").fill("Ann")
+        page.get_by_role("button", name="Make", exact=True).click()
+        token = page.get_by_role("dialog", name="The key of Ann").locator("pre").inner_text()
+        page.get_by_role("button", name="I have it").click()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        page.get_by_role("link", name="Sign in again").click()
+        page.get_by_label("Your key").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("row", name="Ann")).to_contain_text("Good")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from nicegui import ui
 
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
@@ -107,21 +110,24 @@ def _head(view: View, show: Show) -> None:
 
 async def _create(view: View, show: Show) -> None:
     made: list[NewKey] = []
+    first = not await view.host.keys.exist()
     with sheet("Make a key") as dialog:
+        if first:
+            tag("p", "It is the first one: from then on everybody needs a key, you too.", "note")
         with tag("div", classes="fields"):
             name = Field("Name", required=True, hint="Who or what will use it")
-            role = Field("Role", "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
+            role = Field("Role", "admin" if first else "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
             groups = Field("Groups", hint="Separated by commas; applications decide by them")
             tenant = Field("Tenant")
             ends = Field("Ends after", kind="date", hint="Empty is never")
         problem = tag("div", classes="fill")
 
-        async def make() -> None:
+        def make() -> None:
             problem.clear()
             try:
                 view.require(Role.ADMIN)
                 made.append(
-                    await view.host.keys.create(
+                    view.host.keys.prepare(
                         name.text,
                         Role[role.text.upper()],
                         groups=[part.strip() for part in groups.text.split(",") if part.strip()],
@@ -141,22 +147,34 @@ async def _create(view: View, show: Show) -> None:
             deed("Make", make, look="first")
     await dialog
     dialog.delete()
-    if made:
-        key = made[0].key
-        await view.host.audit.note(view.principal, "key.create", key.key_id, name=key.name, role=key.role)
-        await _show_once(made[0])
+    if not made:
+        return
+    # The first key ends what the page of its maker is told, so it is shown before it is kept.
+    if first:
+        await _show_once(made[0], "It is good once you have it.")
+    if await carry_out(view, Role.ADMIN, lambda: _keep(view, made[0])):
+        if not first:
+            await _show_once(made[0])
         await show()
 
 
-async def _show_once(made: NewKey) -> None:
+async def _keep(view: View, made: NewKey) -> None:
+    key = (await view.host.keys.keep(made)).key
+    await view.host.audit.note(view.principal, "key.create", key.key_id, name=key.name, role=key.role)
+
+
+async def _show_once(made: NewKey, note: str = "") -> None:
     with sheet(f"The key of {made.key.name}", lasting=True) as dialog:
-        tag("p", "Copy it now: it is not kept, and cannot be shown again.")
+        tag("p", f"Copy it now: it is not kept, and cannot be shown again. {note}".strip())
         tag("pre", made.token, "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
             tag("button", "Copy", "deed", type="button", data_copy=made.token)
             deed("I have it", lambda: dialog.submit(True), look="first")
     await dialog
     dialog.delete()
+    with suppress(TimeoutError):
+        # Its answer says that the page has closed the dialog.
+        await ui.run_javascript("0", timeout=3.0)
 
 
 async def _revoke(view: View, key_id: str, show: Show) -> None:
