@@ -5,6 +5,7 @@ import pytest
 
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.conversations.exports import read_export, read_summary
+from gateleg.apps.delphi.conversations.reading import opened, records
 from gateleg.apps.delphi.conversations.votes import Choice
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows
 from gateleg.apps.delphi.opinions.stage import analyse
@@ -102,6 +103,27 @@ def test_numbers_that_cannot_be_are_problems(folder: Path, row: str) -> None:
     (folder / "votes.csv").write_text(VOTES + row + "\n")
     with pytest.raises(UnreadableRows, match=r"votes.csv, line 5"):
         read(folder)
+
+
+def test_a_column_that_is_there_twice_is_not_chosen_from(folder: Path) -> None:
+    (folder / "votes.csv").write_text("timestamp,comment-id,voter-id,vote,Vote\n1500000000,0,1,1,-1\n")
+    with pytest.raises(UnreadableFile, match=r"votes.csv has more than one column 'vote'"):
+        read(folder)
+
+
+def test_a_comment_that_no_item_could_hold_is_told_by_its_line(folder: Path) -> None:
+    (folder / "comments.csv").write_text(COMMENTS + f"1500000000,x,5,1,1,1,1,{'é' * 60_000}\n")
+    with pytest.raises(UnreadableRows, match=r"comments.csv, line 5: the comment has 120,000 bytes; at most 100,000 are read"):
+        read(folder)
+
+
+def test_two_files_are_read_at_once(folder: Path) -> None:
+    (folder / "summary.csv").write_text(f"topic,{'x' * 300_000}\n" * 2)
+    with opened(folder / "summary.csv") as one, opened(folder / "summary.csv") as two:
+        first, second = records(one, "one"), records(two, "two")
+        next(first)
+        next(second)
+        assert (len(list(first)), len(list(second))) == (1, 1)
 
 
 def test_a_quote_that_is_never_closed_is_no_comment(folder: Path) -> None:

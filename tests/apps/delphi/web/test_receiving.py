@@ -38,6 +38,7 @@ def packed(folder: Path, files: dict[str, str], name: str = "export.zip") -> Pat
         ("voter-id,moderated\n1,-1\n", "participants"),
         ("\ufefftopic,Trees\nvoters,3\n", "summary"),
         ("participant,group-id,n-votes\n", None),
+        ("\n\r\n" + VOTES, "votes"),
         ("", None),
         ('"never closed', None),
     ],
@@ -50,6 +51,14 @@ def test_a_file_is_what_its_columns_say(tmp_path: Path, text: str, kind: str | N
 def test_bytes_that_are_no_text_are_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
     assert kind_of(tmp_path / "a.csv") is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_refused_for_that(tmp_path: Path, encoding: str) -> None:
+    votes, comments = written(tmp_path, {"votes.csv": VOTES, "comments.csv": ""})
+    comments.write_bytes(COMMENTS.replace("comment-body", "comment-body,grüße").encode(encoding))
+    with pytest.raises(UnreadableFile, match=r"comments.csv is not UTF-8"):
+        read_received(told_apart([votes, comments], tmp_path), "trees")
 
 
 def test_files_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:

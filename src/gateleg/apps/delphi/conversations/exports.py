@@ -30,6 +30,8 @@ _PARTICIPANT_COLUMNS = {"voter-id": "who it is about", "moderated": "-1 takes th
 _read_choice = one_of(*Choice)
 _read_moderation = one_of(-1, 0, 1)
 _LATEST = 253_402_300_799_000
+#: Bytes of a comment: far more than anybody writes, and far less than an item of the store holds.
+_LONGEST_COMMENT = 100_000
 
 
 def read_export(
@@ -138,6 +140,9 @@ def _read_comments(path: Path, problems: Problems) -> dict[int, Comment]:
 
 
 def _comment(row: dict[str, str]) -> Comment:
+    size = len(row["comment-body"].encode())
+    if size > _LONGEST_COMMENT:
+        raise ValueError(f"the comment has {size:,} bytes; at most {_LONGEST_COMMENT:,} are read")
     author, time, moderated = (row.get(title, "").strip() for title in ("author-id", "timestamp", "moderated"))
     return Comment(
         _identifier(row["comment-id"], "comment-id"),

@@ -55,7 +55,9 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 def records(file: TextIO, name: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a file, each with the line on which it begins. Empty lines are skipped."""
-    before = csv.field_size_limit(_LONGEST_FIELD)
+    # The limit is one for the whole process: it is raised and stays so, because another thread may be reading.
+    if csv.field_size_limit() < _LONGEST_FIELD:
+        csv.field_size_limit(_LONGEST_FIELD)
     line = 1
     try:
         reader = csv.reader(file, strict=True)
@@ -67,19 +69,26 @@ def records(file: TextIO, name: str) -> Iterator[tuple[int, list[str]]]:
         raise UnreadableFile(
             f"{name}, the row that begins on line {line}: {error}.", fix="Look for a quote that is never closed."
         ) from None
-    finally:
-        csv.field_size_limit(before)
 
 
 def header(rows: Iterator[tuple[int, list[str]]], name: str, needed: Mapping[str, str]) -> dict[str, int]:
     """Where each column is; `MissingColumns` names those that are needed and absent, and what each is needed for."""
     _, titles = next(rows, (1, []))
-    places = {title.strip().lower().replace("_", "-"): place for place, title in enumerate(titles)}
+    named = [column(title) for title in titles]
+    places = {title: place for place, title in enumerate(named)}
     missing = [f"{title!r} ({purpose})" for title, purpose in needed.items() if title not in places]
     if missing:
         found = ", ".join(repr(title) for title in places) or "nothing"
         raise MissingColumns(f"{name} has no column {' and no column '.join(missing)}; its first line has {found}.")
+    twice = [title for title in needed if named.count(title) > 1]
+    if twice:
+        raise UnreadableFile(f"{name} has more than one column {twice[0]!r}.", fix="Leave only the one that counts; nothing was loaded.")
     return places
+
+
+def column(title: str) -> str:
+    """What a column is called, however its title is written."""
+    return title.strip().lower().replace("_", "-")
 
 
 def whole(text: str, title: str) -> int:

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.conversations.reading import column, opened
 from gateleg.apps.delphi.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def told_apart(files: Sequence[Path], folder: Path) -> Received:
         for part in _unpacked(path, folder / f"{path.parent.name}.d") if archive else [path]:
             kind = kind_of(part)
             if kind is None and not archive:
+                with opened(part) as file:
+                    file.read(100_000)
                 fix = "Send votes.csv and comments.csv of one export, and flags or moderated participants if there are any."
                 raise UnreadableFile(f"{part.name} is none of the files of a conversation: its first line has no columns of one.", fix=fix)
             if kind in found:
@@ -60,11 +63,12 @@ def told_apart(files: Sequence[Path], folder: Path) -> Received:
 def kind_of(path: Path) -> str | None:
     """What a file is by the columns of its first line; None when it is nothing of a conversation."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = next(csv.reader([file.readline(100_000)]), [])
-    except (UnicodeDecodeError, csv.Error):
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            lines = iter(lambda: file.readline(100_000), "")
+            first = next(csv.reader([next((line for line in lines if line.strip()), "")]), [])
+    except csv.Error:
         return None
-    titles = {title.strip().lower().replace("_", "-") for title in first}
+    titles = set(map(column, first))
     if "comment-body" in titles:
         return "comments"
     if {"voter-id", "vote"} <= titles:
