@@ -6,6 +6,8 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateleg.apps.delphi.errors import RunMissing
@@ -161,3 +163,16 @@ async def test_a_report_that_cannot_be_printed_says_why(
     assert "report.html" in run.summary["artifacts"]
     assert "report.pdf" not in run.summary["artifacts"]
     assert "Chromium could not be run" in run.summary["not_printed"]
+
+
+@given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))
+def test_every_name_of_a_conversation_makes_keys_of_its_own(one: str, other: str) -> None:
+    job_id, now = uuid4(), datetime(2026, 1, 1, tzinfo=UTC)
+    keys = {name: artifact_key(Origin(job_id, name, now), "data/participant-votes.csv") for name in (one, other)}
+    assert all(len(key.encode()) <= 1_024 for key in keys.values())
+    assert len(set(keys.values())) == len(keys)
+
+
+def test_names_that_begin_alike_and_are_long_have_folders_of_their_own() -> None:
+    job_id, now = uuid4(), datetime(2026, 1, 1, tzinfo=UTC)
+    assert len({artifact_key(Origin(job_id, "日" * 199 + end, now), "map.html") for end in "ab"}) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 VOTES_STAGE = "PCA"
 TOPICS_STAGE = "UMAP"
 REPORT_STAGE = "REPORT"
+#: A key has at most 1,024 bytes, of which a job and the name of a file need about a hundred.
+_LONGEST_FOLDER = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +36,8 @@ class Origin:
 
 
 def artifact_key(origin: Origin, name: str) -> str:
-    """The key of a report's file."""
-    return f"visualizations/{quote(origin.conversation_id, safe='').replace('.', '%2E')}/{origin.job_id}/{name}"
+    """The key of a report's file. A name that is too long for a key, once it is quoted, ends with a digest of the whole."""
+    folder = quote(origin.conversation_id, safe="").replace(".", "%2E")
+    if len(folder) > _LONGEST_FOLDER:
+        folder = f"{folder[:_LONGEST_FOLDER]}-{sha256(folder.encode()).hexdigest()[:16]}"
+    return f"visualizations/{folder}/{origin.job_id}/{name}"
