@@ -2,9 +2,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import gateleg.apps
 from gateleg.cli import installed
+from gateleg.cli.commands import app
 from gateleg.cli.installed import installed_applications
 from gateleg.web.settings import Settings
 
@@ -54,3 +56,21 @@ def test_applications_are_named_in_the_settings(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sys, "path", sys.path[:])
     found = installed_applications(Settings(applications=("own_application:application",)))
     assert [application.name for application in found][-1] == "own"
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "extra"),
+    [
+        (["up", "--data", "data"], "uvicorn", "web"),
+        (["serve", "--store", "embedded::memory:"], "nicegui", "web"),
+        (["delphi", "run", "votes.csv", "comments.csv"], "umap", "delphi"),
+    ],
+)
+def test_a_command_says_which_extra_it_misses(
+    command: list[str], module: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(installed, "find_spec", lambda name: None if name == module else object())
+    told = CliRunner().invoke(app, command)
+    assert told.exit_code == 1
+    assert told.stderr == f"gateleg: {module} is not installed: run `pip install 'gateleg[{extra}]'`\n"

@@ -58,6 +58,10 @@ def run(
     """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
     from gateleg.ai import ModelError
     from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.cli.installed import needs
+
+    needs("delphi", *NEEDED)
 
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)

@@ -55,8 +55,10 @@ def run_host(
     """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs."""
     import asyncio
 
+    from gateleg.cli.installed import needs
     from gateleg.web.logs import set_up_logs
 
+    needs("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
     set_up_logs(settings)
     try:
         with asyncio.Runner(loop_factory=_quick_loop()) as runner:

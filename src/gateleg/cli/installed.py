@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from importlib import resources
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
@@ -43,6 +44,13 @@ def _of_suite(name: str) -> Application | None:
         _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
         return None
     return application
+
+
+def needs(extra: str, *modules: str) -> None:
+    """End the command with what to install, when something of an extra is missing. Nothing is imported for it."""
+    for module in modules:
+        if find_spec(module) is None:
+            fail(f"{module} is not installed: run `pip install 'gateleg[{extra}]'`")
 
 
 def named_application(place: str) -> Application:

@@ -80,6 +80,8 @@ def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("gateleg.store.transports.credentials._new_session", missing)
     assert Chain(local=True).load() == LOCAL
+    with pytest.raises(NoCredentials, match=r"pip install 'gateleg\[aws\]'"):
+        Chain().load()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-2")

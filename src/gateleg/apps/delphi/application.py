@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi import tables
+from gateleg.apps.delphi.needed import NEEDED
 from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.web import Application
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Jobs
     from gateleg.web import Made, Resources
-
-#: What the extra `delphi` installs, by the names under which it is imported.
-NEEDED = ("numpy", "scipy", "sklearn", "umap", "tokenizers", "safetensors")
 
 
 def check_installed() -> None:

@@ -127,7 +127,12 @@ class Chain:
         try:
             session = self._session or _new_session(self._profile)
         except ImportError:
-            return _from_environment()
+            found = _from_environment()
+            if found is None and not self._local:
+                raise NoCredentials(
+                    "AWS_ACCESS_KEY_ID is not set, and botocore, which looks elsewhere, is not installed: pip install 'gateleg[aws]'."
+                ) from None
+            return found
         resolver = session.get_component("credential_provider")
         if self._local:
             resolver.remove("iam-role")

@@ -1,0 +1,3 @@
+"""What the extra `delphi` installs, by the names under which it is imported."""
+
+NEEDED = ("numpy", "scipy", "sklearn", "umap", "tokenizers", "safetensors")
