@@ -1,13 +1,16 @@
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
 
 from gateleg.apps.delphi.api import RESULTS
 from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.runs.origin import Origin
+from gateleg.apps.delphi.service import start_run
 from tests.apps.delphi.served import GROUP, Served, analysed, serving
 
 VOTES = "timestamp,comment-id,voter-id,vote\n" + "".join(
@@ -184,6 +187,16 @@ async def test_a_job_is_submitted_in_the_name_of_its_caller_and_can_be_followed(
 )
 async def test_a_job_that_cannot_be_run_is_refused_when_it_is_submitted(served: Served, sent: dict[str, Any], code: str) -> None:
     assert refused(await served["member"].post(f"{TOWN}/jobs", json=sent)) == (422, code)
+
+
+async def test_a_run_whose_job_has_ended_is_not_told_as_running(served: Served) -> None:
+    sent = await served["member"].post(f"{TOWN}/jobs", json={"job_type": "PCA"})
+    job_id = UUID(sent.json()["job_id"])
+    await start_run(served.host.store, Origin(job_id, "town", datetime.now(UTC)), {})
+    assert (await served["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "RUNNING"
+    await served.host.queue.cancel(job_id)
+    assert (await served["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "CANCELLED"
+    assert (await served["member"].get(f"{TOWN}/runs")).json()["items"][0]["status"] == "CANCELLED"
 
 
 async def test_a_pipeline_is_the_runs_of_its_stages(served: Served) -> None:

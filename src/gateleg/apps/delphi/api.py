@@ -17,7 +17,7 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
 from gateleg.apps.delphi.runs.pipeline import models_of
-from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation
+from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
@@ -79,6 +79,16 @@ class NewWork(BaseModel):
 async def seen(call: Call, name: str) -> StoredConversation:
     """The conversation, if the caller may see it."""
     return rules.seen(call.principal, await call.host.store.find(StoredConversation, conversation_id=name, consistent=True), name)
+
+
+async def run_view(call: Call, run: Run) -> RunView:
+    """A run as it is told. One that is not completed may have ended with its job, of which it does not know."""
+    if run.status is RunStatus.COMPLETED:
+        return RunView.of(run)
+    try:
+        return RunView.of(run, (await call.host.queue.look_up(run.job_id)).status)
+    except JobMissing:
+        return RunView.of(run)
 
 
 def kind_of(table: str) -> type[JobResult]:
@@ -157,7 +167,7 @@ async def list_runs(call: Using, conversation: Name, limit: Limit = 50, cursor: 
     """The runs of a conversation, newest first, whether completed or not."""
     await seen(call, conversation)
     page = await call.host.store.page(Run.of_conversation(conversation_id=conversation), limit=limit, cursor=cursor)
-    return Listing(items=[RunView.of(run) for run in page], next=page.next)
+    return Listing(items=[await run_view(call, run) for run in page], next=page.next)
 
 
 @router.get("/conversations/{conversation}/runs/latest")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from gateleg.apps.delphi import rules
-from gateleg.apps.delphi.api import Text, kind_of
+from gateleg.apps.delphi.api import Text, kind_of, run_view
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.comparing import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
@@ -56,7 +56,7 @@ async def stages_of(call: Call, job_id: UUID) -> list[Run]:
 @router.get("/runs/{job_id}")
 async def get_run(call: Using, job_id: UUID) -> list[RunView]:
     """The stages of a job; of a pipeline, those of its children in the order in which they began."""
-    return [RunView.of(run) for run in await stages_of(call, job_id)]
+    return [await run_view(call, run) for run in await stages_of(call, job_id)]
 
 
 @router.get("/runs/{job_id}/results/{table}")

@@ -10,6 +10,7 @@ from gateleg.apps.delphi.runs.chunks import unpack
 from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConversation, Upload
 from gateleg.apps.delphi.runs.vote_tables import BaseCluster
 from gateleg.apps.delphi.tables import JobResult
+from gateleg.jobs import JobStatus
 
 
 class ConversationView(BaseModel):
@@ -66,7 +67,7 @@ class RunView(BaseModel):
     job_id: UUID
     stage: str
     conversation_id: str
-    status: str
+    status: str = Field(description="RUNNING, COMPLETED, or FAILED or CANCELLED as its job has ended.")
     created_at: datetime
     completed_at: datetime | None
     parent_job_id: UUID | None
@@ -76,9 +77,10 @@ class RunView(BaseModel):
     summary: dict[str, Any]
 
     @classmethod
-    def of(cls, run: Run) -> "RunView":
-        """A run, without its history."""
-        return cls(**{name: getattr(run, name) for name in RunView.model_fields if name != "status"}, status=run.status.value)
+    def of(cls, run: Run, ended: JobStatus | None = None) -> "RunView":
+        """A run, without its history; `ended` is what has become of its job, if that is known."""
+        status = ended.value if ended in (JobStatus.FAILED, JobStatus.CANCELLED) else run.status.value
+        return cls(**{name: getattr(run, name) for name in RunView.model_fields if name != "status"}, status=status)
 
 
 class ConversationDetail(ConversationView):
