@@ -1,10 +1,11 @@
 """Stores by their address."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gateleg.store import AsyncStore, BadAddress, Store
+from gateleg.store import AsyncStore, BadAddress, CannotOpen, Store
 from gateleg.store.addresses import StoreAddress, concurrency_of, parse_address
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from tests.store.notes import Note, shelf
@@ -94,3 +95,11 @@ def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
     memory.create_tables(shelf)
     Store(EmbeddedTransport(memory.transport.engine)).close()  # type: ignore[attr-defined]
     memory.put(Note(book="b", number=1))
+
+
+@pytest.mark.parametrize("connect", [Store.connect, AsyncStore.connect])
+def test_a_file_that_is_no_store_is_told_as_an_error_of_the_store(tmp_path: Path, connect: Any) -> None:
+    (tmp_path / "notes.db").write_text("these are notes")
+    with pytest.raises(CannotOpen, match="no SQLite database"):
+        connect(f"embedded:{tmp_path / 'notes.db'}")
+    assert (tmp_path / "notes.db").read_text() == "these are notes"

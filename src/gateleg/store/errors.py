@@ -289,3 +289,10 @@ class BadAddress(StoreError, ValueError):
 
     code = "bad-address"
     fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8000."
+
+
+class CannotOpen(StoreError):
+    """The file of an embedded store cannot be opened, or is none of ours."""
+
+    code = "cannot-open"
+    fix = "Check the path and the permissions; `gateleg engine check` tells whether a file is whole."

@@ -111,8 +111,9 @@ def open_async_embedded(path: str = MEMORY, durability: Durability = "full") -> 
 
 
 def open_engine(path: str, durability: Durability = "full") -> Engine:
-    """The engine of a path: `:memory:`, a database file, or a folder that holds one."""
+    """The engine of a path: `:memory:`, a database file, or a folder that holds one. Raises `CannotOpen`."""
     from gateleg.engine import Engine
+    from gateleg.store.errors import CannotOpen
 
     if path == MEMORY:
         return Engine(MEMORY, durability=durability)
@@ -120,4 +121,7 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     if place.is_dir() or (not place.is_file() and place.suffix != ".db"):
         place = place / _DATABASE_NAME
     place.parent.mkdir(parents=True, exist_ok=True)
-    return Engine(str(place), durability=durability)
+    try:
+        return Engine(str(place), durability=durability)
+    except EngineError as error:
+        raise CannotOpen(f"{error.message}.") from error
