@@ -85,6 +85,25 @@ async def test_who_is_not_known_does_not_learn_where_a_store_is_that_does_not_an
     assert [answer.text for answer in answers if "10.0.0.7" in answer.text] == []
 
 
+async def test_whoever_is_known_may_look_while_the_store_takes_no_writes(
+    host: Host, app: FastAPI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = (await host.keys.create("ann", Role.ADMIN)).token
+    cookie = (await host.sessions.begin(token)).cookie
+    call = host.store.transport.call
+
+    async def full(operation: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
+        if operation == "UpdateItem":
+            raise Unreachable("the disk is full")
+        return await call(operation, request, **options)
+
+    monkeypatch.setattr(host.store.transport, "call", full)
+    clock.advance(700)
+    async with client_of(app, token=token) as program, client_of(app) as browser:
+        browser.cookies.set(COOKIE, cookie)
+        assert [(await caller.get(SONGS)).status_code for caller in (program, browser)] == [200, 200]
+
+
 @pytest.mark.usefixtures("silent")
 async def test_a_person_is_told_on_a_page_that_the_store_does_not_answer(client: httpx.AsyncClient) -> None:
     answer = await client.get("/jobs", headers={"accept": "text/html"})

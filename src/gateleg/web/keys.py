@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from gateleg.store import NotFound
+from gateleg.store import NotFound, StoreError
 from gateleg.web.errors import BadKey, KeyExpired, KeyMissing, KeyRefused, KeyRevoked
 from gateleg.web.principal import Principal, Role
 from gateleg.web.tables import ApiKey
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateleg.store import AsyncStore
 
+_log = logging.getLogger("gateleg.web")
 _TOKEN = re.compile(r"gl_([a-z2-7]{12})_([A-Za-z0-9_-]{43})")
 RoleWord = Literal["member", "viewer", "operator", "admin"]
 ROLE_WORDS: dict[Role, RoleWord] = {Role.MEMBER: "member", Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}
@@ -182,7 +184,12 @@ class Keys:
     async def _note_use(self, key: ApiKey) -> None:
         now = self._store.setup.now()
         if key.used_at is None or now - key.used_at >= _NOTE_EVERY:
-            changed = await self._store.patch(ApiKey.key(key_id=key.key_id), ApiKey.used_at.set(now))
+            try:
+                changed = await self._store.patch(ApiKey.key(key_id=key.key_id), ApiKey.used_at.set(now))
+            except StoreError as error:
+                # A store that takes no writes, for want of space, can still be looked at.
+                _log.warning("The use of a key could not be written down: %s", error)
+                return
             self._read[key.key_id] = (self._store.setup.ticks(), changed)
 
     def _forget(self, key_id: str) -> None:

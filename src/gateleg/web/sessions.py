@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.store import ConditionFailed
+from gateleg.store import ConditionFailed, StoreError
 from gateleg.web.errors import NotSignedIn
 from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
 from gateleg.web.tables import Session
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 COOKIE = "gateleg_session"
+_log = logging.getLogger("gateleg.web")
 #: How often the last use of a session is written down.
 _NOTE_EVERY = timedelta(minutes=1)
 
@@ -104,5 +106,9 @@ class Sessions:
         try:
             changed = await self._store.patch(Session.key(digest=session.digest), Session.seen_at.set(now))
         except ConditionFailed:
+            return
+        except StoreError as error:
+            # A store that takes no writes, for want of space, can still be looked at.
+            _log.warning("The use of a session could not be written down: %s", error)
             return
         self._read[session.digest] = (self._store.setup.ticks(), changed)
