@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, choose_encoding, compress, decompress
+from gateleg.endpoint.encoding import MEMBERS, OversizedBody, UndecodableBody, choose_encoding, compress, decompress
 from tests.endpoint.fakes import FakeEngine, Wire
 
 LIMIT = 1 << 20
@@ -162,3 +162,16 @@ def test_only_the_first_of_several_lines_says_what_the_client_accepts(wire: Wire
     fake.answer = b'{"a":"' + b"x" * 5000 + b'"}'
     assert wire.ask(headers={"Accept-Encoding": "identity", "accept-encoding": "gzip"}).body == fake.answer
     assert wire.ask(headers={"Accept-Encoding": "gzip", "accept-encoding": "identity"}).headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("content", [b"", b"x"])
+def test_a_body_has_only_so_many_members(content: bytes) -> None:
+    member = gzip.compress(content)
+    assert decompress(member * MEMBERS, b"gzip", 10_000) == content * MEMBERS
+    with pytest.raises(UndecodableBody):
+        decompress(member * (MEMBERS + 1), b"gzip", 10_000)
+
+
+@given(st.lists(st.binary(max_size=40_000), min_size=1, max_size=5))
+def test_members_are_read_one_after_the_other(contents: list[bytes]) -> None:
+    assert decompress(b"".join(map(gzip.compress, contents)), b"gzip", 1_000_000) == b"".join(contents)
