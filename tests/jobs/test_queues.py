@@ -110,3 +110,12 @@ class TestLists:
             queue.look_up(Job(job_type="x").job_id)
         with pytest.raises(JobMissing):
             queue.log(Job(job_type="x").job_id)
+
+
+def test_a_duty_that_was_taken_by_a_wrong_clock_is_not_held_for_years(queue: Queue, clock: ManualClock) -> None:
+    right = clock.now
+    clock.advance(days=2000)
+    assert queue.take_duty("sweep", "killed", 15)
+    clock.now = right
+    assert queue.take_duty("sweep", "other", 15)
+    assert not queue.take_duty("sweep", "third", 15)

@@ -115,3 +115,32 @@ def test_bad_schedules_are_refused(queue: Queue) -> None:
 def test_an_interval_beyond_every_calendar_is_refused(queue: Queue) -> None:
     with pytest.raises(BadSchedule, match="calendar"):
         queue.schedule("seldom", PLAIN, every=10**14)
+
+
+@pytest.mark.parametrize(("cron", "every"), [("0 3 * * *", None), ("0 3 1 * *", None), (None, 60), (None, 90 * 86_400)])
+def test_a_clock_that_was_years_ahead_does_not_silence_a_schedule(
+    queue: Queue, clock: ManualClock, cron: str | None, every: int | None
+) -> None:
+    made = queue.schedule("often", PLAIN, cron=cron, every=every)
+    right = clock.now
+    clock.advance(days=2000)
+    queue.run_schedules()
+    assert queue.run_schedules() == []
+    clock.now = right
+    assert queue.run_schedules() == []
+    (after,) = queue.schedules()
+    assert after.next_run_at == made.next_run_at
+
+
+@pytest.mark.parametrize(("cron", "every"), [("0 3 * * *", None), ("0 3 1 * *", None), (None, 60), (None, 90 * 86_400)])
+def test_a_clock_that_is_set_back_a_little_repeats_no_run(queue: Queue, clock: ManualClock, cron: str | None, every: int | None) -> None:
+    queue.schedule("often", PLAIN, cron=cron, every=every)
+    (before,) = queue.schedules()
+    assert before.next_run_at is not None
+    clock.reach(before.next_run_at)
+    assert len(queue.run_schedules()) == 1
+    clock.advance(hours=-1)
+    assert queue.run_schedules() == []
+    (after,) = queue.schedules()
+    assert after.next_run_at is not None
+    assert after.next_run_at > before.next_run_at

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: A worker that was not heard of for so long is not counted any more.
 ALIVE = timedelta(seconds=60)
+#: No worker takes a duty for so long.
+_STRAYED = timedelta(days=1)
 
 
 def _change(desk: Desk, queue: str, by: str | None, *actions: Action) -> Flow[QueueState]:
@@ -53,7 +55,10 @@ def resume(desk: Desk, queue: str, *, by: str | None = None) -> Flow[QueueState]
 
 
 def set_rate(desk: Desk, queue: str, starts: int, *, seconds: int = 60, by: str | None = None) -> Flow[QueueState]:
-    """Start at most so many jobs of a queue in any window of so many seconds; 0 takes the limit away."""
+    """Start at most so many jobs of a queue in each window of so many seconds; 0 takes the limit away.
+
+    Windows follow each other by the clock, so that around the end of one twice as many may start in a short time.
+    """
     return (yield from _change(desk, queue, by, QueueState.rate.set(starts), QueueState.rate_seconds.set(seconds)))
 
 
@@ -85,9 +90,9 @@ def workers(desk: Desk) -> Flow[list[WorkerRecord]]:
 
 
 def take_duty(desk: Desk, name: str, holder: str, seconds: float) -> Flow[bool]:
-    """Take a duty for some seconds, or keep it; False when another worker has it."""
+    """Take a duty for some seconds, or keep it; False when another worker has it. A term that ends days ahead is one of a wrong clock."""
     now = desk.now()
-    free = Duty.holder.missing() | (Duty.holder == holder) | (Duty.until < now)
+    free = Duty.holder.missing() | (Duty.holder == holder) | (Duty.until < now) | (Duty.until > now + _STRAYED)
     actions = (Duty.holder.set(holder), Duty.until.set(now + timedelta(seconds=seconds)))
     try:
         yield from upsert(Duty.key(name=name), *actions, condition=free).flow(desk.setup)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -17,7 +18,7 @@ from gateleg.jobs.ledger import QueueState, Schedule
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission, prepared
 from gateleg.jobs.tables import Job
-from gateleg.store import ConditionFailed, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
+from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
 
 if TYPE_CHECKING:
     from gateleg.jobs.desk import Desk
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow
 
 _log = logging.getLogger("gateleg.jobs")
+#: How far the clocks of workers may be apart before one of them is taken to be wrong.
+_AHEAD = timedelta(days=1)
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
@@ -119,15 +122,32 @@ def run_schedules(desk: Desk) -> Flow[list[Job]]:
     """
     submitted = []
     for one in (yield from schedules(desk)):
-        if one.enabled and one.next_run_at is not None and one.next_run_at <= desk.now():
-            try:
+        if not one.enabled or one.next_run_at is None:
+            continue
+        try:
+            if one.next_run_at <= desk.now():
                 job = yield from _fire(desk, one, one.next_run_at)
-            except JobError as error:
-                _log.warning("the schedule %s cannot be followed: %s", one.name, error)
-                continue
-            if job is not None:
-                submitted.append(job)
+                submitted += [] if job is None else [job]
+            elif _strayed(one, one.next_run_at, desk.now()):
+                yield from set_enabled(desk, one.name, True)
+        except (JobError, LostRace) as error:
+            _log.warning("the schedule %s cannot be followed: %s", one.name, error)
     return submitted
+
+
+def _strayed(one: Schedule, due: datetime, now: datetime) -> bool:
+    """Whether a schedule waits for a time that it can only have from a clock that was days ahead."""
+    if due - now <= _AHEAD:
+        return False
+    if one.cron is None:
+        return due - now > timedelta(seconds=one.every or 0) + _AHEAD
+    return due > _latest(one.cron, one.timezone, now.replace(minute=0, second=0, microsecond=0))
+
+
+@lru_cache(maxsize=1000)
+def _latest(cron: str, timezone: str, hour: datetime) -> datetime:
+    """The latest time that somebody with another clock could take for the next one in this hour."""
+    return parse_cron(cron, timezone).after(hour + timedelta(hours=1) + _AHEAD)
 
 
 def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:

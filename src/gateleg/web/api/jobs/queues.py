@@ -153,7 +153,7 @@ class Rate(BaseModel):
 
 @router.put("/queues/{name:path}/rate")
 async def set_rate(call: Operating, name: Name, rate: Rate) -> QueueView:
-    """Start at most so many jobs of a queue in any window of so many seconds."""
+    """Start at most so many jobs of a queue in each window of so many seconds. Windows follow each other by the clock."""
     state = await call.host.queue.set_rate(name, rate.starts, seconds=rate.seconds, by=call.principal.name)
     await call.note("queue.rate", name, starts=rate.starts, seconds=rate.seconds)
     return QueueView.of(state)
