@@ -7,16 +7,20 @@ from collections.abc import Iterator
 import pytest
 from nicegui import Client, ui
 from nicegui.element import Element
+from starlette.requests import Request
 
 from gateleg.web.console import patience
+from gateleg.web.console.live import Pulse
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import again, show_when_there
+
+SCOPE = {"type": "http", "path": "/jobs", "query_string": b"status=done&cursor=x", "headers": [], "server": ("127.0.0.1", 8000)}
 
 
 @pytest.fixture
 def client() -> Iterator[Client]:
     """A page that is being built."""
-    client = Client(ui.page("/"), request=None)
+    client = Client(ui.page("/"), request=Request(SCOPE))
     yield client
     client.delete()
 
@@ -83,3 +87,24 @@ def test_a_browser_that_answers_late_leaves_no_trace_and_a_fault_does(caplog: py
     finally:
         log.filters[:] = before
     assert [record.getMessage() for record in caplog.records] == ["the store", "JavaScript"]
+
+
+class Nonsense(Exception):
+    """A cursor that was not made here."""
+
+    code = "cursor-rejected"
+
+
+@pytest.mark.parametrize(("error", "place"), [(ValueError(), "/jobs?status=done&cursor=x"), (Nonsense(), "/jobs?status=done")])
+def test_what_has_failed_is_tried_again_where_it_was_without_a_cursor_that_is_none(error: Exception, place: str) -> None:
+    assert again(Request(SCOPE), error) == place
+
+
+async def test_what_has_failed_is_not_called_live(client: Client) -> None:
+    async def work() -> str:
+        raise ValueError("no such thing")
+
+    with client:
+        pulse = Pulse()
+        await show_when_there(work(), show, pulse=pulse)
+    assert any("Not live" in text for text in words(pulse.box))

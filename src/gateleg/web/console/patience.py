@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
 
 from nicegui import context
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nicegui.element import Element
+    from starlette.requests import Request
+
+    from gateleg.web.console.live import Pulse
 
 T = TypeVar("T")
 #: Longer than this, and people wonder.
@@ -35,12 +39,26 @@ def keep_late_answers_out_of_logs() -> None:
     logging.getLogger("nicegui").addFilter(lambda record: not (record.exc_info and is_late_answer(record.exc_info[1])))
 
 
+def again(request: Request, error: BaseException) -> str:
+    """Where to try again what has failed: at the same address, without a cursor that nobody here has made."""
+    left_out = "cursor" if getattr(error, "code", "") in ("cursor-rejected", "bad-cursor") else None
+    query = [(name, value) for name, value in request.query_params.multi_items() if name != left_out]
+    return request.url.path + (f"?{urlencode(query)}" if query else "")
+
+
 async def show_when_there(
-    work: Coroutine[Any, Any, T], show: Callable[[T], None], *, rows: int = 6, saying: str = "Reading", retry: str | None = None
+    work: Coroutine[Any, Any, T],
+    show: Callable[[T], None],
+    *,
+    rows: int = 6,
+    saying: str = "Reading",
+    retry: str | None = None,
+    pulse: Pulse | None = None,
 ) -> Element:
     """Show the result of some work in a box of its own, where the page is being built.
 
-    `rows` is how tall the skeleton is, `retry` an address to try again at when the work has failed.
+    `rows` is how tall the skeleton is, `retry` an address to try again at when the work has failed, if not the page's own. `pulse` is told
+    that what has failed is not live.
     """
     box = tag("div", classes="stack gap-2")
     client = context.client
@@ -55,21 +73,23 @@ async def show_when_there(
             if not client.is_deleted:
                 with client:
                     box.clear()
-                    _finish(box, task, show, retry)
+                    _finish(box, task, show, retry, pulse)
 
         # Kept by the box, so that it is not collected before it is done.
         box.later = asyncio.ensure_future(later())  # type: ignore[attr-defined]
         client.on_delete(task.cancel)
     else:
-        _finish(box, task, show, retry)
+        _finish(box, task, show, retry, pulse)
     return box
 
 
-def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None], retry: str | None) -> None:
+def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None], retry: str | None, pulse: Pulse | None) -> None:
     with box:
         error = task.exception() if not task.cancelled() else None
         if error is not None:
-            trouble(error, retry=retry)
+            trouble(error, retry=retry or again(context.client.request, error))
+            if pulse is not None:
+                pulse.show(error)
         elif not task.cancelled():
             show(task.result())
 

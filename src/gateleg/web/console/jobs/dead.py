@@ -109,7 +109,7 @@ def register() -> None:
             topic = Topic(
                 ("dead", cursor), partial(jobs_page, view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()), every=3.0
             )
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor))
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor), pulse=pulse)
 
 
 def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, cursor: str | None) -> None:

@@ -59,7 +59,7 @@ def register() -> None:
                 return Listed(await jobs_page(view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()))
 
             topic = Topic(("jobs", filters), look, every=2.0)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12)
+            await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
 
 
 def _filter_bar(view: View, filters: Filters) -> None:

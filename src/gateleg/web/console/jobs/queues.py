@@ -109,7 +109,7 @@ def register() -> None:
         with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/queues")
             topic = queues_topic(view.host)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
             with tag("p", classes="meta"):
                 tag(
                     "span",

@@ -101,7 +101,7 @@ def register() -> None:
         with frame(title="Schedules", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/schedules", deed=("Add a schedule", "/jobs/schedules/edit"))
             topic = schedules_topic(view.host.queue)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
     @ui.page("/jobs/schedules/edit", response_timeout=PATIENT)
     async def edit(name: str | None = None, type: str | None = None) -> None:

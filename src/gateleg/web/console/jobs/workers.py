@@ -80,7 +80,7 @@ def register() -> None:
         with frame(title="Workers", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/workers")
             topic = workers_topic(view.host.queue)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse))
+            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
 
 def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: Pulse) -> None:

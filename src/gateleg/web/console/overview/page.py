@@ -55,7 +55,7 @@ class _Page:
                 tag("h1", "Overview")
             with tag("div", classes="deeds"):
                 self.pulse = Pulse()
-        await show_when_there(self._look(), self._build, rows=10)
+        await show_when_there(self._look(), self._build, rows=10, pulse=self.pulse)
         await made_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
             self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
