@@ -179,6 +179,12 @@ def test_a_summary_may_hold_commas_and_lines(folder: Path) -> None:
     assert conversation.summary["voters"] == "3"
 
 
+def test_what_a_summary_says_beyond_measure_is_cut_off(folder: Path) -> None:
+    (folder / "summary.csv").write_text(f"topic,{'t' * 5_000}\nconversation-description,{'d' * 500_000}\n")
+    found = read(folder, summary="summary.csv")
+    assert (len(found.topic), len(found.description), found.topic[-2:]) == (1_000, 20_000, "t…")
+
+
 def test_batches_of_any_size_give_the_same_votes(folder: Path) -> None:
     for size in (1, 2, 100):
         conversation = read_export(folder / "votes.csv", folder / "comments.csv", batch_size=size)

@@ -30,6 +30,8 @@ _PARTICIPANT_COLUMNS = {"voter-id": "who it is about", "moderated": "-1 takes th
 _read_choice = one_of(*Choice)
 _read_moderation = one_of(-1, 0, 1)
 _LATEST = 253_402_300_799_000
+#: Characters of what a conversation says about itself; what a summary has beyond that is cut off.
+LONGEST_TOPIC, LONGEST_DESCRIPTION = 1_000, 20_000
 #: Bytes of a comment: far more than anybody writes, and far less than an item of the store holds.
 _LONGEST_COMMENT = 100_000
 
@@ -62,11 +64,15 @@ def read_export(
         conversation_id or said.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
         cast,
         [found[number] for number in sorted(found)],
-        topic=said.pop("topic", ""),
-        description=said.pop("conversation-description", ""),
+        topic=_cut(said.pop("topic", ""), LONGEST_TOPIC),
+        description=_cut(said.pop("conversation-description", ""), LONGEST_DESCRIPTION),
         removed_participants=removed,
         summary=said,
     )
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def read_summary(path: Path) -> dict[str, str]:
