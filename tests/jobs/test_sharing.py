@@ -179,3 +179,19 @@ def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
         assert losses == [0, 0, 0]
         assert set(started.values()) == {1}
         assert {queue.get(name).status for name in names} == {JobStatus.COMPLETED}
+
+
+async def test_a_look_past_keys_that_are_full_is_in_the_commit_of_its_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        await queue.submit_many([Submission("plain") for _ in range(3)])
+        mine, before, apart = picker(), transport.commits, []
+        mine.full("busy")
+        call = transport.call
+
+        async def watched(operation: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+            apart.append(operation)
+            return await call(operation, *arguments, **options)
+
+        monkeypatch.setattr(transport, "call", watched)
+        assert len(await queue.claim_several(mine, "default", "w", 3)) == 3
+        assert (transport.commits, apart) == (before + 1, [])

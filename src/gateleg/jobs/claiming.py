@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.requests import Flow
 
-#: How many lists of candidates one claim reads before it gives up, and how many items a page of one that leaves out full keys examines.
+#: How many lists of candidates one claim reads before it gives up, and how many items a later page of one without full keys examines.
 _LOOKS = 8
 _EXAMINED = 500
 #: How many more jobs are looked at for each other worker, and how many at most.
@@ -143,14 +143,15 @@ def _window(desk: Desk, picker: Picker, number: int) -> int:
 def _look(desk: Desk, picker: Picker, queue: str, window: int) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
     table, full = desk.setup.name_of(queue_table), picker.full_keys[:_CHOICES]
-    payload = _question(table, queue, _EXAMINED, tuple(full)) if full else _question(table, queue, window)
+    # The first page is short enough to be read in the commit of the claims that follow from it.
+    payload = _question(table, queue, _WINDOW, tuple(full)) if full else _question(table, queue, window)
     found: list[Candidate] = []
     while True:
         reply = yield Request("Query", payload, "Job.ready")
         found += map(Candidate.read, reply["Items"])
         if not full or len(found) >= window or "LastEvaluatedKey" not in reply:
             return found[:window]
-        payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"], "Limit": _EXAMINED}
 
 
 @lru_cache(maxsize=256)
