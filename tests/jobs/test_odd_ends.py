@@ -1,5 +1,6 @@
 """Ends that cannot be written as they are, and words that nobody expected: each is told, and none costs a job its lease."""
 
+import asyncio
 import random
 import string
 import subprocess
@@ -158,6 +159,25 @@ async def test_a_job_without_room_for_its_last_words_is_completed_without_them(m
         job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
     assert job.job_results is not None
     assert (job.status, job.job_results.value) == (JobStatus.COMPLETED, "kept")
+    assert "could not be written" in job.logs.entries[0].message
+
+
+async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.jobs.logs.KEPT_BYTES", 10**9)
+    jobs = Jobs()
+    async with working(jobs) as (queue, _):
+
+        @jobs.handler("odd", retry=ONCE)
+        async def odd(job: JobContext, config: dict[str, Any]) -> str:
+            for _ in range(20):
+                job.log("\u4e00" * 2000)
+            while (await queue.get(job.job_id)).lease_until == job.job.lease_until:
+                await asyncio.sleep(0.01)
+            return "kept"
+
+        queue.desk.settings.__dict__["config_limit"] = 390_000
+        job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
+    assert (job.status, job.tries) == (JobStatus.COMPLETED, 1)
     assert "could not be written" in job.logs.entries[0].message
 
 
