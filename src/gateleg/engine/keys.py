@@ -19,6 +19,8 @@ from gateleg.engine.values import Item, decode_binary
 HASH_BYTES = 4
 
 _END = b"\x00\x01"
+#: Bytes of the longest partition key.
+_LONGEST = 2048
 
 _md5: Callable[..., Any] = hashlib.md5
 with suppress(ImportError):
@@ -130,6 +132,8 @@ def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], 
 def _text_partition(content: str) -> bytes:
     """`partition` of one text. An index holds many items in each of its partitions, so the beginnings of their keys are remembered."""
     raw = content.encode()
+    if len(raw) > _LONGEST:
+        _text_partition.cache_clear()  # no key of an index: an item that is older than it has such a text
     return hashed(raw) + raw.replace(b"\x00", b"\x00\xff") + _END
 
 

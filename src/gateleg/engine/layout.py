@@ -21,7 +21,7 @@ from gateleg.engine.values import Item, size, text_size
 
 #: Sets of attributes for which a table remembers what a write of them touches.
 _KEPT = 512
-#: How many rows are kept in mind after a change, and the most bytes of one: no more than a processor keeps at hand.
+#: How many rows are kept in mind after a change, and the most bytes of one (or of the names above): no more than a processor keeps at hand.
 _RECENT = 64
 _SMALL = 8192
 
@@ -154,9 +154,10 @@ class Layout:
         if found is None:
             own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
             found = Touched(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
-            if len(self._touched) >= _KEPT:
-                self._touched.clear()
-            self._touched[attributes] = found
+            if sum(map(len, attributes)) <= _SMALL:
+                if len(self._touched) >= _KEPT:
+                    self._touched.clear()
+                self._touched[attributes] = found
         return found
 
     def write(

@@ -20,6 +20,8 @@ UNREADABLE = "The parameter cannot be converted to a numeric value"
 _NUMBER = pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", 256)
 _FAR = pattern(r"[+-]?(\d*)\.?(\d*)[eE]([+-]?\d{1,20})", 256)
 _PLAIN = pattern(r"0|-?[1-9]\d{0,36}", 256)
+#: More characters than the usual spellings of any number have.
+_LONG = 256
 
 
 @lru_cache(maxsize=65536)
@@ -29,6 +31,9 @@ def canonical(text: str) -> str:
         return text
     if not _NUMBER.fullmatch(text):
         raise _unreadable(text)
+    if len(text) > _LONG:
+        # What is kept is kept by its text, and zeros may make that as long as a request.
+        canonical.cache_clear()
     number = Decimal(text)
     try:
         if not number:

@@ -11,7 +11,15 @@ from gateleg.engine.values import decode_binary
 Wire = dict[str, Any]
 Relation = Callable[[Wire, Wire], bool]
 
-decoded = lru_cache(maxsize=4096)(decode_binary)
+#: Characters of binaries that are kept decoded: those of images and the like would fill the memory.
+_SHORT: Final = 1024
+
+_kept = lru_cache(maxsize=4096)(decode_binary)
+
+
+def decoded(text: str) -> bytes:
+    """The bytes of a base64 text."""
+    return _kept(text) if len(text) <= _SHORT else decode_binary(text)
 
 
 def type_of(value: Wire) -> str:

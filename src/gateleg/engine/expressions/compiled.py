@@ -33,6 +33,11 @@ BINDINGS: Final = 64
 _SIZE_TOLD: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
+def short(names: Names) -> bool:
+    """Whether what belongs to these names may be kept: a name may have 64 KB, and a request many of them."""
+    return sum(map(len, names.values())) <= MAX_SIZE
+
+
 @dataclass(slots=True)
 class Expression(Generic[T]):
     """A parsed expression: what it refers to, how to check it against a request, and its compiled forms by the names they use."""
@@ -59,9 +64,10 @@ class Expression(Generic[T]):
             if found is None:
                 self.check(names, values)
                 found = self.build(names)
-                if len(self.bound) >= BINDINGS:
-                    self.bound.clear()
-                self.bound[key] = found
+                if short(names):
+                    if len(self.bound) >= BINDINGS:
+                        self.bound.clear()
+                    self.bound[key] = found
             elif not self.fits(values):
                 self.check(names, values)
         except Fault as fault:

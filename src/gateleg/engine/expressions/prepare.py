@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from gateleg.engine.errors import EngineError, ValueFault, validation
 from gateleg.engine.expressions import legacy
 from gateleg.engine.expressions.attribute_names import name_fault
-from gateleg.engine.expressions.compiled import KEPT, Expression, read
+from gateleg.engine.expressions.compiled import KEPT, Expression, read, short
 from gateleg.engine.expressions.conditions import Condition
 from gateleg.engine.expressions.forms import FORMS, PARAMETERS, check_parameters
 from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
@@ -96,9 +96,10 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
     if prepared is not None:
         return prepared
     prepared, plan = _read(request, operation)
-    if len(_plans) >= KEPT:
-        _plans.clear()
-    _plans[key] = plan
+    if short(names or _EMPTY):
+        if len(_plans) >= KEPT:
+            _plans.clear()
+        _plans[key] = plan
     return prepared
 
 

@@ -11,7 +11,17 @@ from gateleg.engine.shapes.kinds import Dictionary, Flag, Kind, Listing, Number,
 #: Whether a value of the right Python type is certainly proper. `None` stands for a test that nothing fails.
 Test = Callable[[Any], bool] | None
 
-_named_properly = lru_cache(4096)(named_properly)
+#: Characters of texts whose test is remembered: no name or ARN is longer, and whatever else comes is not worth the memory.
+_SHORT = 2048
+
+
+def remembered(test: Callable[[str], bool], number: int) -> Callable[[str], bool]:
+    """A test that is not made again for so many short texts; any longer one is left to the closer look."""
+    kept = lru_cache(number)(test)
+    return lambda text: len(text) <= _SHORT and kept(text)
+
+
+_named_properly = remembered(named_properly, 4096)
 
 
 def compiled(kind: Kind) -> tuple[type, Test]:
@@ -101,7 +111,7 @@ def _text(kind: Text) -> Test:
         return frozenset(kind.enum).__contains__
     if kind.pattern is not None:
         pattern = re.compile(kind.pattern)
-        return lru_cache(1024)(lambda value: low <= len(value) <= (high or len(value)) and pattern.fullmatch(value) is not None)
+        return remembered(lambda value: low <= len(value) <= (high or len(value)) and pattern.fullmatch(value) is not None, 1024)
     if high is not None:
         return lambda value: low <= len(value) <= high
     return (lambda value: len(value) >= low) if low else None
