@@ -34,6 +34,13 @@ def _exported(folder: Path, comments: int) -> Path:
     return folder
 
 
+def test_a_report_that_could_not_be_written_is_not_begun(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text("mine")
+    told = _run(tmp_path)
+    assert (told.exit_code, (tmp_path / "report").read_text()) == (1, "mine")
+    assert "report cannot be written: it is there already, and is no folder" in told.stderr
+
+
 def _run(folder: Path, *options: str) -> Result:
     return CliRunner().invoke(
         app, ["run", str(folder / "votes.csv"), str(folder / "comments.csv"), "--out", str(folder / "report"), *options]

@@ -62,6 +62,9 @@ def run(
     from gateleg.cli.installed import needs
 
     needs("delphi", *NEEDED)
+    if out.exists() and not out.is_dir():
+        # Said now, and not after minutes of work.
+        fail(f"{out} cannot be written: it is there already, and is no folder.")
 
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)
@@ -141,8 +144,8 @@ def _analysed(
     topics = None
     if with_topics:
         models = Models()
-        config = TopicsConfig(naming_model=chat)
         namer = None if chat is None else models.chat(chat)
+        config = TopicsConfig(naming_model=chat)
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
     findings = find(conversation, opinions, topics)
