@@ -1,6 +1,7 @@
 # `make up` runs Gateleg, `make test` tests it; both set up what they need in .venv.
 
 PYTHON ?= python3
+PORT   := 8000
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
@@ -20,8 +21,8 @@ SPREAD  := -n 2 --dist worksteal
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-up: $(RUNS) ## Run everything on http://127.0.0.1:8000: console, API and a worker, with something to see
-	$(BIN)/gateleg up --demo --data data --port 8000
+up: $(RUNS) ## Run everything on http://127.0.0.1:8000 (or PORT=...): console, API and a worker, with something to see
+	$(BIN)/gateleg up --demo --data data --port $(PORT)
 
 test: lint types unit browser ## Everything CI runs: style, types, rooms and tests
 

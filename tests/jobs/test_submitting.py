@@ -243,6 +243,17 @@ class TestIdempotency:
         again = queue.submit(Submission("plain", idempotency_key="k"))
         assert (again.job.job_id, again.job.status) == (first.job.job_id, JobStatus.COMPLETED)
 
+    def test_a_repetition_answers_with_the_first_job_when_what_it_waits_for_was_cancelled(self, queue: Queue, store: Store) -> None:
+        needed = queue.submit(Submission("plain")).job.job_id
+        first = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
+        queue.cancel(needed)
+        before = len(everything(store))
+        again = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
+        assert (again.job.job_id, again.created) == (first.job.job_id, False)
+        with pytest.raises(DependencyMissing):
+            queue.submit(Submission("plain", depends_on=[needed], idempotency_key="another"))
+        assert len(everything(store)) == before
+
     def test_the_same_key_with_another_config_is_refused(self, queue: Queue) -> None:
         queue.submit(Submission("plain", {"a": 1}, idempotency_key="k"))
         with pytest.raises(KeyReused):

@@ -17,6 +17,12 @@ async def test_health_asks_nothing_and_ready_asks_the_store(client: httpx.AsyncC
     assert (await client.get("/ready")).status_code == 200
 
 
+async def test_both_are_asked_by_head_too(client: httpx.AsyncClient) -> None:
+    for path in ("/health", "/ready"):
+        answer = await client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
 async def test_a_host_whose_table_is_missing_is_not_ready(client: httpx.AsyncClient, host: Host, app: FastAPI) -> None:
     await host.store.delete_tables(songs)
     answer = await client.get("/ready")

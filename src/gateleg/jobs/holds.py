@@ -81,8 +81,8 @@ def noted(writes: Sequence[WriteOperation[Any]], refused: TransactionCanceled, h
     return holds != before
 
 
-def present_holds(desk: Desk, job: Job) -> Flow[Holds]:
-    """Who holds the keys that a job takes."""
-    refs = [KeyHold.key(purpose=hold.purpose, text=hold.text) for hold in wanted_holds(desk, job)]
+def present_holds(desk: Desk, jobs: Sequence[Job]) -> Flow[Holds]:
+    """Who holds the keys that jobs take."""
+    refs = [KeyHold.key(purpose=hold.purpose, text=hold.text) for job in jobs for hold in wanted_holds(desk, job)]
     found = yield from batch_get(refs, consistent=True).flow(desk.setup)
     return {(hold.purpose, hold.text): hold for hold in found if hold is not None}

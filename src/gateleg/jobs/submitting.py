@@ -124,7 +124,7 @@ def enlist(desk: Desk, submission: Submission) -> Flow[Enlisted]:
     job = prepared(desk, submission, desk.now())
     check_cycles([job])
     yield from _check_queues(desk, {job.queue})
-    holds = yield from present_holds(desk, job)
+    holds = yield from present_holds(desk, [job])
     taken = yield from taken_by(desk, [job], holds)
     if taken is not None:
         return Enlisted(taken[0].job, (), created=False)
@@ -170,7 +170,14 @@ def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], und
     holds: Holds = {}
     while True:
         known = yield from _others(desk, submissions, jobs, under)
-        placed = _placed(submissions, jobs, known, under)
+        try:
+            placed = _placed(submissions, jobs, known, under)
+        except (DependencyMissing, TooManyDependencies):
+            # What was submitted before is the answer, whatever has become since of what it waits for.
+            taken = yield from taken_by(desk, jobs, (yield from present_holds(desk, jobs)))
+            if taken is None:
+                raise
+            return taken
         taken = yield from taken_by(desk, jobs, holds)
         if taken is not None:
             return taken

@@ -28,12 +28,15 @@ class NotReady(Refusal):
     fix = "Look at the store; the host is ready again as soon as it answers."
 
 
+# What only wants to know whether the host is there asks by HEAD.
+@router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health() -> Alive:
     """Whether the host runs. It asks nothing else."""
     return Alive()
 
 
+@router.head("/ready", include_in_schema=False)
 @router.get("/ready")
 async def ready(request: Request) -> Alive:
     """Whether the host can do its work: the store answers, and every table is there."""

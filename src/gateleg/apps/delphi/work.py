@@ -6,6 +6,7 @@ loaded by the first job that needs it: a host that only declares the job types d
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -21,10 +22,10 @@ from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, 
 from gateleg.apps.delphi.runs.run_tables import narratives_table
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.jobs import AsyncQueue, GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import AsyncQueue, DependencyMissing, GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from uuid import UUID
 
     from gateleg.objects import AsyncObjects
@@ -94,13 +95,23 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None 
     return jobs
 
 
+@contextmanager
+def giving_up() -> Iterator[None]:
+    """Give a job up for what would be the same if it were tried again."""
+    try:
+        yield
+    except DelphiError as error:
+        raise GiveUp(str(error)) from error
+    except ModelError as error:
+        if error.passing:
+            raise
+        raise GiveUp(str(error)) from error
+
+
 async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore) -> VotesResult:
     """Analyse the votes of the conversation that a job is about."""
-    try:
+    with giving_up():
         run = await run_votes(store, origin_of(job, VOTES_STAGE), config, reporting(job))
-    except DelphiError as error:
-        # Trying again would find the same.
-        raise GiveUp(str(error)) from error
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", tables.extremities.name, *(table.name for table in vote_tables.TABLES))
     job.metric("votes_processed", found["votes"])
@@ -114,14 +125,8 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
     """Find the topics of the conversation that a job is about."""
     from gateleg.apps.delphi.runs.topic_runs import run_topics
 
-    try:
+    with giving_up():
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
-    except DelphiError as error:
-        raise GiveUp(str(error)) from error
-    except ModelError as error:
-        if error.passing:
-            raise
-        raise GiveUp(str(error)) from error
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", *(table.name for table in tables.TABLES if table is not tables.extremities))
     job.metric("topics_found", sum(found["layers"]))
@@ -134,14 +139,8 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
     from gateleg.apps.delphi.runs.report_runs import run_report
 
     origin = origin_of(job, REPORT_STAGE)
-    try:
+    with giving_up():
         run = await run_report(store, objects, origin, config, reporting(job), models)
-    except DelphiError as error:
-        raise GiveUp(str(error)) from error
-    except ModelError as error:
-        if error.passing:
-            raise
-        raise GiveUp(str(error)) from error
     keys = [artifact_key(origin, name) for name in run.summary["artifacts"]]
     job.output("s3_artifacts", *keys)
     job.output("dynamodb_tables", narratives_table.name)
@@ -189,21 +188,26 @@ async def _submitted(job: JobContext, config: PipelineConfig, jobs: Jobs, queue:
     for stage in stages:
         needed = needed_by(stage.stage, [one.stage for one in stages])
         if down.intersection(needed):
+            down.add(stage.stage)
             continue
-        submitted = await job.submit(
-            Submission(
-                stage.stage,
-                stage.config,
-                stage=stage.stage,
-                priority=job.job.priority,
-                depends_on=[children[name] for name in needed],
-                idempotency_key=f"{job.job_id}:{stage.stage}",
-            )
+        submission = Submission(
+            stage.stage,
+            stage.config,
+            stage=stage.stage,
+            priority=job.job.priority,
+            depends_on=[children[name] for name in needed],
+            idempotency_key=f"{job.job_id}:{stage.stage}",
         )
-        children[stage.stage] = submitted.job.job_id
-        if submitted.job.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+        try:
+            child = (await job.submit(submission)).job
+        except DependencyMissing:
+            # What it needs has failed since it was submitted, a moment ago.
+            down.add(stage.stage)
+            continue
+        children[stage.stage] = child.job_id
+        if child.status in (JobStatus.FAILED, JobStatus.CANCELLED):
             if again:
-                await queue.retry(submitted.job.job_id)
+                await queue.retry(child.job_id)
             else:
                 down.add(stage.stage)
     return children

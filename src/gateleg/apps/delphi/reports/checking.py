@@ -52,15 +52,8 @@ def check(section: Section, findings: Findings) -> list[Fault]:
 def general_facts(findings: Findings, section: str) -> frozenset[float]:
     """Numbers that may be said without citing a comment: the size of the conversation, of its groups and topics, and of its lists."""
     totals = findings.totals
-    numbers: set[float] = {
-        totals.participants,
-        totals.grouped,
-        totals.votes,
-        totals.comments,
-        totals.comments_out,
-        totals.comments_voted_on,
-    }
-    numbers |= {totals.authors}
+    numbers: set[float] = {totals.participants, totals.grouped, totals.votes, totals.authors}
+    numbers |= {totals.comments, totals.comments_out, totals.comments_voted_on}
     numbers |= {totals.participants - totals.grouped, round(totals.votes_per_participant, 1), round(totals.votes_per_participant)}
     numbers |= {len(findings.groups), *(group.size for group in findings.groups)}
     numbers |= {len(findings.bridging()), len(findings.divisive()), len(findings.uncertain())}
