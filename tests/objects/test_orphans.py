@@ -50,6 +50,26 @@ def test_age_counts_from_before_the_references_were_read(objects: DirectoryObjec
     assert found(objects, references) == []
 
 
+def test_what_is_put_again_while_its_page_is_gone_through_is_spared(
+    objects: DirectoryObjects, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("a", "b", "c"):
+        objects.put(key, b"x")
+    clock.now += timedelta(days=2)
+    usual = objects.delete
+
+    def delete(key: str) -> None:
+        usual(key)
+        if key == "a":
+            objects.put("b", b"x")
+            usual("c")
+
+    monkeypatch.setattr(objects, "delete", delete)
+    (page,) = collect_orphans(objects, References.read(["other"], now=lambda: clock.now), dry_run=False)
+    assert ([entry.key for entry in page.orphans], page.deleted) == (["a"], True)
+    assert [entry.key for entry in objects.list().objects] == ["b"]
+
+
 def test_a_copy_is_young(objects: DirectoryObjects, clock: Clock) -> None:
     objects.put("old", b"")
     clock.now += timedelta(days=2)

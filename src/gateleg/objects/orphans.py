@@ -1,8 +1,9 @@
 """Orphans: objects that nothing refers to any more, found and deleted page by page.
 
 The references are read first, then the objects. An object that is written before its reference is spared by its age; so `older_than` must
-be longer than any work between the two. Keys are remembered as digests of eight bytes: a million of them fit into some tens of megabytes,
-and should two keys share one, an orphan is spared, never an object lost.
+be longer than any work between the two. One that is put again under its key meanwhile, as the same large value is, is young again: each is
+looked at once more right before it is deleted, which leaves a moment in which such a put is not seen. Keys are remembered as digests of
+eight bytes: a million of them fit into some tens of megabytes, and should two keys share one, an orphan is spared, never an object lost.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.objects.errors import NothingReferenced
+from gateleg.objects.errors import NothingReferenced, ObjectMissing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -83,8 +84,8 @@ def collect_orphans(
     while True:
         page = objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
-        if orphans and not dry_run:
-            objects.delete_many([entry.key for entry in orphans])
+        if not dry_run:
+            orphans = tuple(entry for entry in orphans if _deleted(objects, entry))
         cursor = page.cursor
         yield Collected(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
@@ -105,9 +106,30 @@ async def collect_orphans_async(
     while True:
         page = await objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
-        if orphans and not dry_run:
-            await objects.delete_many([entry.key for entry in orphans])
+        if not dry_run:
+            orphans = tuple([entry for entry in orphans if await _deleted_async(objects, entry)])
         cursor = page.cursor
         yield Collected(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
             return
+
+
+def _deleted(objects: Objects, entry: Entry) -> bool:
+    """Delete an object if it is still the one that was listed; whether it was."""
+    try:
+        same = objects.head(entry.key).modified == entry.modified
+    except ObjectMissing:
+        return False
+    if same:
+        objects.delete(entry.key)
+    return same
+
+
+async def _deleted_async(objects: AsyncObjects, entry: Entry) -> bool:
+    try:
+        same = (await objects.head(entry.key)).modified == entry.modified
+    except ObjectMissing:
+        return False
+    if same:
+        await objects.delete(entry.key)
+    return same
