@@ -11,6 +11,7 @@ from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import Offloaded, open_objects, parse_objects_address
 from gateleg.store import AsyncStore, Metrics
+from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
@@ -156,8 +157,8 @@ def _open_queue(store: AsyncStore, objects: AsyncObjects, applications: Iterable
 
 
 def place_of(store: str) -> str:
-    """A store's address in a few words."""
-    kind, _, place = store.partition(":")
-    if kind == "embedded":
-        return f"embedded, {place}"
-    return f"DynamoDB, {place or 'default region'}" if kind == "dynamodb" else store
+    """A store's address in a few words, and whether its last moments may be lost in a power cut."""
+    address = parse_address(store)
+    if address.kind == "embedded":
+        return f"embedded, {address.place}" + (", relaxed durability" if address.durability == "relaxed" else "")
+    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else store

@@ -1,0 +1,18 @@
+import pytest
+
+from gateleg.web.host import place_of
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("embedded:./data", "embedded, ./data"),
+        ("embedded:./data?durability=relaxed", "embedded, ./data, relaxed durability"),
+        ("embedded::memory:", "embedded, :memory:"),
+        ("dynamodb:eu-west-1", "DynamoDB, eu-west-1"),
+        ("dynamodb:", "DynamoDB, default region"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+    ],
+)
+def test_where_the_data_is_and_how_safe_is_told_in_a_few_words(address: str, told: str) -> None:
+    assert place_of(address) == told
