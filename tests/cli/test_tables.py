@@ -374,7 +374,10 @@ def exporting(folder: Path, **more: Any) -> subprocess.Popen[bytes]:
             puts = [{"PutRequest": {"Item": {"id": {"S": f"日本é {number + one}"}}}} for one in range(25)]
             store.transport.call("BatchWriteItem", {"RequestItems": {"scripts": puts}})
     command = [sys.executable, "-m", "gateleg", "tables", "export", "scripts", "--store", f"embedded:{folder}"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, cwd=folder, **more)
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    start: Any = subprocess.Popen
+    process: subprocess.Popen[bytes] = start(command, stderr=subprocess.PIPE, env=environment, cwd=folder, **more)
+    return process
 
 
 def test_an_export_is_utf8_whatever_the_terminal_takes(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ class Notes:
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is. Numbers that cannot be stored are refused here, where they come from."""
         said = Progress(done=done, total=total, message=writable(message)[:_SAID])
-        float_text(said.done), float_text(said.total)
+        for number in (said.done, said.total):
+            float_text(number)
         with self._lock:
             if self._closed:
                 return

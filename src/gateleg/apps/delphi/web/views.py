@@ -79,7 +79,7 @@ class RunView(BaseModel):
     @classmethod
     def of(cls, run: Run, ended: JobStatus | None = None) -> "RunView":
         """A run, without its history; `ended` is what has become of its job, if that is known."""
-        status = ended.value if ended in (JobStatus.FAILED, JobStatus.CANCELLED) else run.status.value
+        status = ended.value if ended is JobStatus.FAILED or ended is JobStatus.CANCELLED else run.status.value
         return cls(**{name: getattr(run, name) for name in RunView.model_fields if name != "status"}, status=status)
 
 
