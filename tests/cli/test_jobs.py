@@ -77,6 +77,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "echo", "[]", "--app", "tests.jobs.chores"), 2, "must be a JSON object"),
         (("submit", "echo", '{"words": 1}', "--app", "tests.jobs.chores"), 1, "bad-config"),
         (("submit", "nothing", "--app", "tests.jobs.chores"), 1, "unknown-job-type"),
+        (("submit", "nothing"), 2, "--app"),
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is no gateleg.jobs.Jobs"),

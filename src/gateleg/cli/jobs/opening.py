@@ -43,7 +43,7 @@ def load_jobs(app: str | None) -> Jobs:
 @contextmanager
 def opened_queue(store: str, prefix: str, app: str | None = None) -> Iterator[Queue]:
     """The queue on a store, whose tables are made when they are missing; what it refuses ends the command."""
-    from gateleg.jobs import JobError, Queue
+    from gateleg.jobs import JobError, Queue, UnknownJobType
 
     jobs = load_jobs(app)
     with opened(store, prefix) as target:
@@ -52,6 +52,8 @@ def opened_queue(store: str, prefix: str, app: str | None = None) -> Iterator[Qu
             queue.ensure_tables()
             yield queue
         except JobError as error:
+            if app is None and isinstance(error, UnknownJobType):
+                fail("No application is named whose job types are known: say --app module:object, or set GATELEG_APP", MISUSED)
             fail(str(error), FAILED)
 
 
