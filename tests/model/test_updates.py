@@ -10,13 +10,11 @@ from gateleg.model import (
     GSI,
     LSI,
     Attr,
-    Counter,
     Entity,
     Key,
     KeyPart,
     States,
     Table,
-    Unique,
     Version,
     Write,
     changed_attributes,
@@ -40,8 +38,8 @@ from gateleg.model.errors import (
     ReadOnlyAttribute,
     StateNeedsTransition,
 )
+from tests.model.plans import NOW, condition, removed, sets
 
-NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 NOW_TEXT = "2026-05-06T07:08:09.000000Z"
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -113,30 +111,6 @@ def versioned(**values: Any) -> Versioned:
 
 KEY = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#000007"}}
 SHARD = shard_of(KEY, 4)
-
-
-def sets(write: Write[Any]) -> dict[str, Any]:
-    """The plain SET clauses of an update, by wire name."""
-    parameters = write.parameters
-    found: dict[str, Any] = {}
-    text = parameters["UpdateExpression"].split(" REMOVE ")[0].split(" ADD ")[0].removeprefix("SET ")
-    for clause in text.split(", #"):
-        name, _, value = clause.removeprefix("#").partition(" = ")
-        found[name] = parameters["ExpressionAttributeValues"].get(value, value)
-    return found
-
-
-def removed(write: Write[Any]) -> set[str]:
-    _, _, text = write.parameters["UpdateExpression"].partition("REMOVE ")
-    return {name.strip().removeprefix("#") for name in text.split(" ADD ")[0].split(",") if name.strip()}
-
-
-def condition(write: Write[Any]) -> str:
-    """The condition with its values filled in."""
-    text = str(write.parameters.get("ConditionExpression", ""))
-    for placeholder, value in sorted(write.parameters.get("ExpressionAttributeValues", {}).items(), reverse=True):
-        text = text.replace(placeholder, str(next(iter(value.values()))))
-    return text
 
 
 def test_a_patch_demands_that_the_item_exists() -> None:
@@ -327,11 +301,6 @@ def test_an_upsert_into_a_sparse_index_is_refused() -> None:
         plan_update(Order.key(shop_id="s", number=7), [Order.total.set(1)], now=NOW, mode="upsert", known={"owner": "x"})
 
 
-def test_an_upsert_of_what_is_counted_or_unique_is_refused() -> None:
-    with pytest.raises(DerivedKeyUnknown, match="create or patch"):
-        plan_update(Member.key(club_id="c", member_id="m"), [Member.active.force(True)], now=NOW, mode="upsert", known={"active": False})
-
-
 def test_an_empty_key_of_an_index_is_refused() -> None:
     with pytest.raises(EmptyKey):
         plan_update(order(phase=Phase.DONE), [Order.owner.set("")], now=NOW)
@@ -430,91 +399,6 @@ def test_a_check_is_a_condition_without_a_write() -> None:
     write = plan_check(order(), Order.total > 1)
     assert write.transact() == [{"ConditionCheck": write.request()}]
     assert condition(write) == "#total > 1"
-
-
-members = Table("members", hash="PK", range="SK", tag="kind")
-
-
-class Club(Entity, table=members, tag="club"):
-    club_id: Attr[str]
-    active: Attr[int] = field(0)
-    all: Attr[int] = field(0)
-
-    key = Key("CLUB#{club_id}", "CLUB")
-
-
-class Member(Entity, table=members, tag="member"):
-    club_id: Attr[str]
-    member_id: Attr[str]
-    email: Attr[str | None] = field(None)
-    active: Attr[bool] = field(True)
-
-    key = Key("CLUB#{club_id}", "MEMBER#{member_id}")
-    one_email = Unique("club_id", "email", ignore_case=True)
-    counted = Counter(Club.all)
-    active_ones = Counter(Club.active, when={"active": [True]})
-
-
-MARKER = {"PK": {"S": "~unique#Member#one_email#c#ann%23%40x"}, "SK": {"S": "~unique"}}
-
-
-def purposes(write: Write[Any]) -> list[str]:
-    return [companion.purpose for companion in write.companions]
-
-
-def test_a_create_takes_the_marker_and_counts() -> None:
-    write = plan_put(Member(club_id="c", member_id="m", email="Ann#@X"), now=NOW, create=True)
-    assert purposes(write) == ["hold Member.one_email", "count Club.all", "count Club.active"]
-    assert write.companions[0].parameters["Item"] == MARKER
-    assert condition(write.companions[0]) == "attribute_not_exists(#PK)"
-    assert [list(entry) for entry in write.transact()] == [["Put"], ["Put"], ["Update"], ["Update"]]
-
-
-def test_an_item_without_a_value_holds_no_marker() -> None:
-    assert "hold Member.one_email" not in purposes(plan_put(Member(club_id="c", member_id="m"), now=NOW, create=True))
-
-
-def test_a_changed_value_moves_the_marker_and_is_guarded() -> None:
-    member = Member(club_id="c", member_id="m", email="ann@x")
-    write = plan_update(member, [Member.email.set("bob@x")], now=NOW)
-    assert purposes(write) == ["hold Member.one_email", "release Member.one_email"]
-    assert "#email = ann@x" in condition(write)
-
-
-def test_a_change_of_case_alone_moves_nothing() -> None:
-    member = Member(club_id="c", member_id="m", email="ann@x")
-    assert plan_update(member, [Member.email.set("ANN@x")], now=NOW).companions == ()
-
-
-def test_a_counter_moves_with_what_it_counts() -> None:
-    member = Member(club_id="c", member_id="m")
-    (change,) = plan_update(member, [Member.active.set(False)], now=NOW).companions
-    assert change.parameters["UpdateExpression"] == "ADD #active :0"
-    assert change.parameters["ExpressionAttributeValues"] == {":0": {"N": "-1"}}
-
-
-def test_a_delete_releases_and_counts_down() -> None:
-    write = plan_delete(Member(club_id="c", member_id="m", email="Ann#@X"))
-    assert purposes(write) == ["release Member.one_email", "count Club.all", "count Club.active"]
-    assert write.companions[0].parameters["Key"] == MARKER
-    assert condition(write) == "attribute_exists(#PK) AND #email = Ann#@X AND #active = True"
-
-
-def test_markers_and_counters_need_to_know_what_was_there() -> None:
-    member = Member(club_id="c", member_id="m")
-    with pytest.raises(DerivedKeyUnknown):
-        plan_put(member, now=NOW)
-    with pytest.raises(DerivedKeyUnknown):
-        plan_delete(member.key)
-    with pytest.raises(DerivedKeyUnknown):
-        plan_update(member.key, [Member.email.set("x")], now=NOW)
-    assert purposes(plan_put(member, now=NOW, replaces=member.model_copy(update={"active": False}))) == ["count Club.active"]
-
-
-def test_table_names_come_from_the_caller() -> None:
-    write = plan_put(Member(club_id="c", member_id="m"), now=NOW, create=True)
-    names = [next(iter(entry.values()))["TableName"] for entry in write.transact(lambda table: f"test-{table.name}")]
-    assert names == ["test-members"] * 3
 
 
 def test_a_write_of_a_plain_model_is_typed_by_its_entity() -> None:
