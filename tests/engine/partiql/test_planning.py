@@ -60,8 +60,9 @@ def _expected(text: str) -> set[str]:
 
 def _most_reads(text: str) -> int:
     """More reads than a condition can be taken apart into: those of lists are multiplied at most, and others added."""
-    lists = [found.count(",") + 1 for found in re.findall(r"IN \[([^]]*)\]", text)]
-    return math.prod(lists) << len(re.findall(r" (?:AND|OR) ", text))
+    lists: list[int] = [found.count(",") + 1 for found in re.findall(r"IN \[([^]]*)\]", text)]
+    words: list[str] = re.findall(r" (?:AND|OR) ", text)
+    return math.prod(lists) * math.prod(2 for _ in words)
 
 
 @example("(artist IN ['a', 'b', 'z'] AND (title IN ['1', '2', '3'] AND (artist IN ['a', 'b', 'z'] AND title IN ['1', '2', '3'])))", "Songs")
