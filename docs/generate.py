@@ -1,7 +1,9 @@
 """Write the reference pages that come from the code: `make docs`."""
 
 import inspect
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,10 @@ from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
 from gateleg.web.api import ROUTERS
 from gateleg.web.settings import PREFIX, Settings, shown
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import python_reference
 
 PAGES = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py; change the code instead. -->\n"
@@ -139,9 +145,21 @@ def http() -> str:
     return "\n".join(lines)
 
 
-GENERATED = {"operations.md": operations, "command-line.md": command_line, "errors.md": errors, "settings.md": settings, "http.md": http}
+def python(room: str) -> str:
+    """The Python API of a room."""
+    return f"{NOTE}\n{python_reference.page(room)}"
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "operations.md": operations,
+    "command-line.md": command_line,
+    "errors.md": errors,
+    "settings.md": settings,
+    "http.md": http,
+    **{f"python/{room}.md": partial(python, room) for room in python_reference.ROOMS},
+}
 
 if __name__ == "__main__":
-    PAGES.mkdir(exist_ok=True)
+    (PAGES / "python").mkdir(parents=True, exist_ok=True)
     for name, page in GENERATED.items():
         (PAGES / name).write_text(page())

@@ -1,0 +1,210 @@
+"""The Python API reference: one page for each room, written from the names that its root exports."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import importlib
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: The rooms with a public root, in the order of the reference, and the title of each page.
+ROOMS = {
+    "model": "Models: entities, keys, indexes, access patterns",
+    "store": "Stores: reading, writing, transactions",
+    "jobs": "Jobs: the queue and its worker",
+    "objects": "Objects: files in a folder or in S3",
+    "ai": "Language models: chat and embeddings",
+    "migrate": "Migrations: plan and apply tables",
+    "ops": "Operations: explain, document, move",
+    "engine": "The embedded engine",
+    "endpoint": "The endpoint",
+    "web": "The host",
+}
+#: Longer signatures are written with one parameter a line.
+_WIDTH = 110
+
+
+def page(room: str) -> str:
+    """The reference page of a room."""
+    module = importlib.import_module(f"gateleg.{room}")
+    exported = {name: getattr(module, name) for name in sorted(module.__all__, key=str.lower)}
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        ("Functions", {name: value for name, value in exported.items() if inspect.isroutine(value)}),
+        ("Classes", {name: value for name, value in exported.items() if inspect.isclass(value) and not _is_error(value)}),
+        ("Errors", {name: value for name, value in exported.items() if inspect.isclass(value) and _is_error(value)}),
+    ]
+    known = {name for _, members in kinds for name in members}
+    kinds.append(("Constants and types", {name: value for name, value in exported.items() if name not in known}))
+    lines = [f"# `gateleg.{room}`\n", f"{ROOMS[room]}.\n", *_overview(module)]
+    for title, members in kinds:
+        if members:
+            lines.append(f"## {title}\n")
+            for name, value in members.items():
+                lines += _entry(name, value)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _is_error(value: type) -> bool:
+    return issubclass(value, BaseException)
+
+
+def _overview(module: Any) -> list[str]:
+    text = inspect.getdoc(module) or ""
+    first, _, rest = text.partition("\n")
+    return [f"{first}\n"] + ([f"```text\n{rest.strip()}\n```\n"] if rest.strip() else [])
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    if inspect.isclass(value):
+        return _class(name, value)
+    if inspect.isroutine(value):
+        return [f"### `{name}`\n", _code(_signature(name, value)), _doc(value)]
+    return [f"### `{name}`\n", f"`{_plain(repr(value))}`\n"]
+
+
+def _class(name: str, value: type) -> list[str]:
+    lines = [f"### `{name}`\n"]
+    if _is_error(value):
+        code = getattr(value, "code", None)
+        lines.append(f"An error{f' with the code `{code}`' if code else ''}, a `{value.__mro__[1].__name__}`.\n")
+        return [*lines, _doc(value)]
+    if not issubclass(value, enum.Enum) and not _has_fields(value):
+        lines.append(_code(_signature(name, value)))
+    lines += [_doc(value), *_members(value), *_methods(name, value)]
+    return lines
+
+
+def _has_fields(value: type) -> bool:
+    return dataclasses.is_dataclass(value) or issubclass(value, BaseModel)
+
+
+def _members(value: type) -> list[str]:
+    """The fields of a value and the members of an enumeration, with the comments that stand over them."""
+    if issubclass(value, enum.Enum):
+        return ["Members: " + ", ".join(f"`{member.name}`" for member in value) + ".\n"]
+    if issubclass(value, BaseModel):
+        found: dict[str, Any] = {name: field.annotation for name, field in value.model_fields.items()}
+    elif dataclasses.is_dataclass(value):
+        found = {field.name: field.type for field in dataclasses.fields(value) if not field.name.startswith("_")}
+    else:
+        return []
+    if not found:
+        return []
+    comments = _comments(value)
+    rows = [f"| `{name}` | `{_cell(_shown(kind))}` | {_cell(comments.get(name, ''))} |" for name, kind in found.items()]
+    return ["| field | type | |", "| --- | --- | --- |", *rows, ""]
+
+
+def _comments(value: type) -> dict[str, str]:
+    """What `#:` lines say over the fields of a class and of those that it derives from."""
+    found: dict[str, str] = {}
+    for owner in reversed(value.__mro__):
+        try:
+            lines = inspect.getsource(owner).splitlines()
+        except (OSError, TypeError):
+            continue
+        said: list[str] = []
+        for line in map(str.strip, lines):
+            if line.startswith("#:"):
+                said.append(line.removeprefix("#:").strip())
+                continue
+            field = re.match(r"(\w+):", line)
+            if field and said:
+                found[field[1]] = " ".join(said)
+            said = []
+    return found
+
+
+def _methods(owner: str, value: type) -> list[str]:
+    lines: list[str] = []
+    for name, member in _own(value):
+        if isinstance(member, property):
+            lines += [f"#### `{owner}.{name}`\n", _doc(member)]
+            continue
+        function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        bound = not isinstance(member, staticmethod)
+        lines += [f"#### `{owner}.{name}`\n", _code(_signature(f"{owner}.{name}", function, drop_first=bound)), _doc(function)]
+    return lines
+
+
+def _own(value: type) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that a class or one of its bases in this package defines."""
+    seen: set[str] = set()
+    for owner in value.__mro__:
+        if not owner.__module__.startswith("gateleg"):
+            continue
+        for name, member in vars(owner).items():
+            wanted = isinstance(member, property | classmethod | staticmethod) or inspect.isfunction(member)
+            if wanted and not name.startswith("_") and name not in seen and not name.startswith("model_"):
+                seen.add(name)
+                yield name, member
+
+
+def _signature(name: str, value: Callable[..., Any], *, drop_first: bool = False) -> str:
+    try:
+        signature = inspect.signature(value)
+    except (ValueError, TypeError):
+        return f"{name}(...)"
+    parameters = list(_marked(list(signature.parameters.values())[1 if drop_first else 0 :]))
+    answer = "" if signature.return_annotation is inspect.Signature.empty else f" -> {_shown(signature.return_annotation)}"
+    start = f"async {name}" if inspect.iscoroutinefunction(value) else name
+    short = f"{start}({', '.join(parameters)}){answer}"
+    if len(short) <= _WIDTH:
+        return short
+    return "\n".join([f"{start}(", *(f"    {parameter}," for parameter in parameters), f"){answer}"])
+
+
+def _marked(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    """The parameters as they are written, with the `/` and `*` that stand between their kinds."""
+    kinds = [parameter.kind for parameter in parameters]
+    for place, parameter in enumerate(parameters):
+        starred = any(kind is parameter.VAR_POSITIONAL for kind in kinds[:place])
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred and (place == 0 or kinds[place - 1] is not parameter.KEYWORD_ONLY):
+            yield "*"
+        yield _parameter(parameter)
+        if parameter.kind is parameter.POSITIONAL_ONLY and (place + 1 == len(kinds) or kinds[place + 1] is not parameter.POSITIONAL_ONLY):
+            yield "/"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    kind = "" if parameter.annotation is parameter.empty else f": {_shown(parameter.annotation)}"
+    default = "" if parameter.default is parameter.empty else f" = {_plain(repr(parameter.default))}"
+    return f"{stars}{parameter.name}{kind}{default if kind or not default else default.replace(' ', '')}"
+
+
+def _shown(kind: Any) -> str:
+    if isinstance(kind, str):
+        return kind
+    if inspect.isclass(kind) and not getattr(kind, "__args__", None):
+        return kind.__name__
+    return _plain(inspect.formatannotation(kind))
+
+
+def _plain(text: str) -> str:
+    """A value or a type without the modules that its names come from, and without addresses of objects, which differ from run to run."""
+    text = re.sub(
+        r"<(?:built-in function|function|class|enum) '?([\w.<>]+?)'?(?: at 0x[0-9a-f]+)?>", lambda match: match[1].split(".")[-1], text
+    )
+    text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", lambda match: f"{match[1].split('.')[-1]}(...)", text)
+    text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z_])", "", text)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _code(signature: str) -> str:
+    return f"```text\n{signature}\n```\n"
+
+
+def _doc(value: Any) -> str:
+    return f"{inspect.getdoc(value) or ''}\n"
