@@ -1,12 +1,13 @@
-"""A fast raw client: the same request over and over on some keep-alive connections. Prints answers per second.
+"""A fast raw client: some requests in turn, over and over, on some keep-alive connections. Prints answers per second.
 
-python bench/load.py URL CONNECTIONS SECONDS OPERATION < body.json
+python bench/load.py URL CONNECTIONS SECONDS OPERATION < bodies.jsonl
 """
 
 import asyncio
 import contextlib
 import sys
 import time
+from itertools import cycle
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -28,9 +29,9 @@ def request(host: str, operation: str, body: bytes) -> bytes:
 class Client(asyncio.Protocol):
     """One connection that asks again as soon as it is answered; a server that hangs up is called again."""
 
-    def __init__(self, host: str, port: int, message: bytes) -> None:
+    def __init__(self, host: str, port: int, messages: list[bytes]) -> None:
         self._where = (host, port)
-        self._message = message
+        self._next = cycle(messages).__next__
         self._buffer = b""
         self._redial: asyncio.Task[None] | None = None
         self.answers = 0
@@ -44,7 +45,7 @@ class Client(asyncio.Protocol):
         """Ask for the first time."""
         self._transport = cast("asyncio.Transport", transport)
         self._buffer = b""
-        self._transport.write(self._message)
+        self._transport.write(self._next())
 
     def data_received(self, data: bytes) -> None:
         """Count a whole answer, and ask again."""
@@ -56,7 +57,7 @@ class Client(asyncio.Protocol):
                 self.failures += 1
             self._buffer = b""
             if not self._transport.is_closing():
-                self._transport.write(self._message)
+                self._transport.write(self._next())
         else:
             self._buffer = buffer
 
@@ -72,12 +73,12 @@ def _length(head: bytes) -> int:
     return int(head[at + 15 :].split(b"\r\n", 1)[0])
 
 
-async def load(url: str, connections: int, seconds: float, operation: str, body: bytes) -> float:
+async def load(url: str, connections: int, seconds: float, operation: str, bodies: list[bytes]) -> float:
     """Answers per second."""
     where = urlsplit(url)
     assert where.hostname is not None
-    message = request(where.netloc, operation, body)
-    clients = [Client(where.hostname, where.port or 80, message) for _ in range(connections)]
+    messages = [request(where.netloc, operation, body) for body in bodies]
+    clients = [Client(where.hostname, where.port or 80, messages) for _ in range(connections)]
     for client in clients:
         await client.dial()
     await asyncio.sleep(seconds / 5)
@@ -97,4 +98,4 @@ if __name__ == "__main__":
 
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     _, url, connections, seconds, operation = sys.argv
-    print(asyncio.run(load(url, int(connections), float(seconds), operation, sys.stdin.buffer.read())))
+    print(asyncio.run(load(url, int(connections), float(seconds), operation, sys.stdin.buffer.read().splitlines())))
