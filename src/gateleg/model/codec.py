@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.components import render_source
+from gateleg.model.constraints import reading_validator
 from gateleg.model.direct import direct_source
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.fields import empty_is_absent
@@ -49,7 +50,7 @@ def build_codec(spec: Spec[E]) -> Codec[E]:
         "cannot_encode": lambda instance, error: _cannot_encode(spec, instance, error),
         "shard": lambda item, shards: shard_of({name: item[name] for name in spec.table.attributes}, shards),
         "sharded": sharded,
-        "validate": spec.entity.__pydantic_validator__.validate_python,
+        "validate": reader.validate,
         "known": frozenset(reader.known).issuperset,
         "keep": reader.keep,
         "empty": empty_key,
@@ -185,6 +186,7 @@ class Reader(Generic[E]):
     def __init__(self, spec: Spec[E]) -> None:
         self.spec = spec
         self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
+        self.validate = reading_validator(spec.entity)
 
     def keep(self, item: Item, instance: E) -> None:
         """Hold on to the attributes that the entity does not know, so that writing it back loses nothing."""
@@ -211,7 +213,7 @@ class Reader(Generic[E]):
         problems += [f"{a.name} ({a.wire}) is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
         if not problems:
             try:
-                instance: E = self.spec.entity.__pydantic_validator__.validate_python(values)
+                instance: E = self.validate(values)
             except ValidationError as error:
                 problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
             else:
@@ -226,7 +228,7 @@ class Reader(Generic[E]):
         checked: dict[str, Any] = {}
         for name, value in values.items():
             try:
-                checked[name] = self.spec.attributes[name].attr.validate(value)
+                checked[name] = self.spec.attributes[name].attr.read(value)
             except ModelError as error:
                 problems.append(error.message)
         if problems:

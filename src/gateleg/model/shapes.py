@@ -11,8 +11,10 @@ import zlib
 from binascii import a2b_base64
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gateleg.model.constraints import json_reader
 from gateleg.model.errors import EmptySet
 from gateleg.model.wire import (
     NULL,
@@ -252,8 +254,12 @@ class JsonShape(Shape):
         text = self.adapter.dump_json(value)
         return {"B": binary_text(zlib.compress(text))} if self.compressed else {"S": text.decode()}
 
+    @cached_property
+    def _read(self) -> Callable[[str | bytes], Any]:
+        return json_reader(self.adapter)
+
     def _from_wire(self, value: dict[str, str]) -> Any:
-        return self.adapter.validate_json(zlib.decompress(a2b_base64(value["B"])) if self.compressed else value["S"])
+        return self._read(zlib.decompress(a2b_base64(value["B"])) if self.compressed else value["S"])
 
 
 @dataclass(frozen=True)

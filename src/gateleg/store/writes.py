@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
 from gateleg.model.actions import Transition
+from gateleg.model.guards import guards_of
 from gateleg.store.errors import NotReturned
 from gateleg.store.failures import Expectation
 from gateleg.store.operation import locate
@@ -140,7 +141,13 @@ class Patch(WriteOperation[Any], Generic[E]):
             version = getattr(self.target, spec.version.name)
         moves = tuple(action for action in self.actions if isinstance(action, Transition))
         return Expectation(
-            self.ref, self.mode, present=self.mode == "patch", version=version, moves=moves, conditional=self.condition is not None
+            self.ref,
+            self.mode,
+            present=self.mode == "patch",
+            version=version,
+            moves=moves,
+            guards=guards_of(self.actions),
+            conditional=self.condition is not None,
         )
 
     def options(self) -> dict[str, Any]:
