@@ -197,7 +197,7 @@ class Reader(Generic[E]):
     def wrong(self, item: Item) -> None:
         """Refuse an item of another entity."""
         tag = item[self.spec.table.tag or ""].get("S")
-        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.")
+        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.", ref=self.spec.ref_of(item))
 
     def aged(self, item: Item) -> Item:
         """Bring an item of an older schema up."""
@@ -219,7 +219,11 @@ class Reader(Generic[E]):
             else:
                 self.keep(item, instance)
                 return instance
-        raise DecodeError(f"The item {self._key_text(item)} is no {self.spec.name}: {'; '.join(problems)}.", problems=problems)
+        raise self._refused(item, problems)
+
+    def _refused(self, item: Item, problems: list[str]) -> DecodeError:
+        what = f"The item {self._key_text(item)} is not a valid {self.spec.name}: {'; '.join(problems)}."
+        return DecodeError(what, problems=problems, ref=self.spec.ref_of(item))
 
     def partial(self, item: Item) -> dict[str, Any]:
         """The attributes that a projected item has; components of its keys count."""
@@ -232,7 +236,7 @@ class Reader(Generic[E]):
             except ModelError as error:
                 problems.append(error.message)
         if problems:
-            raise DecodeError(f"The item {self._key_text(item)} is no {self.spec.name}: {'; '.join(problems)}.", problems=problems)
+            raise self._refused(item, problems)
         return checked
 
     def _values(self, item: Item) -> tuple[dict[str, Any], list[str]]:

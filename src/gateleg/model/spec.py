@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from gateleg.model.errors import KeyValueError, MissingComponent, UnknownArgument, UnknownIndex
+from gateleg.model.errors import KeyValueError, MissingComponent, ModelError, UnknownArgument, UnknownIndex
 from gateleg.model.keys import KeyPlan, Ref, shard_of
 from gateleg.model.marks import find_mark
 from gateleg.model.parts import KeyPart
@@ -232,6 +232,14 @@ class Spec(Generic[E]):
         """The reference to an instance."""
         values = self.values(instance)
         return Ref(self.entity, {name: values[name] for name in self._key_names}, self.key.require(values, self.name))
+
+    def ref_of(self, item: Item) -> Ref[E]:
+        """The reference to a stored item by the key that it lies under, whether or not the item can be read."""
+        try:
+            values = self.key.parse(item)
+        except (ModelError, KeyError, TypeError, ValueError):
+            values = {}
+        return Ref(self.entity, values, {name: item[name] for name in self.table.attributes if name in item})
 
     @cached_property
     def _key_names(self) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ from gateleg.store.sizes import item_size
 from gateleg.store.synchronous import Store
 from gateleg.store.tracing import Tracing
 from gateleg.store.transactions import transact, transact_get
+from gateleg.store.unreadable import Items, Unreadable
 from gateleg.store.write_operation import WriteOperation
 from gateleg.store.writing import check, create, delete, patch, put, upsert
 
@@ -101,6 +102,7 @@ __all__ = [
     "Hook",
     "IdempotencyMismatch",
     "IllegalTransition",
+    "Items",
     "KeyTooLong",
     "Loader",
     "Lock",
@@ -135,6 +137,7 @@ __all__ = [
     "TransactionCanceled",
     "TransactionConflict",
     "UniqueTaken",
+    "Unreadable",
     "WriteOperation",
     "acquire",
     "batch_get",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
+from gateleg.model import DecodeError, Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
 from gateleg.model.actions import Transition
 from gateleg.model.guards import guards_of
 from gateleg.store.errors import NotReturned
@@ -159,7 +159,10 @@ class Patch(WriteOperation[Any], Generic[E]):
         item, spec = reply.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
             return None
-        return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+        try:
+            return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+        except DecodeError as error:
+            raise written_unreadable(error) from error
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The item, read again."""
@@ -169,7 +172,16 @@ class Patch(WriteOperation[Any], Generic[E]):
             raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
         spec = spec_of(self.entity)
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, True), self.pattern)
-        return spec.decode(reply["Item"]) if "Item" in reply else None
+        try:
+            return spec.decode(reply["Item"]) if "Item" in reply else None
+        except DecodeError as error:
+            raise written_unreadable(error) from error
+
+
+def written_unreadable(error: DecodeError) -> DecodeError:
+    """The error of an update that was done, on an item that cannot be read afterwards."""
+    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
+    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
 
 
 @dataclass(frozen=True, slots=True)
