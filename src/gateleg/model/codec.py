@@ -18,7 +18,8 @@ from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEnti
 from gateleg.model.fields import empty_is_absent
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.nested import UNKNOWN
-from gateleg.model.shapes import BINARY, TEXT, Scope, SetShape
+from gateleg.model.shapes import BINARY, INSTANT, TEXT, Scope, SetShape
+from gateleg.model.stored import STORED, checked_sources, may_differ, remember, stored_key
 from gateleg.model.upcasters import bring_up
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def build_codec(spec: Spec[E]) -> Codec[E]:
         "slowly": reader.read,
         "wrong": reader.wrong,
         "aged": reader.aged,
+        "stored_key": lambda values: stored_key(spec.with_members(values)),
+        "remember": lambda item, instance: remember(spec, item, instance),
     }
     source = "\n".join([*_encoder(spec, scope), *_decoder(spec, scope)]) + "\n"
     exec(compile(source, f"<codec of {spec.name}>", "exec"), scope.names)
@@ -82,7 +85,7 @@ def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
         lines.append(f"      {spec.table.tag!r}: {{'S': {spec.tag!r}}},")
     if spec.schema > 1:
         lines.append(f"      {spec.table.schema!r}: {{'N': {str(spec.schema)!r}}},")
-    lines.append("    }")
+    lines += ["    }", f"    if {STORED!r} in d: item.update(stored_key(d) or ())"]
     for attribute in spec.attributes.values():
         if not _always(attribute):
             empty = isinstance(attribute.shape, SetShape) and empty_is_absent(attribute.info)
@@ -166,7 +169,23 @@ def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
     if spec.schema > 1:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
     read = direct_source(spec, scope) or _validated_source(spec, scope)
+    read += _form_check(spec, scope)
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
+
+
+def _form_check(spec: Spec[Any], scope: Scope) -> list[str]:
+    """Lines that let the instance `m` remember a form that the model would not write: see `stored`."""
+    tests = []
+    for entry in spec.key.fields:
+        if entry.source is not None and entry.source.shape is INSTANT:
+            tests.append(_odd_time(entry.attribute))
+        elif may_differ(entry.source):
+            tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope)}")
+    for source in checked_sources(spec):
+        value, packed = _access(spec, source.name), source.shape.pack(_access(spec, source.name), scope)
+        odd = _odd_time(source.wire) if source.shape is INSTANT else f"{value} is not None and get({source.wire!r}) != {packed}"
+        tests.append(f"({odd})")
+    return ["d = m.__dict__", f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
 
 
 def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
@@ -178,6 +197,11 @@ def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
             lines += [f"w = get({attribute.wire!r})"]
             lines += [f"if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
     return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
+
+
+def _odd_time(wire: str) -> str:
+    """Source for whether a time is stored in another form than the model's, which has Z after six places of seconds."""
+    return f'((w := get({wire!r})) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
 
 
 class Reader(Generic[E]):
@@ -218,6 +242,7 @@ class Reader(Generic[E]):
                 problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
             else:
                 self.keep(item, instance)
+                remember(self.spec, item, instance)
                 return instance
         raise self._refused(item, problems)
 

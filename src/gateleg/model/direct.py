@@ -23,7 +23,7 @@ from gateleg.model.annotations import read_annotation
 from gateleg.model.constraints import validator_of, without_bounds
 from gateleg.model.instances import set_extra, set_fields, set_private, set_values
 from gateleg.model.nested import ModelShape, attr_type, case_of, field_names
-from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape
+from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
@@ -259,6 +259,8 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
         return [f'{v} = w["BOOL"]', f"if {v} is not True and {v} is not False: {slow}"]
     if shape is INSTANT and _is_instant(schema):
         return [f'{v} = from_iso(w["S"])', f"if {v}.tzinfo is not UTC: {slow}"]
+    if isinstance(shape, TimeShape) and _is_instant(schema):
+        return [f"{v} = {shape.unpack('w', scope)}", f"if {v}.tzinfo is not UTC: {slow}"]
     if shape is EPOCH and _is_instant(schema):
         return [f'{v} = from_epoch(w["N"])']
     if kind == "enum" and shape is TEXT_ENUM:

@@ -14,6 +14,7 @@ from gateleg.model.marks import find_mark
 from gateleg.model.parts import KeyPart
 from gateleg.model.shapes import Scope, Shape
 from gateleg.model.states import States
+from gateleg.model.stored import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -176,9 +177,13 @@ class Spec(Generic[E]):
 
     def values(self, instance: BaseModel) -> Mapping[str, Any]:
         """The instance's attributes and the fields of its key parts, by name."""
+        return self.with_members(instance.__dict__)
+
+    def with_members(self, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The attributes of an instance, and the fields of its key parts."""
         if not self._parts:
-            return instance.__dict__
-        values = dict(instance.__dict__)
+            return attributes
+        values = dict(attributes)
         for name, members in self._parts.items():
             part = values[name]
             for member in members:
@@ -231,7 +236,8 @@ class Spec(Generic[E]):
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance."""
         values = self.values(instance)
-        return Ref(self.entity, {name: values[name] for name in self._key_names}, self.key.require(values, self.name))
+        key = stored_key(values) or self.key.require(values, self.name)
+        return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
 
     def ref_of(self, item: Item) -> Ref[E]:
         """The reference to a stored item by the key that it lies under, whether or not the item can be read."""

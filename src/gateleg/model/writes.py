@@ -17,6 +17,7 @@ from gateleg.model.expiry import expired
 from gateleg.model.expressions import Condition, Placeholders, all_of, equals, exists, missing
 from gateleg.model.instances import altered
 from gateleg.model.lookup import spec_of
+from gateleg.model.stored import stored_value
 from gateleg.model.tables import Table
 from gateleg.model.uniques import markers
 from gateleg.model.wire import epoch_text
@@ -100,7 +101,7 @@ def _unchanged(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
     conditions = [exists(spec.table.hash)]
     for source in (spec.sources[name] for name in dict.fromkeys(names) if name not in spec.reachable(spec.key)):
         value = values.get(source.name)
-        conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
+        conditions.append(missing(source.wire) if value is None else equals(source.wire, stored_value(source, values)))
     return all_of(*conditions)
 
 
