@@ -28,8 +28,8 @@ def _entity(format: TimeFormat) -> Any:
 
     class Log(Entity, table=table):
         log: Attr[str]
-        at: Attr[Annotated[datetime, format]]  # type: ignore[valid-type]
-        seen: Attr[Annotated[datetime, format] | None] = field(None)  # type: ignore[valid-type]
+        at: Attr[Annotated[datetime, format]]
+        seen: Attr[Annotated[datetime, format] | None] = field(None)
 
         key = Key("{log}", "{at}")
         of_log = Pattern(title="The entries of a log")

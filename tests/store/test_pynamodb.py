@@ -54,7 +54,7 @@ class Visit(Entity, table=visits):
 def shared() -> Iterator[tuple[Store, Any]]:
     with Engine(":memory:", durability="relaxed") as engine, serve_in_thread(engine, Options(credentials={KEY.key_id: KEY.secret})) as url:
 
-        class ByPage(GlobalSecondaryIndex[Any]):
+        class ByPage(GlobalSecondaryIndex[Any]):  # type: ignore[no-untyped-call]
             class Meta:
                 index_name = "by-page"
                 projection = AllProjection()

@@ -166,6 +166,15 @@ class Spec(Generic[E]):
         """The validated values of those attributes that a projected item has, by Python name."""
         return self.codec.decode_partial(item)
 
+    def violations(self, instance: E) -> dict[str, str]:
+        """What breaks the declared bounds in an instance that was read, by attribute. Reads do not enforce them."""
+        try:
+            self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
+        except ValidationError as error:
+            found = {str(problem["loc"][0]): problem["msg"] for problem in error.errors() if problem["loc"]}
+            return {name: problem for name, problem in found.items() if name in self.attributes}
+        return {}
+
     def plan(self, index: str) -> KeyPlan:
         """How the entity is keyed in an index; the empty name is the table."""
         if not index:
