@@ -6,7 +6,7 @@ from dataclasses import dataclass
 WHY = {
     "constant-local-index": "A local index orders the items of one partition. A sort key that they all share puts them in no order, "
     "and every write to the index is paid for.",
-    "expired-still-counted": "Writes move counters. The service deletes expired items by itself, and moves none.",
+    "expired-still-counted": "Writes of a program move counters and markers. The service deletes expired items without them.",
     "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds; other forms are ignored without a word.",
     "filtered-pattern": "A filter drops items after they were read and paid for, and pages come out short.",
     "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",

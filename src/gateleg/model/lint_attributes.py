@@ -34,13 +34,14 @@ def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
         yield from _lists(f"{spec.name}.{attribute.name}", attribute.annotation, _bounded(attribute.info.metadata), frozenset())
     yield from _sort_texts(spec)
     yield from _unsorted_times(spec)
-    if spec.ttl is not None and spec.counters:
-        yield Finding(
-            "expired-still-counted",
-            f"{spec.name}.{next(iter(spec.counters))}",
-            "Its items expire, and nothing takes them off the counter: neither DynamoDB nor an embedded store tells when it deletes them.",
-            "Delete the items yourself before they expire, or count them with a query.",
-        )
+    if spec.ttl is not None:
+        for name in (*spec.counters, *spec.uniques):
+            yield Finding(
+                "expired-still-counted",
+                f"{spec.name}.{name}",
+                "Its items expire, but the service that deletes them neither takes them off a counter nor releases their unique values.",
+                "Delete the items yourself before they expire.",
+            )
 
 
 def _unsorted_times(spec: Spec[Any]) -> Iterator[Finding]:
