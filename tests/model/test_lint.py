@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, field, lint
+from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field, lint
 from gateleg.model.findings import WHY
 from tests.model.seeds import agents, jobs, mv, rag
 
@@ -192,3 +192,16 @@ def test_every_remark_says_why(table: Table) -> None:
     found = lint(table)
     assert found
     assert all(finding.why == WHY[finding.code] and finding.fix for finding in found)
+
+
+def test_what_expires_and_is_counted_or_unique_is_found() -> None:
+    table = things()
+
+    class Thing(Entity, table=table):
+        id: Attr[str]
+        sort: Attr[str]
+        ends: Attr[TTL | None] = field(None)
+        key = Key("{id}", "{sort}")
+        once = Unique("sort")
+
+    assert findings(table, "expired-still-counted") == ["Thing.once"]

@@ -127,12 +127,12 @@ def test_operation_is_a_dry_run_until_it_is_run() -> None:
     }
 
 
-def test_items_before_one_that_cannot_be_read_are_handed_out(memory: Store) -> None:
+def test_a_strict_store_refuses_a_list_with_an_item_that_cannot_be_read(memory: Store) -> None:
     memory.create_tables(shelf)
     memory.batch_write([Note(book="b", number=number) for number in range(3)])
     broken = spec_of(Note).encode(Note(book="b", number=1)) | {"stars": {"S": "many"}}
     memory.transport.call("PutItem", {"TableName": "Notes", "Item": broken})
-    found = memory.query(Note.in_book, book="b")
+    found = memory.reading(on_unreadable="raise").query(Note.in_book, book="b", page_size=1)
     assert next(found).number == 0
     with pytest.raises(DecodeError):
         next(found)

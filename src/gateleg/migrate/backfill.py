@@ -77,7 +77,7 @@ def backfill(
     spec = spec_of(entity)
     report = Report(progress or Progress.fresh(segments))
     rate = Rate(write_units, store.setup) if write_units is not None else None
-    for item in store.scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
+    for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):
             continue
         report.seen += 1

@@ -69,6 +69,7 @@ from gateleg.model.queries import Query
 from gateleg.model.spec import Attribute, Spec
 from gateleg.model.states import ANY, States, state
 from gateleg.model.tables import GSI, LSI, Index, Table
+from gateleg.model.time_formats import TimeFormat
 from gateleg.model.uniques import Unique, is_marker, markers
 from gateleg.model.upcasters import Upcaster, schema_of, upcaster
 from gateleg.model.updates import changed_attributes, plan_update
@@ -113,6 +114,7 @@ __all__ = [
     "Spec",
     "States",
     "Table",
+    "TimeFormat",
     "Unique",
     "Upcaster",
     "Value",

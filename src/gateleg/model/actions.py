@@ -23,6 +23,8 @@ class Action:
     #: the class whose attribute made the action, and the attribute's Python name; None for what the model adds by itself
     owner: type[Any] | None = None
     attribute: str = ""
+    #: the attribute itself, where its bounds or those of a list around it must be kept
+    attr: Any = None
 
     def outline(self, given: list[Value]) -> Hashable:
         """The clause without its values, which are added to `given`."""

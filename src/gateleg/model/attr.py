@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from gateleg.model.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.annotations import read_annotation
 from gateleg.model.comparisons import Comparable, Size, Term
+from gateleg.model.constraints import Bounds, bounds_of, validator_of, without_bounds
 from gateleg.model.direct import field_validator
 from gateleg.model.errors import ExpressionError, ExpressionValue
 from gateleg.model.expressions import (
@@ -55,12 +56,26 @@ class Attr(Comparable[T], Generic[T]):
 
     __is_attr__ = True
 
-    def __init__(self, owner: type[Any], name: str, path: Path, annotation: Any, info: FieldInfo | None = None) -> None:
+    def __init__(
+        self,
+        owner: type[Any],
+        name: str,
+        path: Path,
+        annotation: Any,
+        info: FieldInfo | None = None,
+        *,
+        leaf: Attr[Any] | None = None,
+        parent: Attr[Any] | None = None,
+    ) -> None:
         self.owner = owner
         self.name = name
         self.path = path
         self.annotation = annotation
         self.info = info
+        #: the attribute of a record that the path ends at, with the rules of its field
+        self.leaf: Any = leaf
+        #: the list or map that this is an element of
+        self.parent: Any = parent
 
     if TYPE_CHECKING:
 
@@ -86,8 +101,24 @@ class Attr(Comparable[T], Generic[T]):
         return shape_of(self.annotation)
 
     @cached_property
-    def _comparer(self) -> TypeAdapter[Any]:
+    def _adapter(self) -> TypeAdapter[Any]:
         return TypeAdapter(self.annotation)
+
+    @cached_property
+    def _comparer(self) -> Callable[[Any], Any]:
+        """Validates the type alone: what is compared or added need not lie within the bounds of what is stored."""
+        return validator_of(without_bounds(self._adapter.core_schema)).validate_python
+
+    @cached_property
+    def _reader(self) -> Callable[[Any], Any]:
+        """Validates a value that was read, whatever its bounds."""
+        checker = None if self.info is None else field_validator(self.owner, self.name, bounded=False)
+        return checker or self._comparer
+
+    @cached_property
+    def bounds(self) -> Bounds | None:
+        """The bounds that an update may break; None when there are none."""
+        return self.leaf.bounds if self.leaf is not None else bounds_of(self.annotation, self.info)
 
     @cached_property
     def _checker(self) -> Callable[[Any], Any] | None:
@@ -95,6 +126,12 @@ class Attr(Comparable[T], Generic[T]):
         if self.info is None or self.info.frozen or self.owner.__pydantic_decorators__.model_validators:
             return None
         return field_validator(self.owner, self.name)
+
+    @cached_property
+    def _guarded(self) -> Attr[Any] | None:
+        """This, where an update must keep bounds."""
+        outer = self.parent.bounds if self.parent is not None else None
+        return self if self.bounds is not None or outer is not None else None
 
     @cached_property
     def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
@@ -107,17 +144,26 @@ class Attr(Comparable[T], Generic[T]):
 
     def validate(self, value: Any) -> T:
         """The value as the attribute's field accepts it, with its constraints and validators."""
+        if self.leaf is not None:
+            return cast("T", self.leaf.validate(value))
         try:
             if self._checker is not None:
                 return cast("T", self._checker(value))
             if self.info is None or self.owner.__pydantic_decorators__.model_validators:
-                return cast("T", self._comparer.validate_python(value))
+                return cast("T", self._adapter.validate_python(value))
             probe = made(self.owner, {})
             self.owner.__pydantic_validator__.validate_assignment(probe, self.name, value)
             return cast("T", probe.__dict__[self.name])
         except ValidationError as error:
             if self.info is not None and self.info.frozen and error.errors()[0]["type"] == "frozen_field":
-                return cast("T", self._comparer.validate_python(value))
+                return cast("T", self._adapter.validate_python(value))
+            raise self._refusal(value, error) from None
+
+    def read(self, value: Any) -> T:
+        """The value of a projected item, which may break the attribute's bounds."""
+        try:
+            return cast("T", self._reader(value))
+        except ValidationError as error:
             raise self._refusal(value, error) from None
 
     def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
@@ -127,7 +173,7 @@ class Attr(Comparable[T], Generic[T]):
     def constant(self, value: Any) -> Operand[Any]:
         """A compared value, of the attribute's type but not bound by its constraints."""
         try:
-            checked = self._comparer.validate_python(value)
+            checked = self._comparer(value)
         except ValidationError as error:
             raise self._refusal(value, error) from None
         return Constant(checked, self._packer(checked))
@@ -184,29 +230,37 @@ class Attr(Comparable[T], Generic[T]):
     def set(self, value: T | Operand[T]) -> Action:
         """Write a value, a copy of another attribute, or a sum. None removes the attribute."""
         if isinstance(value, Operand):
-            return SetAction(self.path, self.owner, self.name, operand=value)
+            return SetAction(self.path, self.owner, self.name, self._guarded, operand=value)
         if value is None:
             self.validate(None)
-            return RemoveAction(self.path, self.owner, self.name)
+            return RemoveAction(self.path, self.owner, self.name, self._guarded)
         if not value and isinstance(self.shape, SetShape) and self.info is not None and empty_is_absent(self.info):
-            return RemoveAction(self.path, self.owner, self.name)
-        return SetAction(self.path, self.owner, self.name, operand=self.written(value))
+            return RemoveAction(self.path, self.owner, self.name, self._guarded)
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value))
 
     def force(self, value: T) -> Action:
         """Write a state without regard to its transitions: for repairs by hand."""
-        return SetAction(self.path, self.owner, self.name, operand=self.written(value), forced=True)
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value), forced=True)
 
     def remove(self) -> Action:
         """Take the attribute away."""
-        return RemoveAction(self.path, self.owner, self.name)
+        return RemoveAction(self.path, self.owner, self.name, self._guarded)
 
     def add(self, value: T) -> Action:
         """Add to a number (an absent one counts as 0) or put elements into a set."""
-        return AddAction(self.path, self.owner, self.name, operand=self.constant(value))
+        return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
+
+    def _added(self, value: Any) -> Operand[Any]:
+        """What is added: to a number, whatever its own bounds; to a set, only elements that it may have."""
+        added = self.constant(value)
+        if isinstance(self.shape, SetShape) and isinstance(added, Constant):
+            for element in added.value:
+                self._element().validate(element)
+        return added
 
     def delete(self, elements: T) -> Action:
         """Take elements out of a set."""
-        return DeleteAction(self.path, self.owner, self.name, operand=self.constant(elements))
+        return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
 
     @overload
     def append(self: Attr[list[E]], *values: E) -> Action: ...
@@ -226,8 +280,8 @@ class Attr(Comparable[T], Generic[T]):
 
     def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action:
         old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
-        new = self.constant(list(values))
-        return SetAction(self.path, self.owner, self.name, operand=Call("list_append", (old, new) if at_end else (new, old)))
+        new = self.constant([self._element().validate(value) for value in values])
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))
 
     def if_not_exists(self, default: T) -> Term[T]:
         """The attribute's value, or a default where it is absent: an operand for `set`."""
@@ -254,7 +308,7 @@ class Attr(Comparable[T], Generic[T]):
             sources = self._predecessors[state] = tuple(self.constant(source) for source in sorted(state.predecessors))
         if not sources:
             raise ExpressionError(f"No state may move to {state!r}: it is where {type(state).__name__} begins.", fix="Create a new item.")
-        return Transition(self.path, self.owner, self.name, operand=operand, target=state, sources=sources)
+        return Transition(self.path, self.owner, self.name, self._guarded, operand=operand, target=state, sources=sources)
 
     @overload
     def __getitem__(self, step: Attr[E]) -> Attr[E]: ...
@@ -267,18 +321,18 @@ class Attr(Comparable[T], Generic[T]):
     def __getitem__(self: Attr[Any], step: Any) -> Attr[Any]:
         """The element at an index, the value at a map's key, or an attribute of a record."""
         if isinstance(step, Attr):
-            return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation)
+            return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation, leaf=step)
         if isinstance(step, int):
             return self._element(step)
         kind = read_annotation(self.annotation).type
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return self[attribute_of(kind, step)]
         arguments = get_args(kind)
-        return Attr(self.owner, f"{self.name}.{step}", (*self.path, step), arguments[1] if len(arguments) == 2 else Any)
+        return Attr(self.owner, f"{self.name}.{step}", (*self.path, step), arguments[1] if len(arguments) == 2 else Any, parent=self)
 
     def _element(self, at: int = 0) -> Attr[Any]:
         arguments = get_args(read_annotation(self.annotation).type)
-        return Attr(self.owner, f"{self.name}[{at}]", (*self.path, at), arguments[0] if arguments else Any)
+        return Attr(self.owner, f"{self.name}[{at}]", (*self.path, at), arguments[0] if arguments else Any, parent=self)
 
     __hash__ = object.__hash__
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.components import render_source
+from gateleg.model.constraints import reading_validator
 from gateleg.model.direct import direct_source
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.fields import empty_is_absent
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.nested import UNKNOWN
-from gateleg.model.shapes import BINARY, TEXT, Scope, SetShape
+from gateleg.model.shapes import BINARY, INSTANT, TEXT, Scope, SetShape
+from gateleg.model.stored import STORED, checked_sources, may_differ, remember, stored_key
 from gateleg.model.upcasters import bring_up
 
 if TYPE_CHECKING:
@@ -49,13 +51,15 @@ def build_codec(spec: Spec[E]) -> Codec[E]:
         "cannot_encode": lambda instance, error: _cannot_encode(spec, instance, error),
         "shard": lambda item, shards: shard_of({name: item[name] for name in spec.table.attributes}, shards),
         "sharded": sharded,
-        "validate": spec.entity.__pydantic_validator__.validate_python,
+        "validate": reader.validate,
         "known": frozenset(reader.known).issuperset,
         "keep": reader.keep,
         "empty": empty_key,
         "slowly": reader.read,
         "wrong": reader.wrong,
         "aged": reader.aged,
+        "stored_key": lambda values: stored_key(spec.with_members(values)),
+        "remember": lambda item, instance: remember(spec, item, instance),
     }
     source = "\n".join([*_encoder(spec, scope), *_decoder(spec, scope)]) + "\n"
     exec(compile(source, f"<codec of {spec.name}>", "exec"), scope.names)
@@ -81,7 +85,7 @@ def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
         lines.append(f"      {spec.table.tag!r}: {{'S': {spec.tag!r}}},")
     if spec.schema > 1:
         lines.append(f"      {spec.table.schema!r}: {{'N': {str(spec.schema)!r}}},")
-    lines.append("    }")
+    lines += ["    }", f"    if {STORED!r} in d: item.update(stored_key(d) or ())"]
     for attribute in spec.attributes.values():
         if not _always(attribute):
             empty = isinstance(attribute.shape, SetShape) and empty_is_absent(attribute.info)
@@ -165,7 +169,23 @@ def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
     if spec.schema > 1:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
     read = direct_source(spec, scope) or _validated_source(spec, scope)
+    read += _form_check(spec, scope)
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
+
+
+def _form_check(spec: Spec[Any], scope: Scope) -> list[str]:
+    """Lines that let the instance `m` remember a form that the model would not write: see `stored`."""
+    tests = []
+    for entry in spec.key.fields:
+        if entry.source is not None and entry.source.shape is INSTANT:
+            tests.append(_odd_time(entry.attribute))
+        elif may_differ(entry.source):
+            tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope)}")
+    for source in checked_sources(spec):
+        value, packed = _access(spec, source.name), source.shape.pack(_access(spec, source.name), scope)
+        odd = _odd_time(source.wire) if source.shape is INSTANT else f"{value} is not None and get({source.wire!r}) != {packed}"
+        tests.append(f"({odd})")
+    return ["d = m.__dict__", f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
 
 
 def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
@@ -179,12 +199,18 @@ def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
     return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
 
 
+def _odd_time(wire: str) -> str:
+    """Source for whether a time is stored in another form than the model's, which has Z after six places of seconds."""
+    return f'((w := get({wire!r})) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
+
+
 class Reader(Generic[E]):
     """The careful way to read an item, and the keeping of what it does not know."""
 
     def __init__(self, spec: Spec[E]) -> None:
         self.spec = spec
         self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
+        self.validate = reading_validator(spec.entity)
 
     def keep(self, item: Item, instance: E) -> None:
         """Hold on to the attributes that the entity does not know, so that writing it back loses nothing."""
@@ -195,7 +221,7 @@ class Reader(Generic[E]):
     def wrong(self, item: Item) -> None:
         """Refuse an item of another entity."""
         tag = item[self.spec.table.tag or ""].get("S")
-        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.")
+        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.", ref=self.spec.ref_of(item))
 
     def aged(self, item: Item) -> Item:
         """Bring an item of an older schema up."""
@@ -211,13 +237,18 @@ class Reader(Generic[E]):
         problems += [f"{a.name} ({a.wire}) is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
         if not problems:
             try:
-                instance: E = self.spec.entity.__pydantic_validator__.validate_python(values)
+                instance: E = self.validate(values)
             except ValidationError as error:
                 problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
             else:
                 self.keep(item, instance)
+                remember(self.spec, item, instance)
                 return instance
-        raise DecodeError(f"The item {self._key_text(item)} is no {self.spec.name}: {'; '.join(problems)}.", problems=problems)
+        raise self._refused(item, problems)
+
+    def _refused(self, item: Item, problems: list[str]) -> DecodeError:
+        what = f"The item {self._key_text(item)} is not a valid {self.spec.name}: {'; '.join(problems)}."
+        return DecodeError(what, problems=problems, ref=self.spec.ref_of(item))
 
     def partial(self, item: Item) -> dict[str, Any]:
         """The attributes that a projected item has; components of its keys count."""
@@ -226,11 +257,11 @@ class Reader(Generic[E]):
         checked: dict[str, Any] = {}
         for name, value in values.items():
             try:
-                checked[name] = self.spec.attributes[name].attr.validate(value)
+                checked[name] = self.spec.attributes[name].attr.read(value)
             except ModelError as error:
                 problems.append(error.message)
         if problems:
-            raise DecodeError(f"The item {self._key_text(item)} is no {self.spec.name}: {'; '.join(problems)}.", problems=problems)
+            raise self._refused(item, problems)
         return checked
 
     def _values(self, item: Item) -> tuple[dict[str, Any], list[str]]:

@@ -15,8 +15,9 @@ from gateleg.model.lookup import spec_of
 from gateleg.model.template import HIGH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from gateleg.model.spec import Spec
     from gateleg.model.tables import Table
     from gateleg.model.wire import Item
 
@@ -128,16 +129,16 @@ class CollectionQuery:
     def _leading(self) -> dict[str, Any]:
         return {name: self.values[name] for name in self.collection.leading if name in self.values}
 
-    def sort(self, items: Iterable[Item]) -> Collected:
-        """The items by entity; those of other entities in the partition are left out."""
+    def sort(self, items: Iterable[Item], read: Callable[[Spec[Any], Item], Any] | None = None) -> Collected:
+        """The items by entity; those of other entities in the partition are left out, and those that `read` answers None for."""
         found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
         for item in items:
             spec = self.collection.table.spec_for(item)
             if spec is None or spec.entity not in found:
                 continue
-            instance = spec.decode(item)
+            instance = spec.decode(item) if read is None else read(spec, item)
             # Texts that lie between those asked for, such as "a b" between "a" and "a#", are read along.
-            if all(getattr(instance, name) == value for name, value in self._leading.items()):
+            if instance is not None and all(getattr(instance, name) == value for name, value in self._leading.items()):
                 found[spec.entity].append(instance)
         return Collected(found)
 
@@ -147,6 +148,8 @@ class Collected:
     """What a collection's query found."""
 
     found: dict[type[BaseModel], list[Any]]
+    #: what is there but cannot be read, as the store reports it
+    unreadable: tuple[Any, ...] = ()
 
     def of(self, entity: type[E]) -> list[E]:
         """The items of one entity, in the order of their keys."""

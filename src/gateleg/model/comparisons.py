@@ -106,20 +106,20 @@ class Term(Operand[T], Generic[T]):
     """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
 
     def __init__(self, operand: Operand[T], of: Comparable[T]) -> None:
-        self._operand = operand
+        self.operand = operand
         self._of = of
 
     def render(self, out: Placeholders) -> str:
         """The operand's text."""
-        return self._operand.render(out)
+        return self.operand.render(out)
 
     def outline(self, given: list[Value]) -> Hashable:
         """The operand's outline."""
-        return self._operand.outline(given)
+        return self.operand.outline(given)
 
     def paths(self) -> Iterator[Path]:
         """The operand's paths."""
-        return self._operand.paths()
+        return self.operand.paths()
 
     def __add__(self, other: T | Operand[T]) -> Operand[T]:
         return Arithmetic(self, "+", other if isinstance(other, Operand) else self._of.constant(other))

@@ -15,7 +15,8 @@ from uuid import UUID
 from gateleg.model.annotations import Declared
 from gateleg.model.errors import DelimiterInValue, EmptyKey, FloatInKey, KeyRangeError, KeyValueError, TemplateError
 from gateleg.model.template import HIGH, Placeholder, Template
-from gateleg.model.wire import iso, to_utc, uuid_text
+from gateleg.model.time_formats import TimeFormat, time_format
+from gateleg.model.wire import to_utc, uuid_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -176,26 +177,31 @@ class FixedComponent:
 
 @dataclass(frozen=True, slots=True)
 class TimeComponent:
-    """An instant: fixed-width ISO 8601, or microseconds counted down for newest first."""
+    """An instant: in the attribute's format, or microseconds counted down for newest first."""
 
     where: str
     descending: bool = False
-    ordered: bool = True
+    format: TimeFormat = TimeFormat.ISO
 
     @property
-    def width(self) -> int:
-        """27 characters of ISO, or 18 digits."""
-        return 18 if self.descending else 27
+    def ordered(self) -> bool:
+        """Whether the format sorts as times do."""
+        return self.descending or self.format.ordered
+
+    @property
+    def width(self) -> int | None:
+        """18 digits, or what the format has."""
+        return 18 if self.descending else self.format.width
 
     @property
     def pattern(self) -> str:
-        """Its fixed form."""
-        return r"\d{18}" if self.descending else r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+        """Its own form, and the forms that other programs write."""
+        return r"\d{18}" if self.descending else self.format.forms
 
     def render(self, value: Any) -> str:
         """The text of an aware datetime."""
         if not self.descending:
-            return iso(value)
+            return self.format.text(value)
         count = (to_utc(value) - _EPOCH) // _MICROSECOND
         if not 0 <= count <= _LAST_MICROSECOND:
             raise KeyRangeError(f"{value} lies before 1970, where {self.where} begins.")
@@ -205,7 +211,7 @@ class TimeComponent:
         """The instant."""
         if self.descending:
             return _EPOCH + (_LAST_MICROSECOND - int(text)) * _MICROSECOND
-        return datetime.fromisoformat(text)
+        return self.format.read(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,7 @@ class UuidComponent:
     width: int = 36
     ordered: bool = True
     descending: bool = False
-    pattern: str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    pattern: str = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 
     def render(self, value: Any) -> str:
         """The UUID's text."""
@@ -292,12 +298,14 @@ def build_component(placeholder: Placeholder, template: Template, declared: Decl
         return _choices(where, template, [(False, "false"), (True, "true")])
     if not isinstance(kind, type):
         raise TemplateError(f"{where}: a key cannot hold {kind}.", fix="Use text, whole numbers, times, UUIDs or enumerations in keys.")
+    if issubclass(kind, datetime) and placeholder.format == "":
+        return TimeComponent(where, format=time_format(declared.metadata))
     return _scalar_component(where, placeholder.format, template, kind)
 
 
 def _scalar_component(where: str, form: str, template: Template, kind: type) -> Component:
-    if issubclass(kind, datetime) and form in ("", "desc"):
-        return TimeComponent(where, descending=form == "desc")
+    if issubclass(kind, datetime) and form == "desc":
+        return TimeComponent(where, descending=True)
     if issubclass(kind, date) and form in ("", "date"):
         return DateComponent(where)
     if issubclass(kind, UUID) and not form:

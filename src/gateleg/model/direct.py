@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import SchemaValidator, core_schema
+from pydantic_core import core_schema
 
 from gateleg.model.annotations import read_annotation
+from gateleg.model.constraints import validator_of, without_bounds
 from gateleg.model.instances import set_extra, set_fields, set_private, set_values
 from gateleg.model.nested import ModelShape, attr_type, case_of, field_names
-from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape
+from gateleg.model.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
 from gateleg.model.wire import to_utc
 
 if TYPE_CHECKING:
@@ -38,11 +39,10 @@ _SLOW = "return slowly(item)"
 _ODD = "raise Odd"
 #: Members of a schema that say nothing about which values are valid.
 _SILENT = {"type", "ref", "metadata", "serialization"}
-_BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 #: Options of a model that do not change how its fields are read.
 _HARMLESS = {"title", "extra_fields_behavior"}
 #: Members of the schema of a list or a dictionary that have no bearing on an empty one.
-_CONTENTS = {"items_schema", "keys_schema", "values_schema", "max_length"}
+_CONTENTS = {"items_schema", "keys_schema", "values_schema"}
 #: Up to so many derived attributes, to count them is faster than to look up each attribute of the item.
 _FEW = 6
 _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
@@ -74,7 +74,7 @@ class _Slot:
 
 def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
     """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
-    schema, definitions = _unwrapped(spec.entity)
+    schema, definitions = _unwrapped(without_bounds(spec.entity.__pydantic_core_schema__))
     if not _is_plain(schema, spec.entity):
         return None
     slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
@@ -98,7 +98,7 @@ def _fields_source(
         read = _reading(slot.shape, entry.schema, f"v{at}", scope, slow)
         if read is None:
             validated += 1
-            validator = SchemaValidator(_with_definitions(entry.schema, definitions), model.get("config"))
+            validator = validator_of(_with_definitions(entry.schema, definitions), model.get("config"))
             read = _validated(slot, entry.schema, f"v{at}", scope, scope.bind(validator.validate_python, f"check_{name}"))
         if slow == _ODD:
             # To a record a NULL is an absent attribute, which is left to the long way.
@@ -152,20 +152,23 @@ def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
     )
 
 
-def field_validator(model: type[BaseModel], name: str) -> Callable[[Any], Any] | None:
-    """Validates a value as the model does for one of its fields; None for a field whose validators look at others."""
-    schema, definitions = _unwrapped(model)
+def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) -> Callable[[Any], Any] | None:
+    """Validates a value as the model does for one of its fields; None for a field whose validators look at others.
+
+    A value that was read is not `bounded`: what is stored may break the bounds of its field.
+    """
+    whole: Any = model.__pydantic_core_schema__
+    schema, definitions = _unwrapped(whole if bounded else without_bounds(whole))
     if schema["type"] != "model" or schema["schema"]["type"] != "model-fields":
         return None
     entry = schema["schema"]["fields"][name]["schema"]
     if _sees_others(entry):
         return None
-    return SchemaValidator(_with_definitions(entry, definitions), schema.get("config")).validate_python
+    return validator_of(_with_definitions(entry, definitions), schema.get("config")).validate_python
 
 
-def _unwrapped(model: type[BaseModel]) -> tuple[Schema, Mapping[str, Schema]]:
+def _unwrapped(schema: Schema) -> tuple[Schema, Mapping[str, Schema]]:
     """The schema of a model and the definitions that it refers to."""
-    schema: Schema = model.__pydantic_core_schema__  # type: ignore[assignment]
     if schema["type"] != "definitions":
         return schema, {}
     definitions = {definition["ref"]: definition for definition in schema["definitions"]}
@@ -240,12 +243,11 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
             return records
     if kind == "any" and not rules:
         return [f"{v} = {shape.unpack('w', scope)}"]
-    if kind == "str" and shape is TEXT and rules.keys() <= {"min_length", "max_length"}:
-        return [f'{v} = w["S"]', f"if type({v}) is not str{_outside(f'len({v})', _lengths(rules))}: {slow}"]
-    if kind == "int" and shape is INTEGER and rules.keys() <= _BOUNDS.keys():
-        refused = _outside(v, rules)
+    if kind == "str" and shape is TEXT and not rules:
+        return [f'{v} = w["S"]', f"if type({v}) is not str: {slow}"]
+    if kind == "int" and shape is INTEGER and not rules:
         # With a base, int() takes nothing but text.
-        return [f'{v} = int(w["N"], 10)', *([f"if{refused.removeprefix(' or')}: {slow}"] if refused else [])]
+        return [f'{v} = int(w["N"], 10)']
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
         # A comprehension would be a call of its own, and most lists are short.
         return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
@@ -257,6 +259,8 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
         return [f'{v} = w["BOOL"]', f"if {v} is not True and {v} is not False: {slow}"]
     if shape is INSTANT and _is_instant(schema):
         return [f'{v} = from_iso(w["S"])', f"if {v}.tzinfo is not UTC: {slow}"]
+    if isinstance(shape, TimeShape) and _is_instant(schema):
+        return [f"{v} = {shape.unpack('w', scope)}", f"if {v}.tzinfo is not UTC: {slow}"]
     if shape is EPOCH and _is_instant(schema):
         return [f'{v} = from_epoch(w["N"])']
     if kind == "enum" and shape is TEXT_ENUM:
@@ -274,20 +278,8 @@ def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope:
     inner = rules.get("items_schema", {})
     if not (isinstance(shape, ListShape) and isinstance(shape.element, ModelShape) and inner.get("type") == "model"):
         return None
-    reader = _record(inner, shape.element, scope) if rules.keys() <= {"items_schema", "max_length"} else None
-    if reader is None:
-        return None
-    most = rules.get("max_length")
-    return [f'{v} = [{reader}(x["M"]) for x in w["L"]]', *([f"if len({v}) > {most}: {slow}"] if most is not None else [])]
-
-
-def _lengths(rules: Schema) -> Schema:
-    return {{"min_length": "ge", "max_length": "le"}[name]: value for name, value in rules.items()}
-
-
-def _outside(v: str, rules: Schema) -> str:
-    """Source for: or the value breaks one of the rules."""
-    return "".join(f" or not {v} {_BOUNDS[name]} {bound!r}" for name, bound in rules.items() if bound is not None)
+    reader = _record(inner, shape.element, scope) if rules.keys() <= {"items_schema"} else None
+    return None if reader is None else [f'{v} = [{reader}(x["M"]) for x in w["L"]]']
 
 
 def _is_instant(schema: Schema) -> bool:

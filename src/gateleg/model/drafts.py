@@ -22,6 +22,7 @@ from gateleg.model.expressions import (
 )
 from gateleg.model.forms import COMPUTED, Inputs, derived, fixed, note_change
 from gateleg.model.keys import empty_key, shard_of, sharded
+from gateleg.model.stored import stored_value
 from gateleg.model.writes import Write, companions_of
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def _changed_part(source: Source) -> Callable[[Inputs], Value]:
 
 
 def _stored_value(source: Source) -> Callable[[Inputs], Value]:
-    return lambda inputs: source.pack(inputs.before[source.name])
+    return lambda inputs: stored_value(source, inputs.before)
 
 
 def _stamp(attribute: Attribute) -> Callable[[Inputs], Value]:

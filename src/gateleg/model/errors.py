@@ -5,6 +5,7 @@ Every class carries a `code` (stable, for the page of errors) and a `fix`: what 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ModelError(Exception):
@@ -247,13 +248,17 @@ class EncodeError(ModelError):
 
 
 class DecodeError(ModelError):
-    """An item that is not what its entity declares. `problems` has one line per attribute."""
+    """An item that is not what its entity declares. `problems` has one line per attribute, `ref` is the item's reference."""
 
     code = "decode"
-    fix = "Mend the item, widen the attribute's type, or bring old items up with an upcaster."
+    fix = (
+        "Repair the item by its reference (`ref` of this error) with patch or delete, or in the console; "
+        "or widen the attribute's type, or bring old items up with an upcaster."
+    )
 
-    def __init__(self, message: str, *, fix: str | None = None, problems: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, fix: str | None = None, problems: Sequence[str] = (), ref: Any = None) -> None:
         self.problems = tuple(problems)
+        self.ref = ref
         super().__init__(message, fix=fix)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 WHY = {
     "constant-local-index": "A local index orders the items of one partition. A sort key that they all share puts them in no order, "
     "and every write to the index is paid for.",
+    "expired-still-counted": "Writes of a program move counters and markers. The service deletes expired items without them.",
     "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds; other forms are ignored without a word.",
     "filtered-pattern": "A filter drops items after they were read and paid for, and pages come out short.",
     "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
@@ -14,6 +15,7 @@ WHY = {
     "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",
     "tag-not-projected": "Items of an index that does not hold the tag cannot be told apart.",
     "time-as-text": "Times sort as text only when all have one form, one width and one zone.",
+    "time-not-sorted": "Text sorts character by character: 02.01.2024 comes before 31.12.2023.",
     "time-partition": "All that happens now goes to one partition, which serves at most 1,000 write units a second.",
     "twin-index": "Two indexes with one key hold the same items in the same order, and each write pays for both.",
     "unbounded-list": "An item has at most 400 KB, and every change of a list rewrites and pays for the whole item.",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.actions import RemoveAction, SetAction, Transition
 from gateleg.model.expressions import Constant
+from gateleg.model.guards import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -153,11 +154,13 @@ def read_update(
             if isinstance(action, Transition):
                 for source in action.sources:
                     source.outline(given)
+        # Then come the bounds that sums and longer lists must keep.
+        kept = tuple([guard.condition.outline(given) for guard in guards_of(actions)])
         wanted = None if condition is None else condition.outline(given)
     except NotImplementedError:
         return None
     known = None if whole else tuple(before)
-    key = (outlines, wanted, guarded, known, _answers(spec, before, changes, after, guarded))
+    key = (outlines, kept, wanted, guarded, known, _answers(spec, before, changes, after, guarded))
     return Asked(key, given, after)
 
 

@@ -9,6 +9,7 @@ from gateleg.model.attr import Attr
 from gateleg.model.errors import NotAKeyCondition, QueryError
 from gateleg.model.expressions import Between, Check, Comparison, Condition, Constant, Placeholders
 from gateleg.model.keys import KeyField, KeyPlan, sharded
+from gateleg.model.shapes import TimeShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +62,11 @@ def check_order(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None) -
         place = f"The next sort component is {rest[0]}." if rest else "The key is already complete."
         raise NotAKeyCondition(f"{bound.name} cannot narrow the key here. {place}")
     entry = next(entry for entry in plan.range if bound.name in entry.names)
+    shape = entry.source.shape if entry.source is not None else None
+    if isinstance(shape, TimeShape) and shape.kind == "S" and not shape.format.ordered and bound.operator != "=":
+        raise NotAKeyCondition(
+            f"{bound.name} is written as {shape.format.directives!r}, whose texts do not sort as times do.", fix="Compare for equality."
+        )
     if entry.text is not None and bound.operator not in ("=", "begins_with"):
         at = entry.names.index(bound.name)
         component = entry.text.components[at]

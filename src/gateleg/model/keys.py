@@ -247,6 +247,8 @@ class BoundKey(Generic[E]):
     def of(self, instance: E) -> Ref[E]:
         """The reference to an instance."""
         spec = spec_of(self.entity)
+        if self.plan is spec.key:
+            return spec.ref(instance)
         reachable = spec.reachable(self.plan)
         values = {name: value for name, value in spec.values(instance).items() if name in reachable}
         return Ref(self.entity, values, self.plan.require(values, self.entity.__name__))

@@ -12,10 +12,12 @@ from gateleg.model.annotations import read_annotation, union_members
 from gateleg.model.findings import Finding
 from gateleg.model.marks import find_mark
 from gateleg.model.nested import attr_type
+from gateleg.model.shapes import TimeShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gateleg.model.keys import KeyField
     from gateleg.model.spec import Attribute, Spec
 
 _EXPIRY = re.compile(r"(.*_)?(expires?|expiry|expiration|ttl|time_to_live|delete_after|purge)(_at|_on|_date|_time|_seconds)?")
@@ -31,6 +33,35 @@ def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
         yield from _expiry(spec, attribute)
         yield from _lists(f"{spec.name}.{attribute.name}", attribute.annotation, _bounded(attribute.info.metadata), frozenset())
     yield from _sort_texts(spec)
+    yield from _unsorted_times(spec)
+    if spec.ttl is not None:
+        for name in (*spec.counters, *spec.uniques):
+            yield Finding(
+                "expired-still-counted",
+                f"{spec.name}.{name}",
+                "Its items expire, but the service that deletes them neither takes them off a counter nor releases their unique values.",
+                "Delete the items yourself before they expire.",
+            )
+
+
+def _unsorted_times(spec: Spec[Any]) -> Iterator[Finding]:
+    for plan in (spec.key, *spec.indexes.values()):
+        for entry in plan.range:
+            for name in entry.names:
+                source = spec.sources[name]
+                natural = entry.text is None and source.shape.tag == "N"
+                if isinstance(source.shape, TimeShape) and not natural and not _sorts(entry, name, source.shape):
+                    yield Finding(
+                        "time-not-sorted",
+                        f"{spec.name}.{name}",
+                        f"It sorts {plan.index.name or spec.table.name}, but its format ({source.shape.format.directives or 'a number'} "
+                        "as text) does not sort as times do.",
+                        "Write the time from the year down with fixed widths, or as a number in a key attribute of its own.",
+                    )
+
+
+def _sorts(entry: KeyField, name: str, shape: TimeShape) -> bool:
+    return entry.text.components[entry.names.index(name)].ordered if entry.text is not None else shape.format.ordered
 
 
 def _object_keys(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:

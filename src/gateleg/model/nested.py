@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from gateleg.model.annotations import read_annotation
+from gateleg.model.constraints import reading_validator
 from gateleg.model.errors import EncodeError
 from gateleg.model.fields import traits_of
 from gateleg.model.shapes import Scope, Shape
@@ -158,9 +160,13 @@ class ModelCodec:
         unknown = {key: value for key, value in content.items() if key not in known}
         if not unknown or self.model.model_config.get("extra") == "allow":
             return values | {key: unwire(value) for key, value in unknown.items()}
-        instance = self.model.model_validate(values)
+        instance = self._validate(values)
         vars(instance)[UNKNOWN] = unknown
         return instance
+
+    @cached_property
+    def _validate(self) -> Callable[[Any], Any]:
+        return reading_validator(self.model)
 
     def _fail(self, value: Any) -> None:
         raise EncodeError(f"{value!r} is not a {self.model.__name__}.")

@@ -17,6 +17,7 @@ from gateleg.model.marks import find_mark
 from gateleg.model.nested import ModelShape, UnionShape
 from gateleg.model.parts import KeyPart
 from gateleg.model.shapes import JsonShape, ListShape, MapShape, NullableShape, RichShape, ScalarShape, SetShape, Shape, TupleShape
+from gateleg.model.time_formats import TimeFormat, time_format
 
 _SCALARS: dict[Any, ScalarShape] = {
     str: shapes.TEXT,
@@ -51,7 +52,11 @@ def _choose(declared: Declared, annotation: Any) -> Shape:
     if find_mark(declared.metadata, "json") or find_mark(declared.metadata, "compressed"):
         return JsonShape(_adapter(annotation), compressed=find_mark(declared.metadata, "compressed"))
     if find_mark(declared.metadata, "ttl"):
+        if time_format(declared.metadata) not in (TimeFormat.ISO, TimeFormat.EPOCH_SECONDS):
+            raise UnsupportedType("A TTL attribute has a time format.", fix="Leave it out: DynamoDB takes seconds since 1970 only.")
         return shapes.EPOCH
+    if kind is datetime:
+        return shapes.time_shape(time_format(declared.metadata))
     if kind in (Any, object, dict, list, tuple):
         return shapes.ANYTHING
     if origin is Literal:
@@ -110,7 +115,7 @@ def _of_generic(origin: Any, arguments: tuple[Any, ...], annotation: Any) -> Sha
         return ListShape(element_shape(arguments[0]))
     if name in _SETS:
         element = shape_of(arguments[0])
-        if not isinstance(element, ScalarShape) or element.kind not in ("S", "N", "B"):
+        if not isinstance(element, ScalarShape) or element.kind not in ("S", "N", "B") or not element.source:
             raise UnsupportedType(f"{annotation} cannot be a set on the wire.", fix="Sets hold text, numbers or binary; use a list.")
         return SetShape(element)
     if name in _MAPS:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from gateleg.model.errors import KeyValueError, MissingComponent, UnknownArgument, UnknownIndex
+from gateleg.model.errors import KeyValueError, MissingComponent, ModelError, UnknownArgument, UnknownIndex
 from gateleg.model.keys import KeyPlan, Ref, shard_of
 from gateleg.model.marks import find_mark
 from gateleg.model.parts import KeyPart
 from gateleg.model.shapes import Scope, Shape
 from gateleg.model.states import States
+from gateleg.model.stored import stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -165,6 +166,15 @@ class Spec(Generic[E]):
         """The validated values of those attributes that a projected item has, by Python name."""
         return self.codec.decode_partial(item)
 
+    def violations(self, instance: E) -> dict[str, str]:
+        """What breaks the declared bounds in an instance that was read, by attribute. Reads do not enforce them."""
+        try:
+            self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
+        except ValidationError as error:
+            found = {str(problem["loc"][0]): problem["msg"] for problem in error.errors() if problem["loc"]}
+            return {name: problem for name, problem in found.items() if name in self.attributes}
+        return {}
+
     def plan(self, index: str) -> KeyPlan:
         """How the entity is keyed in an index; the empty name is the table."""
         if not index:
@@ -176,9 +186,13 @@ class Spec(Generic[E]):
 
     def values(self, instance: BaseModel) -> Mapping[str, Any]:
         """The instance's attributes and the fields of its key parts, by name."""
+        return self.with_members(instance.__dict__)
+
+    def with_members(self, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The attributes of an instance, and the fields of its key parts."""
         if not self._parts:
-            return instance.__dict__
-        values = dict(instance.__dict__)
+            return attributes
+        values = dict(attributes)
         for name, members in self._parts.items():
             part = values[name]
             for member in members:
@@ -231,7 +245,16 @@ class Spec(Generic[E]):
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance."""
         values = self.values(instance)
-        return Ref(self.entity, {name: values[name] for name in self._key_names}, self.key.require(values, self.name))
+        key = stored_key(values) or self.key.require(values, self.name)
+        return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
+
+    def ref_of(self, item: Item) -> Ref[E]:
+        """The reference to a stored item by the key that it lies under, whether or not the item can be read."""
+        try:
+            values = self.key.parse(item)
+        except (ModelError, KeyError, TypeError, ValueError):
+            values = {}
+        return Ref(self.entity, values, {name: item[name] for name in self.table.attributes if name in item})
 
     @cached_property
     def _key_names(self) -> tuple[str, ...]:

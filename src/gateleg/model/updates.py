@@ -20,6 +20,7 @@ from gateleg.model.expressions import (
     exists,
 )
 from gateleg.model.forms import Inputs, keep_form, read_update
+from gateleg.model.guards import guards_of
 from gateleg.model.lookup import spec_of
 from gateleg.model.writes import Write, with_condition
 
@@ -61,9 +62,10 @@ def plan_update(
     draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded, now)
     companions, owned = _worked_out(draft, actions, mode, ref)
     guard = all_of(exists(spec.table.hash) if mode == "patch" else None, draft.unchanged())
+    bounds = all_of(*(guard.condition for guard in guards_of(actions)))
     out = Placeholders()
     parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions(draft.actions, out)}
-    parameters = with_condition(parameters, all_of(guard, draft.transitions(mode), draft.guards(), condition), out)
+    parameters = with_condition(parameters, all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition), out)
     if asked is not None:
         keep_form(spec, asked, parameters, out, owned)
     return Write(entity, spec.table, "Update", parameters, companions, owned, f"{mode} {spec.name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -12,15 +13,16 @@ from pydantic import BaseModel
 from gateleg.model.actions import AddAction, render_actions
 from gateleg.model.counters import CounterChange, counter_changes
 from gateleg.model.errors import DerivedKeyUnknown
+from gateleg.model.expiry import expired
 from gateleg.model.expressions import Condition, Placeholders, all_of, equals, exists, missing
 from gateleg.model.instances import altered
 from gateleg.model.lookup import spec_of
+from gateleg.model.stored import stored_value
 from gateleg.model.tables import Table
 from gateleg.model.uniques import markers
+from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gateleg.model.keys import Ref
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item
@@ -99,7 +101,7 @@ def _unchanged(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
     conditions = [exists(spec.table.hash)]
     for source in (spec.sources[name] for name in dict.fromkeys(names) if name not in spec.reachable(spec.key)):
         value = values.get(source.name)
-        conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
+        conditions.append(missing(source.wire) if value is None else equals(source.wire, stored_value(source, values)))
     return all_of(*conditions)
 
 
@@ -142,9 +144,9 @@ def plan_put(
     item = spec.encode(written)
     before = None if replaces is None else spec.values(replaces)
     if condition is None and before is None:
-        parameters = {"Item": item, **_guarded(spec, absent, version)}
+        parameters = {"Item": item, **_guarded(spec, absent, version, now)}
     else:
-        guard = missing(spec.table.hash) if absent else version_condition(spec, version) if version is not None else None
+        guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
         if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
             guard = all_of(guard, _unchanged(spec, before))
         parameters = with_condition({"Item": item}, all_of(guard, condition), Placeholders())
@@ -157,7 +159,7 @@ def put_alone(spec: Spec[E], instance: E, table: str, *, now: datetime, create: 
     written, _, absent, version = _stamped(spec, instance, now, create, check_version=True)
     request: dict[str, Any] = {"TableName": table, "Item": spec.encode(written)}
     if absent or version is not None:
-        request |= _guarded(spec, absent, version)
+        request |= _guarded(spec, absent, version, now)
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     return written, request
 
@@ -177,21 +179,28 @@ def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_ve
     return altered(instance, owned), owned, absent, expected
 
 
-def _guarded(spec: Spec[Any], absent: bool, version: int | None) -> dict[str, Any]:
+def _none_there(spec: Spec[Any], now: datetime) -> Condition:
+    """That there is no item, or one whose time is over: DynamoDB may leave it for days."""
+    over = expired(spec, now)
+    return missing(spec.table.hash) if over is None else missing(spec.table.hash) | over
+
+
+def _guarded(spec: Spec[Any], absent: bool, version: int | None, now: datetime) -> dict[str, Any]:
     """The condition of a put that has none of its caller's: there is no item, or the one that was read, or it does not matter."""
     if not absent and version is None:
         return {}
     condition, names, placeholder = _absence(spec) if absent else _sameness(spec)
     guard: dict[str, Any] = {"ConditionExpression": condition, "ExpressionAttributeNames": dict(names)}
-    if not absent:
-        guard["ExpressionAttributeValues"] = {placeholder: {"N": str(version)}}
+    if placeholder:
+        guard["ExpressionAttributeValues"] = {placeholder: {"N": epoch_text(now) if absent else str(version)}}
     return guard
 
 
 @cache
 def _absence(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
+    """That there is no item, and the placeholder of the present time where items expire."""
     out = Placeholders()
-    return missing(spec.table.hash).render(out), out.names, ""
+    return _none_there(spec, datetime.now(UTC)).render(out), out.names, next(iter(out.values), "")
 
 
 @cache

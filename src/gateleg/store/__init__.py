@@ -36,6 +36,7 @@ from gateleg.store.errors import (
     BadAddress,
     CannotOpen,
     ConditionFailed,
+    ConstraintFailed,
     CursorRejected,
     DuplicateTarget,
     IdempotencyMismatch,
@@ -79,6 +80,7 @@ from gateleg.store.sizes import item_size
 from gateleg.store.synchronous import Store
 from gateleg.store.tracing import Tracing
 from gateleg.store.transactions import transact, transact_get
+from gateleg.store.unreadable import Items, Unreadable
 from gateleg.store.write_operation import WriteOperation
 from gateleg.store.writing import check, create, delete, patch, put, upsert
 
@@ -93,12 +95,14 @@ __all__ = [
     "Call",
     "CannotOpen",
     "ConditionFailed",
+    "ConstraintFailed",
     "CursorRejected",
     "DuplicateTarget",
     "Health",
     "Hook",
     "IdempotencyMismatch",
     "IllegalTransition",
+    "Items",
     "KeyTooLong",
     "Loader",
     "Lock",
@@ -133,6 +137,7 @@ __all__ = [
     "TransactionCanceled",
     "TransactionConflict",
     "UniqueTaken",
+    "Unreadable",
     "WriteOperation",
     "acquire",
     "batch_get",

@@ -16,6 +16,7 @@ from gateleg.store.operation import Operation
 from gateleg.store.requests import Pause, Request, Together
 from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError
+from gateleg.store.unreadable import ListReader, shown_item
 from gateleg.store.writes import Delete, Put
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ class BatchGet(Operation[list[Any]]):
         """Requests of 100; for what was not found, once more with older keys; and for what was not there either, with the present ones."""
         keys = [(spec_of(ref.entity).table, ref.key) for ref in self.refs]
         items = yield from batch_get_flow(keys, setup, self.consistent, "batch_get")
-        results = [None if item is None else spec_of(ref.entity).decode(item) for ref, item in zip(self.refs, items, strict=True)]
+        reader = ListReader(setup)
+        results = [reader.one(spec_of(ref.entity), item) for ref, item in zip(self.refs, items, strict=True)]
         older = [
             (number, key)
             for number, ref in enumerate(self.refs)
@@ -150,15 +152,15 @@ class BatchGet(Operation[list[Any]]):
                 [(spec_of(self.refs[number].entity).table, key) for number, key in older], setup, self.consistent, "batch_get"
             )
             for (number, _), item in zip(older, found, strict=True):
-                if item is not None and results[number] is None:
+                if item is not None and results[number] is None and shown_item(item, self.refs[number].entity, setup) is not None:
                     results[number] = read_older(item, self.refs[number])
         # Somebody may have moved an item to its present key since that was looked at; it does not move back.
         moved = [number for number in dict(older) if results[number] is None]
         if moved:
             again = yield from batch_get_flow([keys[number] for number in moved], setup, self.consistent, "batch_get")
             for number, item in zip(moved, again, strict=True):
-                results[number] = None if item is None else spec_of(self.refs[number].entity).decode(item)
-        return results
+                results[number] = reader.one(spec_of(self.refs[number].entity), item)
+        return reader.results(results)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""

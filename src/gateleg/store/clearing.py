@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
@@ -13,6 +13,7 @@ from gateleg.store.merging import Merge
 from gateleg.store.operation import Operation
 from gateleg.store.querying import Question, Reading, asked, question_places
 from gateleg.store.rates import Rate
+from gateleg.store.unreadable import ListReader
 from gateleg.store.writes import Delete
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class DeleteAll(Operation[int]):
 
     def flow(self, setup: Setup) -> Flow[int]:
         """Keys only, page by page, each page deleted in batches. Interrupted, it can be started again: what is gone stays gone."""
-        spec = spec_of(self.query.entity)
+        spec, setup = spec_of(self.query.entity), replace(setup, expired=True)
         marked = bool(spec.uniques or spec.counters)
         reading = Reading(self.query, hydrate=not marked or self.query.plan.index.project != "all")
         return self._pages(reading, reading.requests(setup), marked, setup)
@@ -48,7 +49,7 @@ class DeleteAll(Operation[int]):
             items = merge.take(None)
             if marked:
                 # Markers and counters must go along, so each is deleted in a transaction of its own.
-                for instance in (yield from reading.finish(items, setup)):
+                for instance in (yield from reading.finish(items, ListReader(setup))):
                     total += yield from _delete_one(instance, setup)
             else:
                 keys = [{part: item[part] for part in spec.table.attributes} for item in items]

@@ -98,6 +98,18 @@ class IllegalTransition(ConditionFailed):
     fix = "Look at `current`: its state says what may happen next."
 
 
+class ConstraintFailed(ConditionFailed):
+    """An update would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
+
+    code = "constraint-failed"
+    fix = "Look at `current` and ask for less; where the bound is wrong, change it in the entity's declaration."
+
+    def __init__(self, what: str, *, attribute: str, bound: str, current: Any = None, request: Request | None = None) -> None:
+        super().__init__(what, current=current, failed=(attribute,), request=request)
+        self.attribute = attribute
+        self.bound = bound
+
+
 class UniqueTaken(StoreError):
     """Another item holds the values of a unique constraint."""
 

@@ -12,6 +12,7 @@ from gateleg.store.errors import (
     AccessDenied,
     AlreadyExists,
     ConditionFailed,
+    ConstraintFailed,
     IdempotencyMismatch,
     IllegalTransition,
     KeyTooLong,
@@ -35,6 +36,7 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from gateleg.model import Item, Ref
     from gateleg.model.actions import Transition
+    from gateleg.model.guards import Guard
     from gateleg.store.requests import Request
 
 
@@ -48,6 +50,8 @@ class Expectation:
     present: bool = False
     version: int | None = None
     moves: tuple[Transition, ...] = ()
+    #: the bounds that the update must keep
+    guards: tuple[Guard, ...] = ()
     #: whether the caller gave a condition of their own
     conditional: bool = False
 
@@ -55,6 +59,9 @@ class Expectation:
 def explained(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
     """Why a write was refused, from what it expected and the item that was there."""
     name = shown(expected.ref)
+    broken = [guard for guard in expected.guards if not guard.holds(item or {})]
+    if item is None and broken and not expected.present:
+        return _beyond(broken[0], name, None, request)
     if item is None:
         return _nothing_there(expected, name, request)
     current = _current(expected.ref, item)
@@ -77,11 +84,20 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
         what = f"{name} cannot go from {state} to {move.target}."
         allowed = ", ".join(sorted(move.target.predecessors))
         return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
+    if broken:
+        return _beyond(broken[0], name, current, request)
     if not expected.conditional:
         # The only conditions left are those that keep what is derived right.
         what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
         return LostRace(what, current=current, request=request)
     return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
+
+
+def _beyond(guard: Guard, name: str, current: Any, request: Request | None) -> ConstraintFailed:
+    found = getattr(current, guard.attribute, None)
+    now = "" if found is None else f" It is {found!r} now."
+    what = f"The update would break a bound of {name}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
+    return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 
 def _nothing_there(expected: Expectation, name: str, request: Request | None) -> StoreError:

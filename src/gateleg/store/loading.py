@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.store.operation import Operation
     from gateleg.store.setup import Setup
+    from gateleg.store.unreadable import Unreadable
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -52,26 +53,37 @@ class Loader(Generic[E]):
         self._keys = _Keys(entity, setup, consistent)
         self._run = run
         self._cache: dict[Identity, E | None] = {}
+        self._unreadable: dict[Identity, Unreadable] = {}
 
     def load(self, **components: Any) -> E | None:
-        """One item, or None."""
-        return self.load_many([self._keys.ref(components)])[0]
+        """One item, or None; `DecodeError` when it is there but cannot be read."""
+        ref = self._keys.ref(components)
+        found = self.load_many([ref])[0]
+        bad = self._unreadable.get(self._keys.place(ref))
+        if bad is not None:
+            raise bad.error
+        return found
 
     def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
         """Several items in the order of their references; None where there is none."""
         places = [self._keys.place(ref) for ref in refs]
         wanted = {place: ref for place, ref in zip(places, refs, strict=True) if place not in self._cache}
         if wanted:
-            self._cache |= dict(zip(wanted, self._run(self._keys.operation(list(wanted.values()))), strict=True))
+            found = self._run(self._keys.operation(list(wanted.values())))
+            self._cache |= dict(zip(wanted, found, strict=True))
+            self._unreadable |= {self._keys.place(bad.ref): bad for bad in found.unreadable}
         return [self._cache[place] for place in places]
 
     def prime(self, instance: E) -> None:
         """Put an instance into the cache, such as one that was just written."""
-        self._cache[self._keys.place(spec_of(type(instance)).ref(instance))] = instance
+        place = self._keys.place(spec_of(type(instance)).ref(instance))
+        self._cache[place] = instance
+        self._unreadable.pop(place, None)
 
     def clear(self) -> None:
         """Forget everything."""
         self._cache.clear()
+        self._unreadable.clear()
 
 
 class AsyncLoader(Generic[E]):
@@ -85,10 +97,16 @@ class AsyncLoader(Generic[E]):
         self._cache: dict[Identity, asyncio.Future[E | None]] = {}
         self._waiting: dict[Identity, Ref[E]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unreadable: dict[Identity, Unreadable] = {}
 
     async def load(self, **components: Any) -> E | None:
-        """One item, or None."""
-        return await self._future(self._keys.ref(components))
+        """One item, or None; `DecodeError` when it is there but cannot be read."""
+        ref = self._keys.ref(components)
+        found = await self._future(ref)
+        bad = self._unreadable.get(self._keys.place(ref))
+        if bad is not None:
+            raise bad.error
+        return found
 
     async def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
         """Several items in the order of their references; None where there is none."""
@@ -98,11 +116,14 @@ class AsyncLoader(Generic[E]):
         """Put an instance into the cache, such as one that was just written."""
         future: asyncio.Future[E | None] = asyncio.get_running_loop().create_future()
         future.set_result(instance)
-        self._cache[self._keys.place(spec_of(type(instance)).ref(instance))] = future
+        place = self._keys.place(spec_of(type(instance)).ref(instance))
+        self._cache[place] = future
+        self._unreadable.pop(place, None)
 
     def clear(self) -> None:
         """Forget everything that has been read."""
         self._cache = {place: future for place, future in self._cache.items() if not future.done()}
+        self._unreadable.clear()
 
     def _future(self, ref: Ref[E]) -> asyncio.Future[E | None]:
         place = self._keys.place(ref)
@@ -136,6 +157,7 @@ class AsyncLoader(Generic[E]):
             if not isinstance(error, Exception):
                 raise
             return
+        self._unreadable |= {self._keys.place(bad.ref): bad for bad in results.unreadable}
         for future, result in zip(futures.values(), results, strict=True):
             if not future.done():
                 future.set_result(result)

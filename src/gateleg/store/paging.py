@@ -11,6 +11,7 @@ from gateleg.store.cursors import Position, question_of
 from gateleg.store.merging import Merge
 from gateleg.store.operation import Operation
 from gateleg.store.querying import Question, Reading, asked, question_places
+from gateleg.store.unreadable import ListReader, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ class Page(Generic[T]):
     items: list[T]
     next: str | None = None
     previous: str | None = None
+    #: what is there but cannot be read; such items count towards the limit
+    unreadable: tuple[Unreadable, ...] = ()
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.items)
@@ -52,7 +55,7 @@ class ReadPage(Operation[Page[Any]]):
     def flow(self, setup: Setup) -> Flow[Page[Any]]:
         """Read until there is one result more than wanted: only then is it known that another page follows."""
         requests = self.reading.requests(setup)
-        question = question_of([self.reading.query.pattern, requests])
+        question = question_of([self.reading.query.pattern, self.reading.question(setup)])
         position = Position((None,) * len(requests))
         if self.cursor is not None:
             position = setup.cursors.open(self.cursor, question)
@@ -77,8 +80,10 @@ class ReadPage(Operation[Page[Any]]):
         kept = items[: self.limit]
         # After the last result that is handed out; or, when the search was cut short, after the last item that was looked at.
         ahead = stops[self.limit] if len(items) > self.limit else merge.position
-        results = yield from reading.finish(kept[::-1] if position.backward else kept, setup)
-        return self._page(results, kept, more, ahead, position, question, setup)
+        reader = ListReader(setup)
+        results = yield from reading.finish(kept[::-1] if position.backward else kept, reader)
+        page = self._page(results, kept, more, ahead, position, question, setup)
+        return replace(page, unreadable=tuple(reader.unreadable)) if reader.unreadable else page
 
     def _page(
         self,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, spec_of
-from gateleg.model.errors import ConsistentOnGlobal, ModelError, NotAQuestion
+from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, all_of, spec_of
+from gateleg.model.errors import ConsistentOnGlobal, NotAQuestion
+from gateleg.model.expiry import holds_expiry, not_expired
 from gateleg.store.batches import batch_get_flow
 from gateleg.store.errors import NotProjected
 from gateleg.store.merging import Merge
 from gateleg.store.operation import Operation, Stream
 from gateleg.store.requests import Found, Request, Together
+from gateleg.store.unreadable import ListReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan
+    from gateleg.model import Attr, Item, KeyPlan, Spec
     from gateleg.store.requests import Flow, Payload
     from gateleg.store.setup import Setup
 
@@ -37,10 +39,17 @@ class Reading(Generic[E]):
 
     def requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The Query requests, without limit and start."""
-        index, spec = self.query.plan.index, spec_of(self.query.entity)
+        return self._requests(alive(self.query, setup), setup)
+
+    def question(self, setup: Setup) -> tuple[Payload, ...]:
+        """What cursors are good for: the requests without the present time in them."""
+        return self._requests(self.query, setup)
+
+    def _requests(self, query: Query[E], setup: Setup) -> tuple[Payload, ...]:
+        index, spec = query.plan.index, spec_of(query.entity)
         if index.project != "all" and not self.hydrate and not self.project:
             raise NotProjected(f"{index.name} holds only a part of each {spec.name}.")
-        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
+        requests = query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
         if self.hydrate:
             wanted = (*spec.table.attributes, *index.attributes)
             return tuple(_with_names(request, wanted) for request in requests)
@@ -57,14 +66,14 @@ class Reading(Generic[E]):
         wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
         return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
-    def finish(self, items: list[Item], setup: Setup) -> Flow[list[Any]]:
+    def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
         """All items of a page in the wanted form; hydrating reads them from the table. What has been deleted meanwhile is left out."""
+        spec, setup = spec_of(self.query.entity), reader.setup
         if not self.hydrate:
-            return [self.decode(item) for item in items]
-        spec = spec_of(self.query.entity)
+            return reader.all(spec, items, self.decode if self.project else None)
         keys = [{name: item[name] for name in spec.table.attributes} for item in items]
         found = yield from batch_get_flow([(spec.table, key) for key in keys], setup, self.consistent, f"{self.query.pattern} hydrate")
-        return [spec.decode(item) for item in found if item is not None]
+        return reader.all(spec, [item for item in found if item is not None])
 
 
 def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
@@ -94,29 +103,20 @@ class QueryStream(Stream[Any]):
         return self._pages(Merge(self.reading.query, requests), "FilterExpression" in requests[0], setup)
 
     def _pages(self, merge: Merge[Any], filtered: bool, setup: Setup) -> Flow[None]:
-        left = self.limit
+        left, reader = self.limit, ListReader(setup)
         while left is None or left > 0:
             yield from merge.fill(self.page_size if self.page_size is not None or filtered else left, setup)
             items = merge.take(left)
             if not items and merge.done:
                 return
-            left = None if left is None else left - len(items)
-            if self.reading.hydrate:
-                yield Found((yield from self.reading.finish(items, setup)))
-            else:
-                yield Found(_read(self.reading.decode if self.reading.project else spec_of(self.reading.query.entity).decode, items))
+            found = yield from self.reading.finish(items, reader)
+            # What is left out does not count: the limit is a number of results.
+            left = None if left is None else left - len(found)
+            yield Found(found)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
         return question_places(self.reading.query)
-
-
-def _read(decode: Callable[[Item], Any], items: list[Item]) -> Iterable[Any]:
-    """The items of a page. They are read together, which is faster; but those before one that cannot be read are handed out first."""
-    try:
-        return [decode(item) for item in items]
-    except ModelError:
-        return map(decode, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,32 @@ class Count(Operation[int]):
     def flow(self, setup: Setup) -> Flow[int]:
         """Queries that only count; what is counted is paid for as if it were read."""
         spec = spec_of(self.query.entity)
-        requests = self.query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit)
+        if spec.ttl is not None and not setup.expired and not _filters_expired(spec, self.query.plan):
+            return self._read(spec.ttl.attr, setup)
+        requests = alive(self.query, setup).requests(
+            table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit
+        )
         return _sum(requests, self.query.pattern, self.limit)
+
+    def _read(self, ttl: Any, setup: Setup) -> Flow[int]:
+        """Count by reading, where no filter of the query can tell which items have expired."""
+        there, total = holds_expiry(spec_of(self.query.entity), self.query.plan), 0
+        reading = Reading(self.query, self.consistent, hydrate=not there, project=(ttl,) if there else ())
+        merge = Merge(self.query, reading.requests(setup))
+        while not merge.done and (self.limit is None or total < self.limit):
+            yield from merge.fill(None, setup)
+            total += len((yield from reading.finish(merge.take(None), ListReader(setup))))
+        return total if self.limit is None else min(total, self.limit)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
         return question_places(self.query)
+
+
+def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether a filter of a query can leave out what has expired: it sees only what the index holds, and must not name its keys."""
+    assert spec.ttl is not None
+    return holds_expiry(spec, plan) and spec.ttl.wire not in plan.index.attributes
 
 
 def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
@@ -176,9 +196,9 @@ class Collect(Operation[Collected]):
         if self.consistent and index.name and not index.local:
             raise ConsistentOnGlobal(f"{index.name} is a global index.")
         requests = self.question.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
-        return self._pages(list(requests), collection.title)
+        return self._pages(list(requests), collection.title, ListReader(setup))
 
-    def _pages(self, pending: list[Payload], title: str) -> Flow[Collected]:
+    def _pages(self, pending: list[Payload], title: str, reader: ListReader) -> Flow[Collected]:
         items: list[Item] = []
         while pending:
             replies = yield from ask_all([Request("Query", payload, title) for payload in pending])
@@ -189,13 +209,20 @@ class Collect(Operation[Collected]):
                 for payload, reply in zip(pending, replies, strict=True)
                 if "LastEvaluatedKey" in reply
             ]
-        return self.question.sort(items)
+        found = self.question.sort(items, reader.one)
+        return replace(found, unreadable=tuple(reader.unreadable))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partition, for each entity."""
         collection = self.question.collection
         for entity, plan in zip(collection.entities, collection.plans, strict=True):
             yield entity, plan, self.question.values
+
+
+def alive(query: Query[E], setup: Setup) -> Query[E]:
+    """The query without items whose time is over, unless the store shows them."""
+    over = None if setup.expired else not_expired(spec_of(query.entity), query.plan, setup.now())
+    return query if over is None else replace(query, condition=all_of(query.condition, over))
 
 
 def question_places(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:

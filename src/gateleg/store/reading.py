@@ -13,6 +13,7 @@ from gateleg.store.legacy import read_older
 from gateleg.store.operation import Operation, locate, shown
 from gateleg.store.quick_keys import quick_key
 from gateleg.store.requests import Request
+from gateleg.store.unreadable import hidden, shown_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ class Find(Operation[Any], Generic[E]):
         """One GetItem; then one for each older form of the key, when nothing was found, and the first one again."""
         spec = self.spec
         reply = yield Request("GetItem", get_payload(setup.prefix + spec.table.name, self.key, self.consistent), spec.name + ".get")
-        if "Item" in reply:
+        if "Item" in reply and not hidden(spec, reply["Item"], setup):
             return spec.decode(reply["Item"])
         return (yield from self.missing(setup))
 
@@ -59,13 +60,13 @@ class Find(Operation[Any], Generic[E]):
         spec, ref = self.spec, self.ref
         for key in ref.legacy():
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
-            if "Item" in reply:
+            if "Item" in reply and not hidden(spec, reply["Item"], setup):
                 found = read_older(reply["Item"], ref)
                 if found is not None:
                     return found
         # Somebody may have moved it to its present key since that was looked at; it does not move back.
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.key, self.consistent), spec.name + ".get")
-        return spec.decode(reply["Item"]) if "Item" in reply else None
+        return spec.decode(reply["Item"]) if "Item" in reply and not hidden(spec, reply["Item"], setup) else None
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
@@ -95,15 +96,18 @@ class Pick(Operation[dict[str, Any]]):
             item = yield from self._projected(setup, ref.key)
         if item is None:
             raise NotFound(f"There is no {shown(ref)}.")
-        return spec.decode_partial(item)
+        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
     def _projected(self, setup: Setup, key: Item) -> Flow[Item | None]:
         spec, out = spec_of(self.ref.entity), Placeholders()
         payload = get_payload(setup.name_of(spec.table), key, self.consistent)
-        payload["ProjectionExpression"] = ", ".join(out.path(attr.path) for attr in self.project)
+        paths = [out.path(attr.path) for attr in self.project]
+        if spec.ttl is not None and not any(attr.path[0] == spec.ttl.wire for attr in self.project):
+            paths.append(out.name(spec.ttl.wire))
+        payload["ProjectionExpression"] = ", ".join(paths)
         reply = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
-        item: Item | None = reply.get("Item")
-        return item
+        return shown_item(reply.get("Item"), spec.entity, setup)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""

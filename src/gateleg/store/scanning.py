@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -12,6 +12,7 @@ from gateleg.store.errors import OutOfScope
 from gateleg.store.operation import Stream
 from gateleg.store.rates import Rate
 from gateleg.store.requests import Found, Request, Together
+from gateleg.store.unreadable import ListReader, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,13 +65,15 @@ class Scan(Stream[Any]):
 
     def _pages(self, payload: dict[str, Any], progress: Progress, setup: Setup) -> Flow[None]:
         rate = Rate(self.read_units, setup) if self.read_units is not None else None
+        # An export is a copy of what is stored, expired or not.
+        reader = ListReader(setup if self.entity is None else replace(setup, expired=True))
         while progress.starts:
             numbers = list(progress.starts)[: max(setup.concurrency, 1)]
             requests = [Request("Scan", self._payload(payload, progress, number), f"{self.table.name} scan") for number in numbers]
             for number, reply in zip(numbers, (yield Together(requests)), strict=True):
                 if isinstance(reply, Exception):
                     raise reply
-                yield Found(self._read(reply["Items"]))
+                yield Found(self._read(reply["Items"], reader))
                 # Only now, when the caller has taken all of the page, may the scan be resumed after it.
                 del progress.starts[number]
                 if "LastEvaluatedKey" in reply:
@@ -86,14 +89,16 @@ class Scan(Stream[Any]):
             page["ExclusiveStartKey"] = progress.starts[number]
         return page
 
-    def _read(self, items: Sequence[Item]) -> Iterator[Any]:
+    def _read(self, items: Sequence[Item], reader: ListReader) -> Iterator[Any]:
         for item in items:
             if is_marker(self.table, item):
                 continue
+            spec = self.table.spec_for(item)
             if self.entity is None:
-                yield item
-            elif (spec := self.table.spec_for(item)) is not None and spec.entity is self.entity:
-                yield spec.decode(item)
+                if spec is None or not hidden(spec, item, reader.setup):
+                    yield item
+            elif spec is not None and spec.entity is self.entity and (instance := reader.one(spec, item)) is not None:
+                yield instance
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Everywhere: no scope has room for it."""
@@ -111,7 +116,7 @@ def scan(
     page_size: int | None = None,
     consistent: bool = False,
 ) -> Stream[Item]:
-    """All items of a table as they are on the wire, markers of unique constraints left out. For tools: it reads everything.
+    """All items of a table as they are on the wire, markers of unique constraints and expired items left out. For tools: it reads all.
 
     `segments` are read side by side. `read_units` bounds the capacity used in a second. `progress` is kept up to date after every page
     and resumes an interrupted scan.
@@ -130,5 +135,5 @@ def export(
     page_size: int | None = None,
     consistent: bool = False,
 ) -> Stream[E]:
-    """All items of an entity. For tools: it reads the whole table, as `scan` does."""
+    """All items of an entity, also those whose time is over. For tools: it reads the whole table, as `scan` does."""
     return Scan(spec_of(entity).table, entity, progress, segments, read_units, filter, page_size, consistent)

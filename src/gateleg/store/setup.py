@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.store.hooks import Hook
     from gateleg.store.scopes import Scope
+    from gateleg.store.unreadable import OnUnreadable
 
 _SYSTEM = random.SystemRandom()
 
@@ -43,6 +44,10 @@ class Setup:
     timeout: float | None = None
     #: the partition that the store cannot leave
     scope: Scope | None = None
+    #: whether reads show items whose time is over
+    expired: bool = False
+    #: what lists do with an item that its entity cannot read
+    on_unreadable: OnUnreadable = "warn"
 
     @cached_property
     def plain(self) -> bool:
@@ -79,6 +84,7 @@ class Options(TypedDict, total=False):
     clock: Callable[[], float]
     ticks: Callable[[], float]
     random: random.Random
+    on_unreadable: OnUnreadable
 
 
 def setup_from(prefix: str, options: Options) -> Setup:

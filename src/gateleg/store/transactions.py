@@ -17,6 +17,7 @@ from gateleg.store.operation import Operation
 from gateleg.store.requests import Request
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
 from gateleg.store.transports import ServiceError
+from gateleg.store.unreadable import ListReader, shown_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,7 +151,8 @@ class TransactGet(Operation[list[Any]]):
         payload = {"TransactItems": list(gets.values())}
         reply = yield from settled(Request("TransactGetItems", payload, "transact_get"), setup)
         found = {place: answer["Item"] for place, answer in zip(gets, reply["Responses"], strict=True) if answer.get("Item")}
-        return [_taken(name, ref, found) for name, ref in zip(names, self.refs, strict=True)]
+        reader = ListReader(setup)
+        return reader.results([_taken(name, ref, found, reader) for name, ref in zip(names, self.refs, strict=True)])
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""
@@ -158,12 +160,13 @@ class TransactGet(Operation[list[Any]]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item]) -> E | None:
+def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListReader) -> E | None:
     """The item of a reference among those that were found, under its present key or an older one."""
     item = found.get(identity(name, ref.key))
     if item is not None:
-        return spec_of(ref.entity).decode(item)
-    older = (found.get(identity(name, key)) for key in ref.legacy())
+        taken: E | None = reader.one(spec_of(ref.entity), item)
+        return taken
+    older = (shown_item(found.get(identity(name, key)), ref.entity, reader.setup) for key in ref.legacy())
     return next((entity for item in older if item is not None and (entity := read_older(item, ref)) is not None), None)
 
 

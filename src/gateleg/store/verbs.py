@@ -66,7 +66,8 @@ def reads(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R
         setup = self.setup
         if setup.plain and isinstance(target, type):
             spec, key_of = quick_key(target)
-            key = key_of(options)
+            # Whether an item has expired is for the long way to find out.
+            key = key_of(options) if spec.ttl is None else None
             if key is not None:
                 transport, table = self.transport, setup.prefix + spec.table.name
                 try:

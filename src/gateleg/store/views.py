@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateleg.model import Access, KeyPart, Query, Ref
     from gateleg.store.operation import Operation
     from gateleg.store.setup import Setup
+    from gateleg.store.unreadable import OnUnreadable
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -45,6 +46,16 @@ class Views:
     def within(self, seconds: float) -> Self:
         """This store with a time for each operation, all its requests and pauses included; `TimedOut` when it is over."""
         return self._with(replace(self.setup, timeout=seconds))
+
+    def reading(self, *, expired: bool | None = None, on_unreadable: OnUnreadable | None = None) -> Self:
+        """This store with other rules for reads: `store.reading(expired=True)`, `store.reading(on_unreadable=bad.append)`.
+
+        `expired=True` shows items whose time is over, until the service has deleted them. `on_unreadable` is what queries, pages,
+        collections and batches do with an item that its entity cannot read: "warn" in the log and leave it out, "raise" its error, or
+        call a function with it.
+        """
+        rules: dict[str, Any] = {"expired": expired, "on_unreadable": on_unreadable}
+        return self._with(replace(self.setup, **{name: rule for name, rule in rules.items() if rule is not None}))
 
     def ask(self, pattern: Access[E], /, **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
+from gateleg.model import DecodeError, Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
 from gateleg.model.actions import Transition
+from gateleg.model.guards import guards_of
 from gateleg.store.errors import NotReturned
 from gateleg.store.failures import Expectation
 from gateleg.store.operation import locate
@@ -140,7 +141,13 @@ class Patch(WriteOperation[Any], Generic[E]):
             version = getattr(self.target, spec.version.name)
         moves = tuple(action for action in self.actions if isinstance(action, Transition))
         return Expectation(
-            self.ref, self.mode, present=self.mode == "patch", version=version, moves=moves, conditional=self.condition is not None
+            self.ref,
+            self.mode,
+            present=self.mode == "patch",
+            version=version,
+            moves=moves,
+            guards=guards_of(self.actions),
+            conditional=self.condition is not None,
         )
 
     def options(self) -> dict[str, Any]:
@@ -152,7 +159,10 @@ class Patch(WriteOperation[Any], Generic[E]):
         item, spec = reply.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
             return None
-        return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+        try:
+            return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+        except DecodeError as error:
+            raise written_unreadable(error) from error
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The item, read again."""
@@ -162,7 +172,16 @@ class Patch(WriteOperation[Any], Generic[E]):
             raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
         spec = spec_of(self.entity)
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, True), self.pattern)
-        return spec.decode(reply["Item"]) if "Item" in reply else None
+        try:
+            return spec.decode(reply["Item"]) if "Item" in reply else None
+        except DecodeError as error:
+            raise written_unreadable(error) from error
+
+
+def written_unreadable(error: DecodeError) -> DecodeError:
+    """The error of an update that was done, on an item that cannot be read afterwards."""
+    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
+    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def test_the_collection_of_the_document() -> None:
 
 def test_pattern_1_create() -> None:
     write = plan_put(collection(), now=AT, create=True)
-    assert write.parameters["ConditionExpression"] == "attribute_not_exists(#collectionId)"
+    assert write.parameters["ConditionExpression"] == "attribute_not_exists(#collectionId) OR #deletedAt <= :0"
     (marker,) = write.companions
     assert marker.parameters["Item"]["collectionId"] == {"S": "~unique#Collection#one_name#repo-123#legal%20documents"}
 

@@ -94,3 +94,17 @@ def test_three_states_of_an_item_are_compared() -> None:
     found = differences(read, mine, stored, frozenset({"v"}))
     assert [(entry.name, entry.clash) for entry in found] == [("a", True), ("b", False), ("c", False)]
     assert found[2].stored == ""
+
+
+def test_an_item_that_cannot_be_read_can_be_mended() -> None:
+    broken = ITEM | {"year": {"S": "long ago"}}
+    assert "year" in read_document(library, json.dumps(broken), broken).problem
+    mended = read_document(library, edited(year={"N": "1900"}), broken)
+    assert (mended.problem, mended.item["year"]) == ("", {"N": "1900"})
+
+
+def test_a_value_beyond_its_bounds_is_not_written_but_may_stay() -> None:
+    beyond = {"price": {"N": "-1"}}
+    assert "price" in read_document(library, edited(**beyond), ITEM).problem
+    stored = ITEM | beyond
+    assert read_document(library, json.dumps(stored | {"donor": {"S": "x"}}), stored).problem == ""

@@ -117,6 +117,16 @@ async def test_every_change_is_noted(desk: Desk) -> None:
     ]
 
 
+async def test_an_item_that_cannot_be_read_is_mended_as_it_is(desk: Desk) -> None:
+    operator = view(desk, Role.OPERATOR)
+    item = BOOK.encode(books()[0])
+    broken = item | {"year": {"S": "long ago"}}
+    await desk.store.transport.call("PutItem", {"TableName": library.name, "Item": broken})
+    await save_document(operator, library, broken, read_document(library, document_of(item, BOOK), broken))
+    assert await read_item(desk.store, library, BOOK.ref(books()[0]).key) == item
+    assert await noted(desk) == [("item.change", {"attributes": ["year"]})]
+
+
 async def test_items_of_no_entity_are_created_changed_and_deleted(desk: Desk) -> None:
     operator = view(desk, Role.OPERATOR)
     item = await create_document(operator, LOOSE, read_document(LOOSE, '{"id": {"S": "a"}}'))

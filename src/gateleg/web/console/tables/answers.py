@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import DecodeError, spec_of
+from gateleg.model import spec_of
 from gateleg.ops.browsing import browsing
 from gateleg.store.requests import Request
 from gateleg.web.console.tables.meters import Meter, Sent
@@ -36,24 +36,15 @@ class Answer:
 async def answer(store: AsyncStore, query: Query[Any], *, limit: int, cursor: str | None = None) -> Answer:
     """A page of what a question finds. Whole items, also where the index holds only a part.
 
-    When one of them is not what its entity says, the first items are answered as the database has them, with a note.
+    Those that their entity cannot read come last, as the database has them, with a note on what is wrong.
     """
     meter = Meter(store.transport)
     spec: Spec[Any] = spec_of(query.entity)
     partial = query.plan.index.project != "all"
-    try:
-        page = await store.using(meter).page(query, limit=limit, cursor=cursor, hydrate=partial)
-    except DecodeError as error:
-        request = query.requests(table_name=store.setup.name_of(spec.table), limit=limit)[0]
-        items = await store.using(meter).drive(_as_stored(request, query.pattern))
-        return Answer(items, meter.sent, note=error.message)
-    return Answer([spec.encode(entry) for entry in page.items], meter.sent, page.next, page.previous)
-
-
-def _as_stored(request: dict[str, Any], label: str) -> Flow[list[Item]]:
-    reply = yield Request("Query", request, label)
-    items: list[Item] = reply["Items"]
-    return items
+    page = await store.using(meter).page(query, limit=limit, cursor=cursor, hydrate=partial)
+    items = [*(spec.encode(entry) for entry in page.items), *(bad.item for bad in page.unreadable)]
+    note = " ".join(bad.error.message for bad in page.unreadable)
+    return Answer(items, meter.sent, page.next, page.previous, note)
 
 
 async def glimpse(

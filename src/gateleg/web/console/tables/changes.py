@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import DecodeError
 from gateleg.web.console.tables import saving
+from gateleg.web.console.tables.documents import readable
 from gateleg.web.console.tables.grids import key_text
 from gateleg.web.console.tables.likeness import same
 from gateleg.web.console.tables.rules import why_not_change
@@ -41,9 +41,11 @@ async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, 
 async def save_document(view: View, table: Table, item: Item, written: Written) -> None:
     """Write an item that was changed as DynamoDB JSON."""
     _allow(view, table)
-    if written.spec is not None:
-        await saving.replace(view.host.store, written.spec, item, written.spec.decode(item), written.instance)
+    before = readable(written.spec, item) if written.spec is not None else None
+    if written.spec is not None and before is not None:
+        await saving.replace(view.host.store, written.spec, item, before, written.instance)
     else:
+        # Nobody can tell what an item that cannot be read held in markers and counters: it is mended as it is.
         await saving.change_raw(view.host.store, table, item, written.item)
     names = sorted(name for name in item.keys() | written.item.keys() if not same(item.get(name), written.item.get(name)))
     await _note(view, "item.change", table, item, attributes=names)
@@ -72,12 +74,7 @@ async def delete_item(view: View, table: Table, item: Item) -> None:
     """Delete an item that is still what was read. One that its entity cannot read is deleted as it is."""
     _allow(view, table)
     spec = table.spec_for(item)
-    instance = None
-    if spec is not None:
-        try:
-            instance = spec.decode(item)
-        except DecodeError:
-            spec = None
+    instance = readable(spec, item) if spec is not None else None
     if spec is not None and instance is not None:
         await saving.remove(view.host.store, spec, item, instance)
     else:

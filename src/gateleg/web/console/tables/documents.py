@@ -80,9 +80,11 @@ def read_document(table: Table, text: str, before: Item | None = None) -> Writte
 def _checked(spec: Spec[Any], item: Item, before: Item | None) -> Written:
     try:
         instance = spec.decode(item)
-        problem = "" if before is None else _by_hand(spec, item, before) or _moves(spec, spec.decode(before), instance)
     except DecodeError as error:
         return Written(problem=error.message)
+    problem = _beyond(spec, instance, item, before or {})
+    if before is not None and not problem:
+        problem = _by_hand(spec, item, before) or _moves(spec, readable(spec, before), instance)
     return Written(problem=problem) if problem else Written(spec.encode(instance), instance, spec)
 
 
@@ -92,8 +94,27 @@ def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:
     return f"{', '.join(touched)} is made from other attributes; change those and it follows." if touched else ""
 
 
-def _moves(spec: Spec[Any], before: BaseModel, after: BaseModel) -> str:
-    """What moves to a state that does not follow."""
+def readable(spec: Spec[Any], item: Item) -> Any:
+    """The instance of an item; None when its entity cannot read it."""
+    try:
+        return spec.decode(item)
+    except DecodeError:
+        return None
+
+
+def _beyond(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
+    """What was changed to a value beyond its bounds. One that was stored so before may stay until somebody mends it."""
+    for name, problem in spec.violations(instance).items():
+        wire = spec.attributes[name].wire
+        if not same(item.get(wire), before.get(wire)):
+            return f"{name}: {problem}."
+    return ""
+
+
+def _moves(spec: Spec[Any], before: BaseModel | None, after: BaseModel) -> str:
+    """What moves to a state that does not follow. The state of an item that could not be read is not known."""
+    if before is None:
+        return ""
     for attribute in spec.attributes.values():
         old, new = before.__dict__[attribute.name], after.__dict__[attribute.name]
         if attribute.state and old is not None and new is not None and old != new and not old.may_become(new):

@@ -15,7 +15,7 @@ from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
-from gateleg.web.console.tables.documents import differences, document_of, read_document
+from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
 from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
 from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.saving import Race
@@ -141,7 +141,15 @@ class FieldsEditor:
             with tag("div", classes="note failed", role="alert"):
                 tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
             return
-        current, theirs = race.current, spec.decode(race.current)
+        current, theirs = race.current, readable(spec, race.current)
+        if theirs is None:
+            with tag("div", classes="note failed", role="alert"):
+                tag(
+                    "p",
+                    f"Somebody changed the item after you opened it, to something that is not a {spec.name}. It is not saved.",
+                    "strong",
+                )
+            return
 
         async def insist() -> None:
             # What I changed goes over what is stored now; everything else stays as the other writer left it.

@@ -157,7 +157,7 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
 
     def show(found: Answer) -> None:
         if found.note:
-            trouble(Told(found.note, "The first items are shown as they are stored; open the one that is wrong to change it."))
+            trouble(Told(found.note, "Such items come last, as they are stored; open one to change it as DynamoDB JSON."))
         with card("tight", label="What was found"):
             with tag("div", classes="card-head"):
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
