@@ -1,8 +1,7 @@
 """Counts of children in a parent: nobody writes them by hand, and no write loses another."""
 
 import contextlib
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -30,6 +29,9 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_embedded
 from tests.store.counting import Case, Loan, Map, Shelf, Volume, shelves
 from tests.store.doubles import quiet_setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.fixture(autouse=True)

@@ -62,7 +62,11 @@ class Draft(Generic[E]):
         spec = self.spec
         attribute = spec.by_wire.get(action.path[0])
         if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
-            raise ExpressionError(f"{action.owner and action.owner.__name__}.{action.attribute} is no attribute of {spec.name}.")
+            named = f"{action.owner.__name__}.{action.attribute}" if action.owner is not None else str(action.path[0])
+            raise ExpressionError(
+                f"{named} is not an attribute of {spec.name}, which the update changes.",
+                fix=f"Use the attributes of {spec.name}: {', '.join(spec.attributes)}.",
+            )
         _check_writable(spec, attribute, action)
         self.actions.append(action)
         if isinstance(action, Transition):

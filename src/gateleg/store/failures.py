@@ -17,10 +17,12 @@ from gateleg.store.errors import (
     KeyTooLong,
     LostRace,
     NoAnswer,
+    NotDynamoDB,
     NotFound,
     QuotaExceeded,
     Refused,
     ServiceFailed,
+    StoreClosed,
     StoreError,
     TableBusy,
     TableMissing,
@@ -30,7 +32,7 @@ from gateleg.store.errors import (
 )
 from gateleg.store.operation import shown
 from gateleg.store.sizes import ITEM_LIMIT
-from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,9 +89,7 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
     if expected.absent:
         fix = None
         if expected.verb == "put":
-            fix = (
-                "This instance was never read. Read the item and put or patch that instance, or pass check_version=False to write over it."
-            )
+            fix = "This instance was never read: get the item and put or patch that, or pass check_version=False to write over it."
         return AlreadyExists(f"{name} is there already.", fix=fix, current=current, request=request)
     spec = spec_of(expected.ref.entity)
     stale = []
@@ -171,6 +171,10 @@ def translated(error: ServiceError | Unreachable, request: Request | None) -> St
     if isinstance(error, Unreachable):
         return NoAnswer(error.message, request=request)
     what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
+    if error.code == CLOSED:
+        return StoreClosed(what, request=request)
+    if error.code.startswith(FOREIGN):
+        return NotDynamoDB(error.message, request=request)
     if error.code == "ValidationException":
         return refused(what, error.message, request)
     kind: type[StoreError]

@@ -139,7 +139,8 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
     """Why an entry was refused, for each of the operations that it belongs to."""
     code, message = reason["Code"], reason.get("Message") or reason["Code"]
     if code != "ConditionalCheckFailed":
-        cause = refused(message, message, request) if code == "ValidationError" else TransactionConflict(message, request=request)
+        what = f"{message.rstrip('.')}."
+        cause = refused(what, message, request) if code == "ValidationError" else TransactionConflict(what, request=request)
         return {number: cause for number, _ in entry.owners}
     item: Item | None = reason.get("Item") or None
     own = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
