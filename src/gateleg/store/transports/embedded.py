@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.engine.failures import CLOSED as ENGINE_CLOSED
 from gateleg.store.transports import CLOSED, ServiceError
 from gateleg.store.transports.texts import unwritable
 
@@ -101,6 +100,8 @@ def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: d
     """The error of the service; for a text that could not even be sent to one, that of the model."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error
+    from gateleg.engine import CLOSED as ENGINE_CLOSED
+
     if error.message == ENGINE_CLOSED:
         return _closed()
     found = unwritable(operation, request) if error.code == "SerializationException" else None
