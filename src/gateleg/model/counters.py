@@ -46,7 +46,10 @@ class Counter:
                 f"{spec.name}.{name} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
                 fix="The child needs the attributes of the parent's key.",
             )
-        parent.counted.add(self.attribute.name)
+        # A class that was loaded again replaces its older edition.
+        named = (spec.entity.__module__, spec.entity.__qualname__)
+        others = [one for one in parent.counted.get(self.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
+        parent.counted[self.attribute.name] = [*others, spec.entity]
         # Updates that were planned before may write the attribute.
         parent.forms.clear()
 

@@ -134,8 +134,8 @@ class Spec(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
-    #: the attributes that counters of other entities write
-    counted: set[str] = field(default_factory=set)
+    #: the attributes that counters of other entities write, with those entities
+    counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
     #: updates that were planned before, by what they ask for
     forms: dict[Hashable, Form] = field(default_factory=dict)
     _codec: Codec[E] | None = None
