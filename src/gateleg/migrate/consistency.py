@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
     from gateleg.store.combining import Identity
-    from gateleg.store.requests import Flow
+    from gateleg.store.requests import Flow, Reply
     from gateleg.store.setup import Setup
 
 #: how often everything is read to mend what other writers keep changing
@@ -162,7 +162,7 @@ def _written(store: Store, operation: str, table: Table, members: dict[str, Any]
 
 
 def _got(request: Request) -> Flow[Item | None]:
-    reply = yield request
+    reply: Reply = yield request
     return reply.get("Item")
 
 
