@@ -11,6 +11,7 @@ from gateleg.migrate import check_consistency
 from gateleg.model import spec_of, unknown_attributes
 from gateleg.model.counters import RECOUNT
 from gateleg.store import Store, StoreError
+from gateleg.store.scanning import Scan
 from gateleg.store.transports.embedded import open_embedded
 from tests.store.counting import Case, Loan, Map, Shelf, Volume, shelves
 
@@ -115,40 +116,49 @@ class Between:
         self.inner.close()
 
 
-@settings(max_examples=60)
-@given(
-    st.lists(st.tuples(st.integers(1, 14), st.sampled_from(["create", "delete", "lend", "put", "title"])), max_size=6), st.integers(-2, 5)
-)
-def test_writers_in_between_lose_nothing(deeds: list[tuple[int, str]], count: int) -> None:
-    with Store(open_embedded()) as store:
+_DEEDS = st.tuples(st.integers(1, 16), st.sampled_from(["create", "delete", "lend", "put", "title"]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(_DEEDS, max_size=6), st.sampled_from([0, 20]))
+def test_writers_in_between_lose_nothing(deeds: list[tuple[int, str]], wrong: int) -> None:
+    with Store(open_embedded()) as store, pytest.MonkeyPatch.context() as patched:
+        # With one round only, a wrong correction is not corrected by the next; with short pages, writers come between them.
+        patched.setattr("gateleg.migrate.consistency._ROUNDS", 1)
+        patched.setattr("gateleg.migrate.surveys.Scan", lambda table, **options: Scan(table, page_size=4, **options))
         store.create_tables(shelves)
         store.create(Shelf(shelf="a"))
         store.create(Case(case_id="c"))
-        for number in (1, 2, 3):
+        for number in range(1, 10):
             store.create(Volume(shelf="a", number=number))
         store.create(Map(map_id="m", case_id="c", title="Nile"))
-        spoil(store, volumes=str(count))
+        spoil(store, volumes=str(9 + wrong))
         store.transport.call("DeleteItem", {"TableName": "Shelves", "Key": marker("Nile")})
         store.transport.call("PutItem", {"TableName": "Shelves", "Item": marker("Rhine")})
         racing = Between(store, {at: lambda deed=deed, at=at: _write(store, deed, at) for at, deed in deeds})  # type: ignore[misc]
         check_consistency(store.using(racing), [shelves], fix=True)
-        racing.deeds.clear()
-        assert check_consistency(store, [shelves], fix=True).sound
         volumes = list(store.query(Volume.on_shelf, shelf="a"))
         shelf = store.get(Shelf, shelf="a")
-        assert (shelf.volumes, shelf.lent) == (len(volumes), sum(one.loan is Loan.OUT for one in volumes))
-        assert RECOUNT not in unknown_attributes(shelf)
+        # It is corrected, or left as wrong as it was; never wrong in another way.
+        assert shelf.volumes - len(volumes) in (0, wrong)
+        assert shelf.lent == sum(one.loan is Loan.OUT for one in volumes)
+        patched.undo()
+        assert check_consistency(store, [shelves], fix=True).sound
+        mended = store.get(Shelf, shelf="a")
+        assert mended.volumes == len(volumes)
+        assert RECOUNT not in unknown_attributes(mended)
 
 
 def _write(store: Store, deed: str, at: int) -> None:
     """One write of somebody else."""
     volumes = list(store.query(Volume.on_shelf, shelf="a"))
     if deed == "create":
-        store.create(Volume(shelf="a", number=10 + at))
+        # The first one stands before what a reading of the table may have seen already.
+        store.create(Volume(shelf="a", number=10 + at if volumes and volumes[0].number == 0 else 0))
     elif deed == "put":
         store.put(Shelf(shelf="a", room=str(at)))
     elif deed == "title":
         held = store.get(Map, map_id="m")
         store.patch(held, Map.title.set("Nile" if held.title != "Nile" else "Oder"))
     elif volumes:
-        store.delete(volumes[0]) if deed == "delete" else store.patch(volumes[0], Volume.loan.force(Loan.OUT))
+        store.delete(volumes[-1]) if deed == "delete" else store.patch(volumes[-1], Volume.loan.force(Loan.OUT))
