@@ -108,7 +108,7 @@ def errors() -> str:
 def _error(kind: Any) -> list[str]:
     parent = "" if kind.__base__ is Exception else f", a `{kind.__base__.__name__}`"
     why = f" {kind.why}" if getattr(kind, "why", "") else ""
-    fix = "The message says what to do." if kind.fix == "See the message." else kind.fix
+    fix = kind.fix or "The message says what to do."
     return [f"### {kind.code}\n", f"`{kind.__name__}`{parent}. {inspect.cleandoc(kind.__doc__)}{why}\n", f"*{fix}*\n"]
 
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -13,7 +14,7 @@ from gateleg.cli.commands import app
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.model import GSI, Table
-from gateleg.store import Store
+from gateleg.store import Store, UniqueTaken
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import EmbeddedTransport
 from tests.model.seeds import jobs, mv, rag
@@ -221,6 +222,30 @@ def old_document(desk: Desk, **further: Any) -> None:
     item = {"pk": {"S": "r"}, "document_id": {"S": "d"}, "repository_id": {"S": "r"}} | further
     with desk.open() as store:
         store.transport.call("PutItem", {"TableName": rag.documents.name, "Item": item})
+
+
+def test_a_check_finds_wrong_counts_and_markers_and_corrects_them(filled: Desk) -> None:
+    sound = filled.run("check")
+    assert (sound.exit_code, sound.stdout.splitlines()[-1].split(", ")[1]) == (0, "0 wrong")
+    with filled.open() as store:
+        found = next(item for item in store.scan(mv.projects) if "sceneCount" in item)
+        store.transport.call("PutItem", {"TableName": "MVProjects", "Item": found | {"sceneCount": {"N": "-1"}}})
+        collection = next(store.export(rag.Collection))
+        marker = {"collectionId": {"S": "~unique#Collection#one_name#r#docs"}, "repositoryId": {"S": "~unique"}}
+        store.transport.call("DeleteItem", {"TableName": "LisaRagCollectionsTable", "Key": marker})
+    wrong = filled.run("check")
+    assert wrong.exit_code == 1
+    assert "Project.scene_count of" in wrong.stdout
+    assert "is -1, but there are 2" in wrong.stdout
+    assert "is missing" in wrong.stdout
+    report = filled.json("check")
+    assert ([entry["counted"] for entry in report["counts"]], [entry["kind"] for entry in report["markers"]]) == ([2], ["missing"])
+    mended = filled.run("check", "--fix")
+    assert (mended.exit_code, mended.stdout.splitlines()[-1].split(", ")[1:]) == (0, ["0 wrong", "2 corrected"])
+    with filled.open() as store:
+        assert next(store.export(mv.Project)).scene_count == 2
+        with pytest.raises(UniqueTaken):
+            store.create(collection.model_copy(update={"collection_id": uuid4()}))
 
 
 def test_a_backfill_moves_old_documents_and_then_has_nothing_to_do(filled: Desk, tmp_path: Path) -> None:

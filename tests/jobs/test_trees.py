@@ -48,7 +48,7 @@ def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -
 def test_a_cancelled_job_has_no_more_children(queue: Queue) -> None:
     root = submitted(queue)
     queue.cancel(root.job_id)
-    with pytest.raises(ParentGone):
+    with pytest.raises(ParentGone, match=r"There is no parent .*Check parent="):
         submitted(queue, parent=root.job_id)
 
 

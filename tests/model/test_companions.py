@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import Attr, Counter, Entity, Key, Table, Unique, Write, field, plan_delete, plan_put, plan_update
-from gateleg.model.errors import DerivedKeyUnknown
+from gateleg.model import Attr, Counter, Entity, Joined, Key, Table, Unique, Write, field, plan_check, plan_delete, plan_put, plan_update
+from gateleg.model.errors import DerivedKeyUnknown, ReadOnlyAttribute
 from tests.model.plans import NOW, condition
 
 members = Table("members", hash="PK", range="SK", tag="kind")
@@ -35,15 +35,15 @@ MARKER = {"PK": {"S": "~unique#Member#one_email#c#ann%23%40x"}, "SK": {"S": "~un
 
 
 def purposes(write: Write[Any]) -> list[str]:
-    return [companion.purpose for companion in write.companions]
+    return [marker.purpose for marker in write.markers] + [f"count {change.attribute!r} {change.delta:+}" for change in write.counts]
 
 
 def test_a_create_takes_the_marker_and_counts() -> None:
     write = plan_put(Member(club_id="c", member_id="m", email="Ann#@X"), now=NOW, create=True)
-    assert purposes(write) == ["hold Member.one_email", "count Club.all", "count Club.active"]
-    assert write.companions[0].parameters["Item"] == MARKER
-    assert condition(write.companions[0]) == "attribute_not_exists(#PK)"
-    assert [list(entry) for entry in write.transact()] == [["Put"], ["Put"], ["Update"], ["Update"]]
+    assert purposes(write) == ["hold Member.one_email", "count Club.all +1", "count Club.active +1"]
+    assert write.markers[0].parameters["Item"] == MARKER
+    assert condition(write.markers[0]) == "attribute_not_exists(#PK)"
+    assert all(change.required for change in write.counts)
 
 
 def test_an_item_without_a_value_holds_no_marker() -> None:
@@ -59,20 +59,19 @@ def test_a_changed_value_moves_the_marker_and_is_guarded() -> None:
 
 def test_a_change_of_case_alone_moves_nothing() -> None:
     member = Member(club_id="c", member_id="m", email="ann@x")
-    assert plan_update(member, [Member.email.set("ANN@x")], now=NOW).companions == ()
+    assert plan_update(member, [Member.email.set("ANN@x")], now=NOW).alone
 
 
 def test_a_counter_moves_with_what_it_counts() -> None:
     member = Member(club_id="c", member_id="m")
-    (change,) = plan_update(member, [Member.active.set(False)], now=NOW).companions
-    assert change.parameters["UpdateExpression"] == "ADD #active :0"
-    assert change.parameters["ExpressionAttributeValues"] == {":0": {"N": "-1"}}
+    (change,) = plan_update(member, [Member.active.set(False)], now=NOW).counts
+    assert (change.wire, change.delta, change.required) == ("active", -1, False)
 
 
 def test_a_delete_releases_and_counts_down() -> None:
     write = plan_delete(Member(club_id="c", member_id="m", email="Ann#@X"))
-    assert purposes(write) == ["release Member.one_email", "count Club.all", "count Club.active"]
-    assert write.companions[0].parameters["Key"] == MARKER
+    assert purposes(write) == ["release Member.one_email", "count Club.all -1", "count Club.active -1"]
+    assert write.markers[0].parameters["Key"] == MARKER
     assert condition(write) == "attribute_exists(#PK) AND #email = Ann#@X AND #active = True"
 
 
@@ -84,15 +83,48 @@ def test_markers_and_counters_need_to_know_what_was_there() -> None:
         plan_delete(member.key)
     with pytest.raises(DerivedKeyUnknown):
         plan_update(member.key, [Member.email.set("x")], now=NOW)
-    assert purposes(plan_put(member, now=NOW, replaces=member.model_copy(update={"active": False}))) == ["count Club.active"]
-
-
-def test_table_names_come_from_the_caller() -> None:
-    write = plan_put(Member(club_id="c", member_id="m"), now=NOW, create=True)
-    names = [next(iter(entry.values()))["TableName"] for entry in write.transact(lambda table: f"test-{table.name}")]
-    assert names == ["test-members"] * 3
+    assert purposes(plan_put(member, now=NOW, replaces=member.model_copy(update={"active": False}))) == ["count Club.active +1"]
 
 
 def test_an_upsert_of_what_is_counted_or_unique_is_refused() -> None:
     with pytest.raises(DerivedKeyUnknown, match="create or patch"):
         plan_update(Member.key(club_id="c", member_id="m"), [Member.active.force(True)], now=NOW, mode="upsert", known={"active": False})
+
+
+def test_moves_of_counters_are_one_update_that_stops_at_zero() -> None:
+    write = plan_check(Club.key(club_id="c"), None, Joined({"all": 2, "active": -1}))
+    assert write.kind == "Update"
+    assert write.parameters["UpdateExpression"] == "REMOVE #_2 ADD #all :0, #active :1"
+    assert condition(write) == "attribute_exists(#PK) AND #active >= 1"
+
+
+def test_a_counter_that_is_too_low_already_ends_at_zero() -> None:
+    seen = {"active": {"N": "0"}, "all": {"N": "4"}}
+    write = plan_check(Club.key(club_id="c"), None, Joined({"all": -1, "active": -1}, seen=seen))
+    assert write.parameters["UpdateExpression"].startswith("SET #active = :")
+    assert condition(write) == "attribute_exists(#PK) AND #all >= 1 AND #active = 0"
+
+
+def test_counted_attributes_cannot_be_written_by_hand() -> None:
+    club = Club(club_id="c")
+    for action in (Club.all.set(77), Club.all.add(1), Club.all.remove(), Club.all.force(1)):
+        for target in (club, club.key):
+            with pytest.raises(ReadOnlyAttribute, match=r"Club\.all counts items"):
+                plan_update(target, [action], now=NOW)
+    with pytest.raises(ReadOnlyAttribute):
+        plan_update(Club.key(club_id="c"), [Club.all.set(1)], now=NOW, mode="upsert")
+
+
+def test_a_new_item_starts_at_zero_whatever_its_instance_says() -> None:
+    write = plan_put(Club(club_id="c", all=7, active=3), now=NOW, create=True)
+    assert write.kind == "Put"
+    assert (write.parameters["Item"]["all"], write.parameters["Item"]["active"]) == ({"N": "0"}, {"N": "0"})
+    assert write.instance == Club(club_id="c")
+
+
+def test_a_put_over_an_item_leaves_its_counts_alone() -> None:
+    write = plan_put(Club(club_id="c", all=7), now=NOW)
+    assert write.kind == "Update"
+    assert write.parameters["Key"] == {"PK": {"S": "CLUB#c"}, "SK": {"S": "CLUB"}}
+    assert {"N": "7"} not in write.parameters["ExpressionAttributeValues"].values()
+    assert "#all = if_not_exists(#all, " in write.parameters["UpdateExpression"]

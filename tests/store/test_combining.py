@@ -5,9 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.store import DuplicateTarget, Store, check, create, delete, patch
+from gateleg.store import DuplicateTarget, Store, create, delete, patch
 from gateleg.store.combining import identity
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
+from tests.store.counting import Shelf, Volume, shelves
 from tests.store.doubles import play, quiet_setup
 from tests.store.notes import Title, titles
 
@@ -56,19 +57,23 @@ def test_counts_that_cancel_out_are_still_right(store: Store) -> None:
 
 
 def test_counter_joins_an_update_that_adds_by_itself(store: Store) -> None:
-    project = new_project(store)
-    adding = patch(project.key, Project.failed_scenes.add(2), check_version=False)
-    store.transact([adding, create(scene(project.project_id, 1))])
-    counted = store.get(project)
-    assert (counted.scene_count, counted.failed_scenes) == (1, 2)
+    store.create_tables(shelves)
+    shelf = store.create(Shelf(shelf="a"))
+    store.transact([patch(shelf.key, Shelf.visits.add(2)), create(Volume(shelf="a", number=1))])
+    counted = store.get(shelf)
+    assert (counted.volumes, counted.visits) == (1, 2)
 
 
-def test_parent_cannot_be_deleted_or_checked_while_it_counts(store: Store) -> None:
+def test_two_writes_of_one_item_name_it(store: Store) -> None:
     project = new_project(store)
-    with pytest.raises(DuplicateTarget, match=r"count Project\.scene_count"):
+    with pytest.raises(DuplicateTarget, match=r"Operations 1 and 2 both write Project\("):
+        store.transact([delete(project), patch(project, Project.concept_prompt.set("x"))])
+
+
+def test_item_cannot_enter_a_parent_that_is_deleted_with_it(store: Store) -> None:
+    project = new_project(store)
+    with pytest.raises(DuplicateTarget, match=r"Operation 2 .* counted in Project\(.*operation 1 deletes"):
         store.transact([delete(project), create(scene(project.project_id, 1))])
-    with pytest.raises(DuplicateTarget):
-        store.transact([check(project.key, Project.scene_count == 0), create(scene(project.project_id, 1))])
 
 
 def test_reason_of_a_shared_counter_reaches_all_its_operations(store: Store) -> None:

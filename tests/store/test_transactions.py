@@ -141,7 +141,7 @@ def test_more_than_four_megabytes_are_refused_before_the_wire() -> None:
 
 def test_two_writes_of_one_item_are_refused_before_the_wire() -> None:
     operations = [put(Note(book="b", number=1)), delete(Note.key(book="b", number=1))]
-    with pytest.raises(DuplicateTarget, match=r"Operation 2 .* operation 1"):
+    with pytest.raises(DuplicateTarget, match=r"Operations 1 and 2 both write Note"):
         play(transact(operations).flow(quiet_setup()), [])
 
 
@@ -192,3 +192,18 @@ def test_reason_of_the_service_is_kept_as_the_cause(tables: Store) -> None:
         tables.transact([create(Note(book="b", number=1)), put(Note(book="b", number=2))])
     cause: Any = caught.value.__cause__
     assert cause.code == "TransactionCanceledException"
+
+
+def test_transaction_of_one_operation_fails_as_one_of_two_does(tables: Store) -> None:
+    tables.create(Note(book="b", number=1))
+    for operations in ([create(Note(book="b", number=1))], [create(Note(book="b", number=1)), put(Note(book="b", number=2))]):
+        with pytest.raises(TransactionCanceled) as caught:
+            tables.transact(operations)
+        assert isinstance(caught.value.reasons[0], AlreadyExists)
+    with pytest.raises(TransactionCanceled), tables.transaction() as tx:
+        tx.create(Note(book="b", number=1))
+
+
+def test_check_alone_fails_with_its_own_error(tables: Store) -> None:
+    with pytest.raises(ConditionFailed):
+        tables.run(check(Note.key(book="b", number=1), Note.number == 1))

@@ -12,7 +12,8 @@ class ModelError(Exception):
     """Something that a model, or the service that runs it, could not do."""
 
     code = "model"
-    fix = "See the message."
+    #: what to do about it; empty where each message says so itself
+    fix = ""
     #: whether the same call may succeed later
     passing = False
 
@@ -20,7 +21,7 @@ class ModelError(Exception):
         self.what = what
         if fix is not None:
             self.fix = fix
-        super().__init__(f"{what} {self.fix} [{self.code}]")
+        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
 
     def __reduce__(self) -> Any:
         """Errors cross process boundaries whole, whatever their constructors take."""

@@ -9,13 +9,21 @@ from gateleg.engine.schema import Realm
 if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
+    from gateleg.engine.failures import CLOSED
     from gateleg.engine.integrity import check, compact
     from gateleg.engine.sessions import boto3_session
 
-__all__ = ["Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact"]
+__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact"]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
-_LATER = {"Durability": "database", "Engine": "engine", "boto3_session": "sessions", "check": "integrity", "compact": "integrity"}
+_LATER = {
+    "CLOSED": "failures",
+    "Durability": "database",
+    "Engine": "engine",
+    "boto3_session": "sessions",
+    "check": "integrity",
+    "compact": "integrity",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -44,7 +44,7 @@ class Stencil:
         values = example.parameters["ExpressionAttributeValues"]
         places = tuple((placeholder, name) for placeholder, value in values.items() for name, mark in marks.items() if value == mark)
         missed = marks.keys() - {name for _, name in places}
-        if missed or example.companions:
+        if missed or not example.alone:
             raise ValueError(f"The plan has no place for {sorted(missed)}, or more than one write.")
         return cls(example.request(), places)
 

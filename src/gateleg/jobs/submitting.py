@@ -225,7 +225,12 @@ def _placed(submissions: Sequence[Submission], jobs: Sequence[Job], known: dict[
         if parent is not None:
             above = known.get(parent) or placed.get(parent)
             if not isinstance(above, Job) or above.status == JobStatus.CANCELLED or above.cancel_requested is not None:
-                raise ParentGone(f"The parent {parent} is not there, or cancelled.")
+                if under is not None and parent == under.job_id:
+                    raise ParentGone(f"The job {parent} is gone or cancelled.")
+                raise ParentGone(
+                    f"There is no parent {parent}, or it is cancelled.",
+                    fix="Check parent=: it takes the id of a job in the queue that is not cancelled. Nothing was submitted.",
+                )
             if under is not None and parent == under.job_id and not _still(above, under):
                 raise ParentGone(f"The job {parent} is no longer run by this worker.")
             job = below(job, above)

@@ -1,18 +1,22 @@
 """From the deployed tables to the declared ones: what differs, in which steps it can be changed, and carrying them out.
 
 `plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps. `backfill`
-brings stored items up to the declaration of their entity.
+brings stored items up to the declaration of their entity; `check_consistency` compares counts and unique markers with the items they stand
+for, and corrects them.
 """
 
 from gateleg.migrate.applying import Outcome, Unsettled, Watcher, apply, plan_of
 from gateleg.migrate.backfill import Fault, Report, backfill
+from gateleg.migrate.consistency import ConsistencyReport, check_consistency
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.plans import Plan, Step
 from gateleg.migrate.shapes import Capacity, Deployed, Settings, TableShape, declared_shape, deployed_shape
+from gateleg.migrate.surveys import WrongCount, WrongMarker
 
 __all__ = [
     "Capacity",
+    "ConsistencyReport",
     "Deployed",
     "Fault",
     "Outcome",
@@ -23,8 +27,11 @@ __all__ = [
     "TableShape",
     "Unsettled",
     "Watcher",
+    "WrongCount",
+    "WrongMarker",
     "apply",
     "backfill",
+    "check_consistency",
     "declared_shape",
     "deployed_shape",
     "inspect_table",

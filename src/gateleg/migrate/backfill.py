@@ -101,13 +101,13 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
 
 def verdict_of(item: Item, spec: Spec[Any]) -> Verdict:
     """What a backfill would do with an item."""
-    instance = _read(item, spec)
+    instance = read_current(item, spec)
     if spec.ref(instance).key != _key(item, spec):
         return "moved"
     return "current" if spec.encode(instance) == item else "rewritten"
 
 
-def _read(item: Item, spec: Spec[Any]) -> Any:
+def read_current(item: Item, spec: Spec[Any]) -> Any:
     """The item as an entity, also when its older key says less than the entity needs."""
     try:
         return spec.decode(item)
@@ -124,7 +124,7 @@ def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = No
     for _ in range(_TRIES):
         verdict = verdict_of(item, spec)
         if verdict == "moved":
-            moved = yield from brought_home(spec.ref(_read(item, spec)), setup)
+            moved = yield from brought_home(spec.ref(read_current(item, spec)), setup)
             return "moved" if moved else "gone"
         if verdict == "current" or (yield from _rewritten(name, item, spec, setup, rate)):
             return verdict

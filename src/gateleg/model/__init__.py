@@ -37,8 +37,8 @@ Writing: plans are `Write` values
     plan_put(job, now=, create=, replaces=, condition=, check_version=)
     plan_update(job or Ref, [Job.status.to(...), ...], now=, mode="patch" | "upsert", known=, condition=, check_version=)
     plan_delete(job or Ref, must_exist=, condition=, check_version=), plan_check(job or Ref, condition)
-    write.request(name_of) is the single request; when `write.companions` is not empty, use TransactWriteItems with
-    write.transact(name_of). After success, `write.owned` holds the version and stamps for the instance in hand.
+    write.request(name_of) is the single request; unless `write.alone`, its `markers` and `counts` belong into the same transaction.
+    After success, `write.owned` holds the version and stamps for the instance in hand.
     changed_attributes(before, after) -> actions for a partial save.
 
 Expressions: `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then `placeholders.parameters()`.
@@ -52,7 +52,7 @@ from gateleg.model.actions import Action, render_actions
 from gateleg.model.attr import Attr
 from gateleg.model.changes import Change, read_change
 from gateleg.model.collection import Collected, Collection, CollectionQuery
-from gateleg.model.counters import Counter, CounterChange, counter_changes
+from gateleg.model.counters import Counter, CounterChange, Joined, counter_changes
 from gateleg.model.describe import describe
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
@@ -99,6 +99,7 @@ __all__ = [
     "Finding",
     "Index",
     "Item",
+    "Joined",
     "JsonText",
     "Key",
     "KeyPart",

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
+from gateleg.model.actions import Action, AddAction, RemoveAction, SetAction
 from gateleg.model.errors import BadMark
+from gateleg.model.expressions import Comparison, Condition, Constant, Reference, all_of, equals, missing
 from gateleg.model.lookup import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateleg.model.actions import Action
     from gateleg.model.attr import Attr
     from gateleg.model.keys import Ref
     from gateleg.model.spec import Spec
+    from gateleg.model.wire import Item
+
+#: An attribute that a recount sets on the item it is counting for, and that every move of a counter removes: a recount may write its result
+#: only while the attribute is still there, so it never writes over a move that it has not seen.
+RECOUNT = "~recount"
 
 
 class Counter:
@@ -22,7 +29,8 @@ class Counter:
 
     `done = Counter(Project.completed_scenes, when={"status": ["completed"]})`, declared in the class of the items that are counted.
 
-    The parent's key is made of the child's attributes of the same names. `when` restricts what is counted.
+    The parent's key is made of the child's attributes of the same names. `when` restricts what is counted. The attribute starts at zero
+    and is written only together with the children: puts and updates of the parent leave it as it is.
     """
 
     def __init__(self, attribute: Attr[int], *, when: Mapping[str, Iterable[Any]] | None = None) -> None:
@@ -30,14 +38,25 @@ class Counter:
         self.when = {name: tuple(values) for name, values in (when or {}).items()}
 
     def check(self, spec: Spec[Any], name: str) -> None:
-        """Refuse a parent whose key the child cannot make."""
-        needed = spec_of(self.attribute.owner).key.names
-        missing = [part for part in (*needed, *self.when) if part not in spec.sources]
-        if missing:
+        """Refuse a parent whose key the child cannot make; note in the parent that the attribute is counted."""
+        parent = spec_of(self.attribute.owner)
+        missing_names = [part for part in self.names if part not in spec.sources]
+        if missing_names:
             raise BadMark(
-                f"{spec.name}.{name} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing)}.",
+                f"{spec.name}.{name} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
                 fix="The child needs the attributes of the parent's key.",
             )
+        # A class that was loaded again replaces its older edition.
+        named = (spec.entity.__module__, spec.entity.__qualname__)
+        others = [one for one in parent.counted.get(self.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
+        parent.counted[self.attribute.name] = [*others, spec.entity]
+        # Updates that were planned before may write the attribute.
+        parent.forms.clear()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The child's attributes that say in which item, and whether, it is counted."""
+        return (*spec_of(self.attribute.owner).key.names, *self.when)
 
     def counts(self, values: Mapping[str, Any] | None) -> bool:
         """Whether an item with these values is counted."""
@@ -58,11 +77,13 @@ class CounterChange:
     #: an `Attr[int]`; said as Any because type checkers read an `Attr` field as its value
     attribute: Any
     delta: int
+    #: whether the parent must exist. An item that leaves a parent, or stays in it, may be an orphan
+    required: bool = False
 
     @property
-    def action(self) -> Action:
-        """The update action."""
-        return cast("Action", self.attribute.add(self.delta))
+    def wire(self) -> str:
+        """The counter's name on the wire."""
+        return str(self.attribute.path[0])
 
 
 def counter_changes(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
@@ -75,5 +96,54 @@ def counter_changes(spec: Spec[Any], before: Mapping[str, Any] | None, after: Ma
             ref = counter.parent(values)
             place = (str(ref.key), counter.attribute.name)
             total = sign + (totals[place].delta if place in totals else 0)
-            totals[place] = CounterChange(ref, counter.attribute, total)
+            enters = sign > 0 and (before is None or counter.parent(before).key != ref.key)
+            totals[place] = CounterChange(ref, counter.attribute, total, enters)
     return [change for change in totals.values() if change.delta]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What a transaction asks of an item besides the operation that writes it: moves of its counters, and checks."""
+
+    #: by how much counters change, by wire name
+    deltas: Mapping[str, int] = field(default_factory=dict)
+    #: what the checks of the transaction demand of the item
+    condition: Condition | None = None
+    #: the item that refused these moves before, because a counter would have gone below zero
+    seen: Item | None = None
+
+    @property
+    def actions(self) -> list[Action]:
+        """The clauses that move the counters; none when nothing moves."""
+        if not self.deltas:
+            return []
+        moves: list[Action] = []
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                moves.append(SetAction((wire,), operand=Constant(0, {"N": "0"})))
+            else:
+                moves.append(AddAction((wire,), operand=Constant(delta, {"N": str(delta)})))
+        return [*moves, RemoveAction((RECOUNT,))]
+
+    @property
+    def guard(self) -> Condition | None:
+        """That no counter goes below zero; one that is too low already ends at zero, if it still is what was seen."""
+        conditions: list[Condition] = []
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                stored = (self.seen or {}).get(wire)
+                conditions.append(missing(wire) if stored is None else equals(wire, stored))
+            elif delta < 0:
+                conditions.append(Comparison(Reference((wire,)), ">=", Constant(-delta, {"N": str(-delta)})))
+        return all_of(*conditions)
+
+    def lacks(self, item: Item) -> bool:
+        """Whether an item's counters are too low for the moves."""
+        return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
+
+    def _too_low(self, wire: str, delta: int) -> bool:
+        return self.seen is not None and delta < 0 and _number(self.seen, wire) < -delta
+
+
+def _number(item: Item, wire: str) -> Decimal:
+    return Decimal(item.get(wire, {"N": "0"}).get("N", "0"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.actions import Action, RemoveAction, SetAction, Transition
+from gateleg.model.counters import counter_changes
 from gateleg.model.errors import DerivedKeyUnknown, ExpressionError, ImmutableKey, MissingComponent, ReadOnlyAttribute, StateNeedsTransition
 from gateleg.model.expressions import (
     Arithmetic,
@@ -23,12 +24,13 @@ from gateleg.model.expressions import (
 from gateleg.model.forms import COMPUTED, Inputs, derived, fixed, note_change
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.stored import stored_value
-from gateleg.model.writes import Write, companions_of
+from gateleg.model.writes import Write, moved_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.model.counters import CounterChange, Joined
     from gateleg.model.keys import KeyField, KeyPlan
     from gateleg.model.spec import Attribute, Source, Spec
     from gateleg.model.wire import Item, Value
@@ -46,17 +48,26 @@ class Draft(Generic[E]):
     instance: BaseModel | None
     guarded: bool
     now: datetime
+    #: what else a transaction asks of the item
+    joined: Joined
     actions: list[Action] = field(default_factory=list)
     changes: dict[str, Any] = field(default_factory=dict)
     moves: list[Transition] = field(default_factory=list)
     relied: dict[str, None] = field(default_factory=dict)
+    #: markers and counters that the change moves
+    markers: tuple[Write[Any], ...] = ()
+    counts: tuple[CounterChange, ...] = ()
 
     def take(self, action: Action) -> None:
         """Check one action and note what it changes."""
         spec = self.spec
         attribute = spec.by_wire.get(action.path[0])
         if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
-            raise ExpressionError(f"{action.owner and action.owner.__name__}.{action.attribute} is no attribute of {spec.name}.")
+            named = f"{action.owner.__name__}.{action.attribute}" if action.owner is not None else str(action.path[0])
+            raise ExpressionError(
+                f"{named} is not an attribute of {spec.name}, which the update changes.",
+                fix=f"Use the attributes of {spec.name}: {', '.join(spec.attributes)}.",
+            )
         _check_writable(spec, attribute, action)
         self.actions.append(action)
         if isinstance(action, Transition):
@@ -149,23 +160,25 @@ class Draft(Generic[E]):
     def _writes(self, wire: str) -> bool:
         return any(action.path == (wire,) for action in self.actions)
 
-    def companions(self) -> tuple[Write[Any], ...]:
-        """Markers and counters that the change moves."""
+    def move_companions(self) -> None:
+        """Work out which markers and counters the change moves."""
         spec = self.spec
         touched = [name for unique in spec.uniques.values() for name in unique.by if set(unique.by) & self.changes.keys()]
         for counter in spec.counters.values():
-            if counter.when.keys() & self.changes.keys():
-                touched += counter.when
+            if set(counter.names) & self.changes.keys():
+                touched += counter.names
         if not touched:
-            return ()
+            return
         unknown = [name for name in touched if name not in self.values]
         if unknown:
             raise DerivedKeyUnknown(
                 f"The update moves markers or counters that depend on {', '.join(unknown)}.", fix="Patch the instance that was read."
             )
         self._need(touched, "markers or counters")
-        self.relied |= dict.fromkeys(touched)
-        return companions_of(spec, self.values, self.after())
+        self.relied |= dict.fromkeys(spec.sources[name].attribute for name in touched if name not in spec.reachable(spec.key))
+        after = self.after()
+        self.markers = moved_markers(spec, self.values, after)
+        self.counts = tuple(counter_changes(spec, self.values, after))
 
     def own(self) -> dict[str, Any]:
         """Raise the version and set the stamps."""
@@ -201,7 +214,8 @@ class Draft(Generic[E]):
             )
         natural = {entry.attribute for entry in spec.key.fields}
         after = {**self.after(), **components}
-        absent = [a.name for a in spec.attributes.values() if a.info.is_required() and not a.optional and after.get(a.name) is None]
+        needed = [a for a in spec.attributes.values() if a.info.is_required() and not a.optional and a.name not in spec.counted]
+        absent = [attribute.name for attribute in needed if after.get(attribute.name) is None]
         if absent:
             raise MissingComponent(f"An upsert may create a {spec.name}, which needs {', '.join(absent)}.", fix="Set them in the upsert.")
         for source in spec.sources.values():
@@ -212,7 +226,10 @@ class Draft(Generic[E]):
         if spec.schema > 1:
             self._write_value(spec.table.schema, {"N": str(spec.schema)})
         for attribute in spec.attributes.values():
-            if attribute.name not in after and not attribute.info.is_required():
+            if attribute.name in spec.counted:
+                if attribute.wire not in self.joined.deltas:
+                    self._write_if_new(attribute.wire, Constant(0, {"N": "0"}))
+            elif attribute.name not in after and not attribute.info.is_required():
                 after[attribute.name] = self._write_default(attribute)
         for plan in spec.indexes.values():
             self._enter(plan, after)
@@ -309,6 +326,11 @@ def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> No
         raise ReadOnlyAttribute(f"{name} is read-only.")
     if attribute.marked("version"):
         raise ReadOnlyAttribute(f"{name} is raised by the model.")
+    if attribute.name in spec.counted:
+        raise ReadOnlyAttribute(
+            f"{name} counts items of another entity and changes only when they are written.",
+            fix="Leave it out of the update. If the count is wrong, `gateleg tables check --fix` corrects it.",
+        )
     forced = isinstance(action, Transition) or (isinstance(action, SetAction) and action.forced)
     if attribute.state and not forced:
         raise StateNeedsTransition(f"{name} was set without a transition.")

@@ -12,13 +12,14 @@ class ModelError(Exception):
     """Something the model refuses."""
 
     code = "model"
-    fix = "See the message."
+    #: what to do about it; empty where each message says so itself
+    fix = ""
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         self.message = message
         if fix is not None:
             self.fix = fix
-        super().__init__(f"{message} {self.fix} [{self.code}]")
+        super().__init__(" ".join(filter(None, (message, self.fix, f"[{self.code}]"))))
 
 
 class DeclarationError(ModelError):

@@ -135,6 +135,8 @@ class Spec(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    #: the attributes that counters of other entities write, with those entities
+    counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
     #: updates that were planned before, by what they ask for
     forms: dict[Hashable, Form] = field(default_factory=dict)
     _codec: Codec[E] | None = None
@@ -307,6 +309,11 @@ class Spec(Generic[E]):
 
     def _marked(self, kind: str) -> Attribute | None:
         return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+
+    @property
+    def counted_wires(self) -> dict[str, str]:
+        """The counted attributes: from the name on the wire to that in Python."""
+        return {self.attributes[name].wire: name for name in self.counted}
 
     def stamped(self, on: str) -> tuple[Attribute, ...]:
         """The attributes that the model sets to the present time: on "create" or on "write"."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.actions import Action, render_actions
+from gateleg.model.counters import Joined
 from gateleg.model.drafts import Draft
 from gateleg.model.expressions import (
     Condition,
@@ -43,8 +44,12 @@ def plan_update(
     known: Mapping[str, Any] | None = None,
     condition: Condition | None = None,
     check_version: bool = True,
+    joined: Joined | None = None,
 ) -> Write[E]:
-    """Change an item: `patch` one that exists, or `upsert`. Give the instance that was read, or a reference and what is `known` of it."""
+    """Change an item: `patch` one that exists, or `upsert`. Give the instance that was read, or a reference and what is `known` of it.
+
+    `joined` is what else a transaction asks of the item.
+    """
     entity = type(target) if isinstance(target, BaseModel) else target.entity
     spec: Spec[Any] = spec_of(entity)
     instance = target if isinstance(target, BaseModel) else None
@@ -53,36 +58,38 @@ def plan_update(
     guarded = instance is not None and check_version and spec.version is not None
     asked = None
     # What an upsert or anything kept by transaction needs depends on more than a form tells.
-    if mode == "patch" and not (spec.computed or spec.uniques or spec.counters):
+    if mode == "patch" and joined is None and not (spec.computed or spec.uniques or spec.counters):
         asked = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
     form = None if asked is None else spec.forms.get(asked.key)
     if asked is not None and form is not None:
         parameters, owned = form.fill(Inputs(ref.key, values, asked.after, now), asked.given)
-        return Write(entity, spec.table, "Update", parameters, (), owned, f"{mode} {spec.name}")
-    draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded, now)
-    companions, owned = _worked_out(draft, actions, mode, ref)
+        return Write(entity, spec.table, "Update", parameters, owned=owned, purpose=f"{mode} {spec.name}")
+    besides = joined or Joined()
+    draft: Draft[Any] = Draft(spec, ref.key, values, instance, guarded, now, besides)
+    owned = _worked_out(draft, actions, mode, ref)
     guard = all_of(exists(spec.table.hash) if mode == "patch" else None, draft.unchanged())
     bounds = all_of(*(guard.condition for guard in guards_of(actions)))
     out = Placeholders()
-    parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions(draft.actions, out)}
-    parameters = with_condition(parameters, all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition), out)
+    parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions([*draft.actions, *besides.actions], out)}
+    condition = all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition, besides.condition, besides.guard)
+    parameters = with_condition(parameters, condition, out)
     if asked is not None:
         keep_form(spec, asked, parameters, out, owned)
-    return Write(entity, spec.table, "Update", parameters, companions, owned, f"{mode} {spec.name}")
+    return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned, f"{mode} {spec.name}")
 
 
-def _worked_out(draft: Draft[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> tuple[tuple[Write[Any], ...], dict[str, Any]]:
-    """Take the actions and all that follows from them: what goes along, and what the model sets by itself."""
+def _worked_out(draft: Draft[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
+    """Take the actions and all that follows from them; the answer is what the model sets by itself."""
     for action in actions:
         draft.take(action)
     draft.rewrite_parts()
     draft.rewrite_computed()
     draft.rewrite_indexes()
-    companions = draft.companions()
+    draft.move_companions()
     owned = draft.own()
     if mode == "upsert":
         draft.complete(ref.values)
-    return companions, owned
+    return owned
 
 
 def changed_attributes(before: E, after: E) -> list[Action]:

@@ -12,7 +12,8 @@ class ObjectsError(Exception):
 
     code = "objects"
     why = ""
-    fix = "See the message."
+    #: what to do about it; empty where each message says so itself
+    fix = ""
 
     def __init__(self, what: str, *, why: str | None = None, fix: str | None = None) -> None:
         self.what = what

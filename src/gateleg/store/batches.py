@@ -22,7 +22,7 @@ from gateleg.store.writes import Delete, Put
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gateleg.model import Item, KeyPlan, Table
+    from gateleg.model import Item, KeyPlan, Table, Write
     from gateleg.store.rates import Rate
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
@@ -180,8 +180,7 @@ class BatchWrite(Operation[int]):
         entries: dict[Identity, dict[str, Any]] = {}
         for operation in self.operations:
             write = operation.write(now)
-            if write.companions or "ConditionExpression" in write.parameters or write.kind not in ("Put", "Delete"):
-                raise NotBatchable(f"{operation.pattern} needs a condition, a marker or a counter.")
+            _check_batchable(operation, write)
             if write.kind == "Put":
                 item = write.parameters["Item"]
                 check_size(item, operation.entity.__name__)
@@ -201,6 +200,30 @@ class BatchWrite(Operation[int]):
         """Those of all operations."""
         for operation in self.operations:
             yield from operation.places()
+
+
+def _check_batchable(operation: WriteOperation[Any], write: Write[Any]) -> None:
+    """Refuse a write that needs a condition or further writes, and say which."""
+    spec = spec_of(operation.entity)
+    verb, name = operation.verb, spec.name
+    if spec.counted and verb == "put":
+        counted = ", ".join(sorted(spec.counted))
+        raise NotBatchable(
+            f"{name}.{verb}: a batch would write over the counted attributes of {name} ({counted}).",
+            fix=f"Use create, put or patch for {name}, one by one or in a transaction.",
+        )
+    if not write.alone:
+        raise NotBatchable(f"{name}.{verb}: {name} has unique constraints or counters, which are kept right by a transaction.")
+    if write.kind not in ("Put", "Delete"):
+        raise NotBatchable(f"{name}.{verb}: batches only put and delete whole items.")
+    if "ConditionExpression" not in write.parameters:
+        return
+    if spec.version is not None and isinstance(operation, Put | Delete) and operation.check_version and operation.condition is None:
+        raise NotBatchable(
+            f"{name}.{verb}: {name} has a version ({spec.version.name}), which a batch cannot check.",
+            fix="Pass check_version=False to write over whatever is there, or use the single verb or a transaction.",
+        )
+    raise NotBatchable(f"{name}.{verb} has a condition, which a batch cannot check.")
 
 
 def batch_get(refs: Sequence[Ref[E]], /, *, consistent: bool = False) -> Operation[list[E | None]]:

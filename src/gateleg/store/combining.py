@@ -1,38 +1,56 @@
 """The entries of one transaction: every write with its markers and counters, each item once.
 
-DynamoDB refuses two writes of one item in a transaction. Counters of a parent are therefore added up, and when the transaction writes
-the parent itself they become part of that write.
+DynamoDB refuses a transaction that names an item twice. Moves of one item's counters are therefore added up, and together with the checks
+of the item they become part of the operation that writes it: an update carries them, a new item starts with them, a deleted one takes them
+along.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
+from gateleg.model import Joined, all_of, plan_check, spec_of
+from gateleg.model.expressions import missing
 from gateleg.store.errors import DuplicateTarget
+from gateleg.store.operation import shown
+from gateleg.store.writes import Check, Delete
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
-    from gateleg.model import Item, Write
+    from gateleg.model import CounterChange, Item, Ref, Write
     from gateleg.store.setup import Setup
+    from gateleg.store.write_operation import WriteOperation
 
 Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
-_PLACEHOLDER = re.compile(r"#\w+")
+Role = Literal["write", "check", "marker", "counter"]
 
 
 @dataclass
 class Entry:
-    """One entry of TransactWriteItems, and the operations it belongs to by their number."""
+    """One entry of TransactWriteItems."""
 
-    item: dict[str, Any]
-    owners: list[int]
     write: Write[Any]
-    role: Literal["write", "marker", "counter"] = "write"
-    counts: dict[str, int] = field(default_factory=dict)
+    #: the operations that it belongs to by their number, and what it is to them
+    owners: list[tuple[int, Role]]
+    place: Identity
+    #: the moves and checks that it carries besides the operation that writes the item
+    joined: Joined = field(default_factory=Joined)
+    #: whether it fails when the item does not exist, although only counters of it move
+    required: bool = False
+
+    @property
+    def of_counters_only(self) -> bool:
+        """Whether no operation of the transaction writes the item itself."""
+        return all(role in ("counter", "check") for _, role in self.owners)
+
+    def item(self, setup: Setup) -> dict[str, Any]:
+        """The entry as TransactWriteItems wants it."""
+        return {str(self.write.kind): self.write.request(setup.name_of)}
 
 
 def identity(table: str, key: Item) -> Identity:
@@ -44,18 +62,108 @@ def identity(table: str, key: Item) -> Identity:
     return table, tuple(parts)
 
 
-def combined(writes: Sequence[Write[Any]], setup: Setup) -> list[Entry]:
-    """All entries in call order: the writes, then what goes along with them."""
-    entries: dict[Identity, Entry] = {}
+@dataclass
+class _Target:
+    """All that a transaction asks of one item."""
+
+    ref: Ref[Any]
+    place: Identity
+    #: the operation that writes it, by its number
+    main: int | None = None
+    checks: list[int] = field(default_factory=list)
+    #: the operations that move its counters, and by how much
+    moves: list[tuple[int, CounterChange]] = field(default_factory=list)
+
+
+def combined(
+    operations: Sequence[WriteOperation[Any]],
+    writes: Sequence[Write[Any]],
+    setup: Setup,
+    now: datetime,
+    seen: Mapping[Identity, Item | None] | None = None,
+) -> list[Entry]:
+    """All entries in call order: the writes, then what goes along with them.
+
+    `seen` has the items whose counters could not be moved before: None for one that does not exist.
+    """
+    targets: dict[Identity, _Target] = {}
+    for number, (operation, write) in enumerate(zip(operations, writes, strict=True)):
+        _enter(targets, _place(write, setup), number, operation)
     for number, write in enumerate(writes):
-        place = _place(write, setup)
-        if place in entries:
-            raise DuplicateTarget(f"Operation {number + 1} writes an item that operation {entries[place].owners[0] + 1} writes too.")
-        entries[place] = Entry({str(write.kind): write.request(setup.name_of)}, [number], write)
-    for number, write in enumerate(writes):
-        for companion in write.companions:
-            _join(entries, _place(companion, setup), companion, number, setup)
+        for change in write.counts:
+            place = identity(setup.name_of(spec_of(change.ref.entity).table), change.ref.key)
+            targets.setdefault(place, _Target(change.ref, place)).moves.append((number, change))
+    entries = {target.place: _entry(target, operations, writes, now, seen or {}) for target in targets.values()}
+    for marker in _markers(writes, setup):
+        other = entries.get(marker.place)
+        if other is not None:
+            number, first = marker.owners[0][0] + 1, other.owners[0][0] + 1
+            raise DuplicateTarget(
+                f"Operation {number} must {marker.write.purpose}, and operation {first} must {other.write.purpose}: the same item.",
+                fix="Give the operations different values, or write them one after the other.",
+            )
+        entries[marker.place] = marker
     return list(entries.values())
+
+
+def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
+    target = targets.setdefault(place, _Target(operation.ref, place))
+    if isinstance(operation, Check):
+        target.checks.append(number)
+    elif target.main is not None:
+        raise DuplicateTarget(
+            f"Operations {target.main + 1} and {number + 1} both write {shown(operation.ref)}.",
+            fix="Put both changes into one operation; only checks and counters can go along with the operation that writes an item.",
+        )
+    else:
+        target.main = number
+
+
+def _entry(
+    target: _Target,
+    operations: Sequence[WriteOperation[Any]],
+    writes: Sequence[Write[Any]],
+    now: datetime,
+    seen: Mapping[Identity, Item | None],
+) -> Entry:
+    """The one entry of an item."""
+    owners: list[tuple[int, Role]] = [(number, "check") for number in target.checks]
+    owners += [(number, "counter") for number, _ in target.moves]
+    deltas: dict[str, int] = {}
+    for _, change in target.moves:
+        deltas[change.wire] = deltas.get(change.wire, 0) + change.delta
+    condition = all_of(*(_condition_of(operations[number]) for number in target.checks))
+    joined = Joined(deltas, condition, seen.get(target.place))
+    required = any(change.required for _, change in target.moves)
+    if target.main is None:
+        if deltas and not required and seen.get(target.place, {}) is None:
+            # The parent is gone: there is nothing to count in, as long as it stays away.
+            condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
+            joined = Joined(condition=condition)
+        write = plan_check(target.ref, None, joined)
+        return Entry(write, owners, target.place, Joined(deltas, condition, joined.seen), required)
+    owners.insert(0, (target.main, "write"))
+    operation, write = operations[target.main], writes[target.main]
+    if isinstance(operation, Delete) and required:
+        entering = next(number for number, change in target.moves if change.required)
+        raise DuplicateTarget(
+            f"Operation {entering + 1} writes an item that is counted in {shown(target.ref)}, which operation {target.main + 1} deletes.",
+            fix="Leave one of them out.",
+        )
+    if deltas or target.checks:
+        write = operation.join(now, joined)
+    return Entry(write, owners, target.place, joined, required)
+
+
+def _condition_of(operation: WriteOperation[Any]) -> Any:
+    assert isinstance(operation, Check)
+    return operation.condition
+
+
+def _markers(writes: Sequence[Write[Any]], setup: Setup) -> Iterator[Entry]:
+    for number, write in enumerate(writes):
+        for marker in write.markers:
+            yield Entry(marker, [(number, "marker")], _place(marker, setup))
 
 
 def _place(write: Write[Any], setup: Setup) -> Identity:
@@ -64,67 +172,7 @@ def _place(write: Write[Any], setup: Setup) -> Identity:
     return identity(setup.name_of(write.table), key)
 
 
-def _join(entries: dict[Identity, Entry], place: Identity, companion: Write[Any], number: int, setup: Setup) -> None:
-    """Add a marker or counter, or make it part of the entry that writes its item."""
-    counts = _counts(companion)
-    entry = entries.get(place)
-    if entry is None:
-        item = {str(companion.kind): companion.request(setup.name_of)}
-        entries[place] = Entry(item, [number], companion, "counter" if counts else "marker", counts)
-        return
-    if not counts or not _count_into(entry, counts):
-        raise DuplicateTarget(f"Operation {number + 1} must {companion.purpose}, and operation {entry.owners[0] + 1} writes that item too.")
-    entry.owners.append(number)
-
-
 def marked_values(marker: Write[Any]) -> str:
     """The values that a marker holds, for messages."""
     text: str = marker.parameters["Item"][marker.table.hash]["S"]
     return ", ".join(unquote(part) for part in text.split("#")[3:])
-
-
-def _counts(write: Write[Any]) -> dict[str, int]:
-    """What a companion adds to which attributes; nothing when it is a marker."""
-    if write.kind != "Update":
-        return {}
-    names, values = write.parameters["ExpressionAttributeNames"], write.parameters["ExpressionAttributeValues"]
-    clauses = [clause.split() for clause in write.parameters["UpdateExpression"].removeprefix("ADD ").split(", ")]
-    return {names[name]: int(values[value]["N"]) for name, value in clauses}
-
-
-def _count_into(entry: Entry, counts: dict[str, int]) -> bool:
-    """Add counters to an entry; whether that was possible."""
-    ((kind, request),) = entry.item.items()
-    if kind == "Put":
-        item = dict(request["Item"])
-        for name, delta in counts.items():
-            item[name] = {"N": str(int(item.get(name, {"N": "0"})["N"]) + delta)}
-        entry.item = {kind: request | {"Item": item}}
-        return True
-    if kind != "Update":
-        return False
-    if entry.role == "counter":
-        # Two changes of one counter are one change by their sum.
-        counts = {name: entry.counts.get(name, 0) + counts.get(name, 0) for name in entry.counts | counts}
-        entry.counts = counts
-        used = set(_PLACEHOLDER.findall(request["ConditionExpression"]))
-        names = {placeholder: name for placeholder, name in request["ExpressionAttributeNames"].items() if placeholder in used}
-        request = request | {"UpdateExpression": "", "ExpressionAttributeNames": names, "ExpressionAttributeValues": {}}
-    entry.item = {kind: _with_counts(request, counts)}
-    return True
-
-
-def _with_counts(request: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
-    """An update that also adds to counters."""
-    names, values = dict(request.get("ExpressionAttributeNames", {})), dict(request.get("ExpressionAttributeValues", {}))
-    clauses = []
-    for number, (name, delta) in enumerate(counts.items()):
-        names[f"#count_{number}"], values[f":count_{number}"] = name, {"N": str(delta)}
-        clauses.append(f"#count_{number} :count_{number}")
-    expression, addition = request["UpdateExpression"], ", ".join(clauses)
-    if " ADD " in f" {expression}":
-        before, after = f" {expression}".split(" ADD ", 1)
-        expression = f"{before} ADD {addition}, {after}".strip()
-    else:
-        expression = f"{expression} ADD {addition}".strip()
-    return request | {"UpdateExpression": expression, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}

@@ -21,7 +21,8 @@ class StoreError(Exception):
 
     code = "store"
     why = ""
-    fix = "See the message."
+    #: what to do about it; empty where each message says so itself
+    fix = ""
 
     def __init__(self, what: str, *, why: str | None = None, fix: str | None = None, request: Request | None = None) -> None:
         self.what = what
@@ -50,7 +51,7 @@ class NotFound(StoreError):
     """An item that must be there is not."""
 
     code = "not-found"
-    fix = "Use find, which answers None, or upsert, which creates it."
+    fix = "Check the key; the item may have been deleted."
 
 
 class ConditionFailed(StoreError):
@@ -213,10 +214,10 @@ class NotProjected(StoreError):
 
 
 class CursorRejected(StoreError):
-    """A cursor that this store did not make, or not for this question."""
+    """A cursor that this store did not make, or not for this question. Processes that share cursors need the same `cursor_key`."""
 
     code = "cursor-rejected"
-    fix = "Start again without a cursor. Give every process the same cursor_key so that cursors outlive it."
+    fix = "Start again without a cursor."
 
 
 class OutOfScope(StoreError):
@@ -244,7 +245,7 @@ class TableMissing(StoreError):
     """The table or index is not there."""
 
     code = "table-missing"
-    fix = "Create it with create_tables, and check the prefix, the region and the endpoint."
+    fix = "Create it with `gateleg tables apply` or ensure_tables, and check the prefix, the region and the endpoint."
 
 
 class TableBusy(StoreError):
@@ -258,7 +259,7 @@ class Refused(StoreError):
     """The service found the request invalid."""
 
     code = "refused"
-    fix = "Compare the declaration with the deployed table; if they agree, this is a fault in Gateleg."
+    fix = "Compare the declaration with the deployed table (`gateleg tables drift` does), and check the values that were sent."
 
 
 class AccessDenied(StoreError):
@@ -280,6 +281,20 @@ class ServiceFailed(StoreError):
 
     code = "service-failed"
     fix = "Try again; writes with a condition or a version can be repeated safely."
+
+
+class StoreClosed(StoreError):
+    """The store was used after it was closed. Nothing was sent."""
+
+    code = "store-closed"
+    fix = "Open a store that stays open as long as it is used: leave its `with` block, or call close, after the last operation."
+
+
+class NotDynamoDB(StoreError):
+    """Something answers at the address of the store, but it does not speak the DynamoDB protocol."""
+
+    code = "not-dynamodb"
+    fix = "Check the address: is this the console's? `gateleg engine serve` prints the address of a DynamoDB endpoint."
 
 
 class NoAnswer(StoreError):

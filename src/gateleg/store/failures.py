@@ -18,10 +18,12 @@ from gateleg.store.errors import (
     KeyTooLong,
     LostRace,
     NoAnswer,
+    NotDynamoDB,
     NotFound,
     QuotaExceeded,
     Refused,
     ServiceFailed,
+    StoreClosed,
     StoreError,
     TableBusy,
     TableMissing,
@@ -31,9 +33,11 @@ from gateleg.store.errors import (
 )
 from gateleg.store.operation import shown
 from gateleg.store.sizes import ITEM_LIMIT
-from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateleg.model import Item, Ref
     from gateleg.model.actions import Transition
     from gateleg.model.guards import Guard
@@ -64,9 +68,36 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
         return _beyond(broken[0], name, None, request)
     if item is None:
         return _nothing_there(expected, name, request)
+    certain = _certain(expected, item, request)
+    if certain is not None:
+        return certain
     current = _current(expected.ref, item)
+    if not expected.conditional:
+        # The only conditions left are those that keep what is derived right.
+        what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
+        return LostRace(what, current=current, request=request)
+    return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
+
+
+def explained_together(expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None) -> dict[int, StoreError]:
+    """Why operations on one item were refused together, by their numbers: whose fault is certain, else those that had a condition."""
+    if item is None:
+        return {number: explained(one, None, request) for number, one in expected.items()}
+    certain = {number: _certain(one, item, request) for number, one in expected.items()}
+    if any(certain.values()):
+        return {number: cause for number, cause in certain.items() if cause is not None}
+    asking = {number: one for number, one in expected.items() if one.conditional} or expected
+    return {number: explained(one, item, request) for number, one in asking.items()}
+
+
+def _certain(expected: Expectation, item: Item, request: Request | None) -> StoreError | None:
+    """What the item that was there proves: it should not have been, has another version, or is in another state."""
+    name, current = shown(expected.ref), _current(expected.ref, item)
     if expected.absent:
-        return AlreadyExists(f"{name} is there already.", current=current, request=request)
+        fix = None
+        if expected.verb == "put":
+            fix = "This instance was never read: get the item and put or patch that, or pass check_version=False to write over it."
+        return AlreadyExists(f"{name} is there already.", fix=fix, current=current, request=request)
     spec = spec_of(expected.ref.entity)
     stale = []
     if expected.version is not None and spec.version is not None:
@@ -84,13 +115,10 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
         what = f"{name} cannot go from {state} to {move.target}."
         allowed = ", ".join(sorted(move.target.predecessors))
         return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
+    broken = [guard for guard in expected.guards if not guard.holds(item)]
     if broken:
         return _beyond(broken[0], name, current, request)
-    if not expected.conditional:
-        # The only conditions left are those that keep what is derived right.
-        what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
-        return LostRace(what, current=current, request=request)
-    return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
+    return None
 
 
 def _beyond(guard: Guard, name: str, current: Any, request: Request | None) -> ConstraintFailed:
@@ -130,6 +158,8 @@ _DENIED = frozenset(
     }
 )
 _LONG_KEY = re.compile(r"size of (hashkey|all range keys|rangekey) has exceeded", re.IGNORECASE)
+_LARGE_ITEM = re.compile(r"item size.* maximum allowed size", re.IGNORECASE)
+_NO_INDEX = re.compile(r"does not have the specified index", re.IGNORECASE)
 _MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
 _BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
 
@@ -142,15 +172,28 @@ def _named(request: Request | None) -> str:
     return f"{request.operation} on {table}" if isinstance(table, str) else request.operation
 
 
+def refused(what: str, message: str, request: Request | None) -> StoreError:
+    """The store's error for a request that the service found invalid, from what it says about it."""
+    if _LARGE_ITEM.search(message):
+        return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+    if _LONG_KEY.search(message):
+        return KeyTooLong(what, request=request)
+    if _NO_INDEX.search(message):
+        return TableMissing(what, fix="The deployed table lacks this index: `gateleg tables apply` creates it.", request=request)
+    return Refused(what, request=request)
+
+
 def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
     """The store's error for an answer that no flow has dealt with."""
     if isinstance(error, Unreachable):
         return NoAnswer(error.message, request=request)
     what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
-    if error.code == "ValidationException" and "maximum allowed size" in error.message:
-        return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
-    if error.code == "ValidationException" and _LONG_KEY.search(error.message):
-        return KeyTooLong(what, request=request)
+    if error.code == CLOSED:
+        return StoreClosed(what, request=request)
+    if error.code.startswith(FOREIGN):
+        return NotDynamoDB(error.message, request=request)
+    if error.code == "ValidationException":
+        return refused(what, error.message, request)
     kind: type[StoreError]
     if error.code in _MISSING:
         kind = TableMissing

@@ -50,6 +50,8 @@ class Scan(Stream[Any]):
     filter: Condition | None = None
     page_size: int | None = None
     consistent: bool = False
+    #: whether markers of unique constraints are among the items
+    markers: bool = False
 
     def flow(self, setup: Setup) -> Flow[None]:
         """One page of every segment at a time, all segments at once."""
@@ -91,7 +93,7 @@ class Scan(Stream[Any]):
 
     def _read(self, items: Sequence[Item], reader: ListReader) -> Iterator[Any]:
         for item in items:
-            if is_marker(self.table, item):
+            if not self.markers and is_marker(self.table, item):
                 continue
             spec = self.table.spec_for(item)
             if self.entity is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,8 +11,8 @@ from pydantic import BaseModel
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.combining import Entry, combined, identity, marked_values
-from gateleg.store.errors import NotFound, Refused, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
-from gateleg.store.failures import explained
+from gateleg.store.errors import NotFound, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
+from gateleg.store.failures import explained_together, refused
 from gateleg.store.legacy import brought_home, read_older
 from gateleg.store.operation import Operation
 from gateleg.store.requests import Request
@@ -27,34 +28,85 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
     from gateleg.store.write_operation import WriteOperation
-    from gateleg.store.writes import Put
 
 E = TypeVar("E", bound=BaseModel)
 OPERATIONS_LIMIT = 100
+#: how often a transaction is sent whose counters other writers change in between
+_ATTEMPTS = 10
+#: what DynamoDB takes as a ClientRequestToken
+_TOKEN_LENGTH = 36
 
 
 def transaction_flow(
     operations: Sequence[WriteOperation[Any]], setup: Setup, *, writes: Sequence[Write[Any]] | None = None, token: str | None = None
 ) -> Flow[list[Entry]]:
-    """Write all or nothing; asked again while other transactions are in the way. The result is what was sent."""
+    """Write all or nothing; asked again while other transactions are in the way. The result is what was sent.
+
+    Counters are moved only in items that exist, and never below zero. Where the first attempt finds that an item is gone or its count too
+    low, the next one leaves the move out or ends at zero, on the condition that this is still so.
+    """
     if writes is None:
         for operation in operations:
             if spec_of(operation.entity).key.legacy:
                 yield from brought_home(operation.ref, setup)
     now = setup.now()
     plans = list(writes) if writes is not None else [operation.write(now) for operation in operations]
-    entries = combined(plans, setup)
-    payload: dict[str, Any] = {"TransactItems": [entry.item for entry in entries], "ClientRequestToken": token or setup.token()}
     pattern = operations[0].pattern if len(operations) == 1 else "transact"
-    request = Request("TransactWriteItems", payload, pattern)
-    _check_limits(entries, request)
+    seen: dict[Identity, Item | None] = {}
+    for attempt in range(_ATTEMPTS):
+        entries = combined(operations, plans, setup, now, seen)
+        items = [entry.item(setup) for entry in entries]
+        payload = {"TransactItems": items, "ClientRequestToken": _token(token, setup, items if attempt else None)}
+        request = Request("TransactWriteItems", payload, pattern)
+        _check_limits(entries, request)
+        try:
+            yield from settled(request, setup)
+            return entries
+        except ServiceError as error:
+            if error.code != "TransactionCanceledException":
+                raise
+            refusal = error
+        unmoved = _unmoved(entries, refusal, seen)
+        if not unmoved:
+            break
+        seen |= unmoved
+    raise _canceled(operations, entries, refusal, request) from refusal
+
+
+def single_flow(operation: WriteOperation[Any], setup: Setup, write: Write[Any] | None = None) -> Flow[None]:
+    """The transaction of one verb, which fails with the error of that verb."""
     try:
-        yield from settled(request, setup)
-    except ServiceError as error:
-        if error.code != "TransactionCanceledException":
-            raise
-        raise _canceled(operations, entries, error, request) from error
-    return entries
+        yield from transaction_flow([operation], setup, writes=None if write is None else [write])
+    except TransactionCanceled as canceled:
+        raise (canceled.reasons[0] or canceled) from canceled.__cause__
+
+
+def _token(given: str | None, setup: Setup, changed: list[dict[str, Any]] | None) -> str:
+    """The token of an attempt: DynamoDB refuses one that it knows with another request, so a changed request has one of its own."""
+    if given is None:
+        return setup.token()
+    return given if changed is None else hashlib.sha256(f"{given} {changed}".encode()).hexdigest()[:_TOKEN_LENGTH]
+
+
+def _unmoved(entries: Sequence[Entry], error: ServiceError, seen: Mapping[Identity, Item | None]) -> dict[Identity, Item | None]:
+    """The items whose counters could not be moved, as they are, where another attempt can take that into account."""
+    found: dict[Identity, Item | None] = {}
+    for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
+        if reason.get("Code") != "ConditionalCheckFailed" or not entry.joined.deltas:
+            continue
+        item: Item | None = reason.get("Item") or None
+        known = entry.place in seen
+        before = seen.get(entry.place)
+        if item is None:
+            new = entry.of_counters_only and not entry.required and not (known and before is None)
+        elif known and before is None:
+            new = True
+        else:
+            same = known and before is not None and all(before.get(wire) == item.get(wire) for wire in entry.joined.deltas)
+            new = entry.joined.lacks(item) and not same
+        if new:
+            found[entry.place] = item
+    return found
 
 
 def _check_limits(entries: Sequence[Entry], request: Request) -> None:
@@ -62,49 +114,65 @@ def _check_limits(entries: Sequence[Entry], request: Request) -> None:
         raise TooMany(f"The transaction has {len(entries)} writes; it takes at most {OPERATIONS_LIMIT}.", request=request)
     total = 0
     for entry in entries:
-        put = entry.item.get("Put")
-        if put is not None:
-            total += check_size(put["Item"], f"Operation {entry.owners[0] + 1} of the transaction", request)
+        if entry.write.kind == "Put":
+            total += check_size(entry.write.parameters["Item"], f"Operation {entry.owners[0][0] + 1} of the transaction", request)
     if total > TRANSACTION_LIMIT:
         what = f"The items of the transaction have {total:,} bytes; it takes at most {TRANSACTION_LIMIT:,}."
         raise TooLarge(what, size=total, limit=TRANSACTION_LIMIT, request=request)
 
 
-def _canceled(operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], error: ServiceError, request: Request) -> StoreError:
-    """The error of a cancelled transaction; that of its operation when it has only one."""
+def _canceled(
+    operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], error: ServiceError, request: Request
+) -> TransactionCanceled:
+    """The error of a cancelled transaction, with the reasons of its operations."""
     reasons: list[StoreError | None] = [None] * len(operations)
     for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
         if reason.get("Code", "None") == "None":
             continue
-        for owner in entry.owners:
-            # The first entry of an operation is its own write; what it says outweighs markers and counters.
-            if reasons[owner] is None:
-                reasons[owner] = _reason(operations[owner], entry, reason, request)
-    if len(operations) == 1 and reasons[0] is not None:
-        return reasons[0]
+        # The first entry of an operation is its own write; what it says outweighs markers and counters.
+        for number, cause in _reasons(operations, entry, reason, request).items():
+            reasons[number] = reasons[number] or cause
     causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.what}" for number, reason in enumerate(reasons) if reason)
     return TransactionCanceled(f"The transaction was refused. {causes or error.message}", reasons=reasons, request=request)
 
 
-def _reason(operation: WriteOperation[Any], entry: Entry, reason: Mapping[str, Any], request: Request) -> StoreError:
-    code, message = reason["Code"], reason.get("Message", "")
-    if code == "ConditionalCheckFailed":
-        if entry.role == "marker":
+def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Mapping[str, Any], request: Request) -> dict[int, StoreError]:
+    """Why an entry was refused, for each of the operations that it belongs to."""
+    code, message = reason["Code"], reason.get("Message") or reason["Code"]
+    if code != "ConditionalCheckFailed":
+        what = f"{message.rstrip('.')}."
+        cause = refused(what, message, request) if code == "ValidationError" else TransactionConflict(what, request=request)
+        return {number: cause for number, _ in entry.owners}
+    item: Item | None = reason.get("Item") or None
+    own = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
+    found = explained_together(own, item, request)
+    for number, role in entry.owners:
+        if role == "marker":
             name = entry.write.purpose.removeprefix("hold ")
-            return UniqueTaken(f"Another item holds {name} = {marked_values(entry.write)}.", constraint=name, request=request)
-        if entry.role == "counter":
-            return NotFound(f"There is no item to {entry.write.purpose} in.", fix="Create the parent first, or in the same transaction.")
-        item: Item | None = reason.get("Item")
-        return explained(operation.expectation(), item or None, request)
-    if code == "ValidationError":
-        return Refused(message or code, request=request)
-    return TransactionConflict(message or code, request=request)
+            found[number] = UniqueTaken(f"Another item holds {name} = {marked_values(entry.write)}.", constraint=name, request=request)
+        elif role == "counter" and number not in found:
+            cause_of_counter = _uncounted(operations[number], entry, item, request)
+            if cause_of_counter is not None:
+                found[number] = cause_of_counter
+    return found
 
 
-def _stored(operation: Put[Any], entry: Entry) -> Any:
-    """The instance that a put has stored, with the counters that the transaction raised in it."""
-    item = entry.item["Put"]["Item"]
-    return operation.stored(entry.write) if item is entry.write.parameters["Item"] else spec_of(entry.write.entity).decode(item)
+def _uncounted(operation: WriteOperation[Any], entry: Entry, item: Item | None, request: Request) -> StoreError | None:
+    """Why a counter could not be moved; None when that was not why the entry was refused."""
+    parent = entry.write.entity.__name__
+    wires = spec_of(entry.write.entity).counted_wires
+    counted = ", ".join(f"{parent}.{name}" for wire, name in wires.items() if wire in entry.joined.deltas)
+    if item is None and entry.required:
+        key = entry.write.parameters.get("Key") or {}
+        values = ", ".join(str(next(iter(value.values()))) for value in key.values())
+        return NotFound(
+            f"There is no {parent} ({values}) to count {counted} in.",
+            fix=f"Create the {parent} first, or in the same transaction.",
+            request=request,
+        )
+    if item is None or entry.joined.lacks(item):
+        return TransactionConflict(f"{counted} changed each time {operation.pattern} was tried.", request=request)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +183,25 @@ class Transact(Operation[list[Any]]):
     token: str | None = None
 
     def flow(self, setup: Setup) -> Flow[list[Any]]:
-        """One TransactWriteItems. The result has the stored instance of each put, and None for the rest, in call order."""
-        from gateleg.store.writes import Put
+        """One TransactWriteItems. The result has the stored instance of each put, and None for the rest, in call order.
+
+        A put over an item that keeps its counts is read again.
+        """
+        from gateleg.store.writes import Put, reread
 
         if not self.operations:
             return []
         entries = yield from transaction_flow(self.operations, setup, token=self.token)
-        return [
-            _stored(operation, entry) if isinstance(operation, Put) else None
-            for operation, entry in zip(self.operations, entries, strict=False)
-        ]
+        sent = {number: entry.write for entry in entries for number, role in entry.owners if role == "write"}
+        results: list[Any] = []
+        for number, operation in enumerate(self.operations):
+            if not isinstance(operation, Put):
+                results.append(None)
+            elif sent[number].kind == "Update":
+                results.append((yield from reread(operation, setup)))
+            else:
+                results.append(operation.stored(sent[number]))
+        return results
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all operations."""
@@ -173,7 +250,8 @@ def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListR
 def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
     """Carry out writes together: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
 
-    All succeed or none; `TransactionCanceled` has the error of each operation in call order. Sending one twice has no further effect:
+    All succeed or none; `TransactionCanceled` has the error of each operation in call order, also when there is only one. Checks of an item
+    that another operation writes or counts in are made by that write. Sending one twice has no further effect:
     `token` names the transaction, and one is made when none is given. The result has the stored instance of each create and put, and None
     for the rest.
     """

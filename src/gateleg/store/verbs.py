@@ -151,7 +151,7 @@ def _awaits_whole(build: Callable[..., Operation[Any]], *, create: bool) -> Call
 def _short_put(setup: Setup, args: tuple[Any, ...], create: bool) -> tuple[Any, dict[str, Any]] | None:
     """The instance as it will be stored and the request for it; None if it is not to be written just so, or may be too large."""
     spec = alone(cast("Any", type(args[0])))
-    if spec is None:
+    if spec is None or spec.counted:
         return None
     written, payload = put_alone(spec, args[0], setup.prefix + spec.table.name, now=setup.now(), create=create)
     return (written, payload) if is_small(payload["Item"]) else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
+from gateleg.store.errors import DuplicateTarget
 from gateleg.store.failures import explained
 from gateleg.store.legacy import brought_home
 from gateleg.store.operation import Operation
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPlan, Ref, Write
+    from gateleg.model import Joined, KeyPlan, Ref, Write
     from gateleg.store.failures import Expectation
     from gateleg.store.requests import Flow, Reply
 
@@ -51,6 +52,10 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
     def write(self, now: datetime) -> Write[Any]:
         """The plan of the write, with all that goes along."""
         raise NotImplementedError
+
+    def join(self, now: datetime, joined: Joined) -> Write[Any]:
+        """The plan of the write with what else a transaction asks of the item."""
+        raise DuplicateTarget(f"{self.pattern} cannot be combined with checks or counters of the same item.", fix="Write it by itself.")
 
     def expectation(self) -> Expectation:
         """What the write takes for granted, to explain a refusal."""
@@ -88,10 +93,10 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
         return first.payload
 
     def _sent(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        if write.companions:
-            from gateleg.store.transactions import transaction_flow
+        if not write.alone:
+            from gateleg.store.transactions import single_flow
 
-            yield from transaction_flow([self], setup, writes=[write])
+            yield from single_flow(self, setup, write)
             return (yield from self.after(write, setup))
         # The write knows its entity; to ask `ref` for it would build the key once more.
         name = write.entity.__name__

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from gateleg.model import DecodeError, Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
 from gateleg.model.actions import Transition
 from gateleg.model.guards import guards_of
+from gateleg.model.writes import keeps_counts
 from gateleg.store.errors import NotReturned
 from gateleg.store.failures import Expectation
 from gateleg.store.operation import locate
@@ -21,11 +22,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from gateleg.model import Action, Condition
+    from gateleg.model import Action, Condition, Joined
     from gateleg.store.requests import Flow, Reply
     from gateleg.store.setup import Setup
 
 E = TypeVar("E", bound=BaseModel)
+
+
+def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
+    """The item of a write as it is now; None when it is gone again."""
+    spec = spec_of(operation.entity)
+    reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
+    try:
+        return spec.decode(reply["Item"]) if "Item" in reply else None
+    except DecodeError as error:
+        raise written_unreadable(error) from error
+
+
+def written_unreadable(error: DecodeError) -> DecodeError:
+    """The error of an update that was done, on an item that cannot be read afterwards."""
+    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
+    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,11 @@ class Put(WriteOperation[Any], Generic[E]):
         return "create" if self.create else "put"
 
     def write(self, now: datetime) -> Write[E]:
-        """A PutItem."""
+        """A PutItem; an UpdateItem around the counted attributes of an item that may be there."""
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with moves of the item's own counters, and checks."""
         return plan_put(
             self.instance,
             now=now,
@@ -63,6 +84,7 @@ class Put(WriteOperation[Any], Generic[E]):
             replaces=self.replaces,
             condition=self.condition,
             check_version=self.check_version,
+            joined=joined,
         )
 
     def expectation(self) -> Expectation:
@@ -73,12 +95,15 @@ class Put(WriteOperation[Any], Generic[E]):
         return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
 
     def options(self) -> dict[str, Any]:
-        """The old item, where it is wanted."""
-        return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else {}
+        """The old item, where it is wanted; the new one, where only the service knows its counts."""
+        if self.returning == "old":
+            return {"ReturnValues": "ALL_OLD"}
+        kept = self.returning == "new" and keeps_counts(self.instance, create=self.create, check_version=self.check_version)
+        return {"ReturnValues": "ALL_NEW"} if kept else {}
 
     def result(self, write: Write[Any], reply: Reply) -> Any:
         """The instance as it is stored now, or the one that was there before."""
-        if self.returning == "old":
+        if self.returning == "old" or (self.returning == "new" and write.kind == "Update"):
             return spec_of(self.entity).decode(reply["Attributes"]) if "Attributes" in reply else None
         return self.stored(write) if self.returning == "new" else None
 
@@ -87,11 +112,14 @@ class Put(WriteOperation[Any], Generic[E]):
         return self.instance if write.instance is None else write.instance
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
-        """The same, without an answer to read from."""
-        yield from ()
+        """The same, without an answer to read from; an item that keeps its counts is read again."""
         if self.returning == "old":
             return self.replaces
-        return self.stored(write) if self.returning == "new" else None
+        if self.returning == "none":
+            return None
+        if write.kind == "Update":
+            return (yield from reread(self, setup))
+        return self.stored(write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +151,10 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     def write(self, now: datetime) -> Write[E]:
         """An UpdateItem."""
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with moves of the item's own counters, and checks."""
         return plan_update(
             self.target,
             self.actions,
@@ -131,6 +163,7 @@ class Patch(WriteOperation[Any], Generic[E]):
             known=self.known,
             condition=self.condition,
             check_version=self.check_version,
+            joined=joined,
         )
 
     def expectation(self) -> Expectation:
@@ -170,18 +203,7 @@ class Patch(WriteOperation[Any], Generic[E]):
             return None
         if self.returning != "new":
             raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
-        spec = spec_of(self.entity)
-        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, True), self.pattern)
-        try:
-            return spec.decode(reply["Item"]) if "Item" in reply else None
-        except DecodeError as error:
-            raise written_unreadable(error) from error
-
-
-def written_unreadable(error: DecodeError) -> DecodeError:
-    """The error of an update that was done, on an item that cannot be read afterwards."""
-    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
-    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
+        return (yield from reread(self, setup))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +233,13 @@ class Delete(WriteOperation[Any], Generic[E]):
 
     def write(self, now: datetime) -> Write[E]:
         """A DeleteItem."""
-        return plan_delete(self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version)
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with checks; moves of the item's own counters go with it."""
+        return plan_delete(
+            self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
+        )
 
     def expectation(self) -> Expectation:
         """That it is the one that was read."""
@@ -267,9 +295,9 @@ class Check(WriteOperation[None]):
 
     def flow(self, setup: Setup) -> Flow[None]:
         """A transaction of its own: DynamoDB checks nothing outside of one."""
-        from gateleg.store.transactions import transaction_flow
+        from gateleg.store.transactions import single_flow
 
-        yield from transaction_flow([self], setup)
+        yield from single_flow(self, setup)
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[None]:
         """Nothing."""

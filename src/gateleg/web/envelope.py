@@ -37,6 +37,8 @@ STATUSES: Mapping[type[Exception], int] = {
     store.TableBusy: 503,
     store.QuotaExceeded: 503,
     store.ServiceFailed: 502,
+    store.NotDynamoDB: 502,
+    store.StoreClosed: 503,
     store.NoAnswer: 503,
     store.TimedOut: 504,
     jobs.JobError: 409,

@@ -147,9 +147,9 @@ def test_a_status_change_moves_the_project_in_the_index() -> None:
 
 def test_a_completed_scene_counts_in_its_project() -> None:
     write = plan_update(scene(status=SceneStatus.PROCESSING), [Scene.status.to(SceneStatus.COMPLETED)], now=AT)
-    (count,) = write.companions
-    assert count.parameters["Key"] == {"PK": PK, "SK": {"S": "METADATA"}}
-    assert count.parameters["UpdateExpression"] == "ADD #completedScenes :0"
+    (count,) = write.counts
+    assert count.ref.key == {"PK": PK, "SK": {"S": "METADATA"}}
+    assert (count.wire, count.delta) == ("completedScenes", 1)
 
 
 def test_queued_is_reachable_and_leads_back() -> None:

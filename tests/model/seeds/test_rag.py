@@ -89,7 +89,7 @@ def test_the_collection_of_the_document() -> None:
 def test_pattern_1_create() -> None:
     write = plan_put(collection(), now=AT, create=True)
     assert write.parameters["ConditionExpression"] == "attribute_not_exists(#collectionId) OR #deletedAt <= :0"
-    (marker,) = write.companions
+    (marker,) = write.markers
     assert marker.parameters["Item"]["collectionId"] == {"S": "~unique#Collection#one_name#repo-123#legal%20documents"}
 
 
@@ -138,7 +138,7 @@ def test_pattern_5_soft_delete_and_restore() -> None:
 def test_pattern_5_hard_delete_frees_the_name() -> None:
     write = plan_delete(collection())
     assert write.parameters["Key"] == KEY
-    assert [companion.purpose for companion in write.companions] == ["release Collection.one_name"]
+    assert [marker.purpose for marker in write.markers] == ["release Collection.one_name"]
 
 
 def test_pattern_6_count_documents() -> None:

@@ -125,7 +125,7 @@ def test_illegal_transition_says_what_is_allowed(store: Store) -> None:
 
 def test_stale_project_loses_the_race(store: Store) -> None:
     stale = store.create(project())
-    fresh = store.patch(stale, Project.scene_count.set(4))
+    fresh = store.patch(stale, Project.concept_prompt.set("Snow"))
     with pytest.raises(LostRace) as caught:
-        store.patch(stale, Project.scene_count.set(5))
+        store.patch(stale, Project.concept_prompt.set("Fog"))
     assert caught.value.current == fresh

@@ -13,13 +13,14 @@ class DelphiError(Exception):
     """Something that Delphi refuses or cannot find."""
 
     code = "delphi"
-    fix = "See the message."
+    #: what to do about it; empty where each message says so itself
+    fix = ""
 
     def __init__(self, what: str, *, fix: str | None = None) -> None:
         self.what = what
         if fix is not None:
             self.fix = fix
-        super().__init__(f"{what} {self.fix} [{self.code}]")
+        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
 
 
 class MissingColumns(DelphiError):

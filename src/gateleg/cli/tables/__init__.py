@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.tables import backfilling, changes, items, reports, shell, templates, tools, transfer
+from gateleg.cli.tables import backfilling, changes, checking, items, reports, shell, templates, tools, transfer
 
 app = typer.Typer(help="Declared tables: plan, apply, explain, document, check, ask and move them.", no_args_is_help=True)
 app.command()(changes.plan)
@@ -13,6 +13,7 @@ app.command()(reports.docs)
 app.command()(reports.lint)
 app.command()(templates.template)
 app.command()(backfilling.backfill)
+app.command()(checking.check)
 app.command()(items.browse)
 app.command()(items.query)
 app.command()(tools.mcp)

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AsyncTransport", "ServiceError", "Transport", "Unreachable"]
+__all__ = ["CLOSED", "FOREIGN", "AsyncTransport", "ServiceError", "Transport", "Unreachable"]
+
+#: The code of a call on a transport that was closed.
+CLOSED = "TransportClosed"
+#: What the code begins with when something else than DynamoDB answered; the status follows.
+FOREIGN = "Http"
 
 
 class ServiceError(Exception):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import httptools
 import orjson
 
-from gateleg.store.transports import ServiceError
+from gateleg.store.transports import FOREIGN, ServiceError
 
 #: No answer of DynamoDB is near this size: an item has at most 400 KB, a page 1 MB, a batch 16 MB.
 LIMIT = 64 * 1024 * 1024
@@ -148,9 +148,9 @@ def error_of(status: int, body: bytes, kind: str = "") -> ServiceError:
     if not isinstance(members, dict):
         members = {}
     name = members.pop("__type", None) or kind
-    code = str(name).rpartition("#")[2].partition(":")[0] or _CODES.get(status, f"Http{status}")
+    code = str(name).rpartition("#")[2].partition(":")[0] or _CODES.get(status, f"{FOREIGN}{status}")
     message = members.pop("message", None)
     message = members.pop("Message", None) or message
-    if not message and not name:
+    if not name and (not message or code.startswith(FOREIGN)):
         message = f"The answer has the status {status} and is not one of DynamoDB's."
     return ServiceError(code, message, members, status)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.store.transports import ServiceError
+from gateleg.store.transports import CLOSED, ServiceError
 from gateleg.store.transports.texts import unwritable
 
 if TYPE_CHECKING:
@@ -74,10 +74,13 @@ class AsyncEmbeddedTransport:
     def __init__(self, engine: Engine, *, owned: bool = False) -> None:
         self.engine = engine
         self._owned = owned
+        self._closed = False
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="gateleg-engine")
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The engine's answer."""
+        if self._closed:
+            raise _closed()
         try:
             if operation == "GetItem":
                 return self.engine.call(operation, request)
@@ -87,6 +90,7 @@ class AsyncEmbeddedTransport:
 
     async def close(self) -> None:
         """End the threads, and close the engine if it is the transport's own."""
+        self._closed = True
         self._threads.shutdown()
         if self._owned:
             self.engine.close()
@@ -96,8 +100,16 @@ def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: d
     """The error of the service; for a text that could not even be sent to one, that of the model."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error
+    from gateleg.engine import CLOSED as ENGINE_CLOSED
+
+    if error.message == ENGINE_CLOSED:
+        return _closed()
     found = unwritable(operation, request) if error.code == "SerializationException" else None
     return found or ServiceError(error.code, error.message, error.extra, error.status)
+
+
+def _closed() -> ServiceError:
+    return ServiceError(CLOSED, "the store is closed")
 
 
 def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:

@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateleg.store.transports import ServiceError
+from gateleg.store.transports import FOREIGN, ServiceError
 from gateleg.store.transports.addresses import Address, amazon, tls_context
 from gateleg.store.transports.answers import Answer, Unreadable, result
 from gateleg.store.transports.credentials import Chain, Credentials, Fixed, Source, region_of_chain
@@ -78,6 +78,8 @@ class Line:
         try:
             return result(answer)
         except ServiceError as error:
+            if error.code.startswith(FOREIGN):
+                error.message = f"{self.address.url} does not speak the DynamoDB protocol: it answered with the status {answer.status}."
             date = answer.headers.get(b"date")
             raise Failure(str(error), error=error, date=date.decode("latin-1") if date is not None else None) from None
         except Unreadable as error:

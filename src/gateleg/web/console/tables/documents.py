@@ -91,7 +91,10 @@ def _checked(spec: Spec[Any], item: Item, before: Item | None) -> Written:
 def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:
     """What was changed that the model makes itself."""
     touched = sorted(name for name in spec.derived_names if not same(item.get(name), before.get(name)))
-    return f"{', '.join(touched)} is made from other attributes; change those and it follows." if touched else ""
+    if touched:
+        return f"{', '.join(touched)} is made from other attributes; change those and it follows."
+    counted = sorted(wire for wire in spec.counted_wires if not same(item.get(wire), before.get(wire)))
+    return f"{', '.join(counted)} counts other items and changes when they are written; leave it as it is." if counted else ""
 
 
 def readable(spec: Spec[Any], item: Item) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Placeholders, all_of, changed_attributes
+from gateleg.model.counters import RECOUNT
 from gateleg.model.expressions import equals, exists, missing
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.requests import Request
@@ -57,18 +58,24 @@ def as_read(item: Item, known: frozenset[str] = frozenset()) -> Condition:
     return condition
 
 
-async def _still(store: AsyncStore, table: Table, item: Item) -> None:
+async def _still(store: AsyncStore, table: Table, item: Item, spec: Spec[Any] | None = None) -> None:
     """Look once more before something is written over or deleted: no condition can say that an item has nothing besides."""
     current = await read_item(store, table, _key(table, item))
-    if current is None or not same(current, item):
+    if current is None or not same(_without_counts(spec, current), _without_counts(spec, item)):
         raise Race(current)
+
+
+def _without_counts(spec: Spec[Any] | None, item: Item) -> Item:
+    """An item without what its children count in it: their writers do not change it, and nothing here writes their counts."""
+    return item if spec is None else {name: value for name, value in item.items() if name not in {*spec.counted_wires, RECOUNT}}
 
 
 def _guard(spec: Spec[Any], item: Item) -> Condition | None:
     """What the version does not guard."""
     if spec.version is not None:
         return None
-    return as_read(item, frozenset(attribute.wire for attribute in spec.attributes.values()))
+    known = frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.name not in spec.counted)
+    return as_read(_without_counts(spec, item), known)
 
 
 async def save(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
@@ -87,18 +94,20 @@ async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMo
     if spec.version is not None:
         after = after.model_copy(update={spec.version.name: getattr(before, spec.version.name)})
     condition = all_of(exists(spec.table.hash), _guard(spec, item))
-    await _still(store, spec.table, item)
+    await _still(store, spec.table, item, spec)
     try:
         # An item that was never counted has version 0, over which a put would only create.
         fresh = spec.version is not None and getattr(before, spec.version.name) == 0
-        return await store.put(after, replaces=before, condition=as_read(item) if fresh else condition, check_version=not fresh)
+        return await store.put(
+            after, replaces=before, condition=as_read(_without_counts(spec, item)) if fresh else condition, check_version=not fresh
+        )
     except (ConditionFailed, NotFound) as error:
         raise Race(await read_item(store, spec.table, spec.ref(before).key)) from error
 
 
 async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel) -> None:
     """Delete an item that is still what was read."""
-    await _still(store, spec.table, item)
+    await _still(store, spec.table, item, spec)
     try:
         await store.delete(before, must_exist=True, condition=_guard(spec, item))
     except (ConditionFailed, NotFound) as error:

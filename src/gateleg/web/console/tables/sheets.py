@@ -93,7 +93,12 @@ def split(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:
     """The sheet of a new item, with the defaults filled in, or the values of another item that is to be copied."""
     comments = attribute_comments(spec.entity)
-    return Sheet(tuple(_line(spec, attribute, _initial(attribute, like), "create", comments) for attribute in _shown(spec)))
+    return Sheet(
+        tuple(
+            _line(spec, attribute, _initial(attribute, like, attribute.name in spec.counted), "create", comments)
+            for attribute in _shown(spec)
+        )
+    )
 
 
 def _shown(spec: Spec[Any]) -> list[Attribute]:
@@ -103,8 +108,8 @@ def _shown(spec: Spec[Any]) -> list[Attribute]:
     return sorted(attributes, key=lambda attribute: attribute.name not in names)
 
 
-def _initial(attribute: Attribute, like: BaseModel | None) -> Any:
-    made = attribute.traits.create_only or attribute.traits.stamp is not None or attribute.marked("version")
+def _initial(attribute: Attribute, like: BaseModel | None, counted: bool) -> Any:
+    made = attribute.traits.create_only or attribute.traits.stamp is not None or attribute.marked("version") or counted
     if like is not None and not made:
         return like.__dict__[attribute.name]
     default = attribute.info.default
@@ -120,7 +125,7 @@ def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose, c
         after = [str(state.value) for state in type(value) if state in value.successors]
         entry = Input(entry.name, entry.kind, entry.type, entry.required, (str(value.value), *after), entry.hint, entry.note)
     text = text_of(entry, value)
-    locked = _locked(attribute, purpose, key) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
+    locked = _locked(spec, attribute, purpose, key) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
     return Line(entry, attribute.wire, text, locked, default_of(attribute.info, attribute.traits.stamp), key, attribute.optional)
 
 
@@ -147,7 +152,9 @@ def _key_attributes(spec: Spec[Any]) -> set[str]:
     return {spec.sources[name].attribute for name in spec.key.names}
 
 
-def _locked(attribute: Attribute, purpose: Purpose, key: bool) -> str:
+def _locked(spec: Spec[Any], attribute: Attribute, purpose: Purpose, key: bool) -> str:
+    if attribute.name in spec.counted:
+        return "A count of other items. It changes when they are written."
     if attribute.marked("version"):
         return "Every write raises it."
     if attribute.traits.stamp is not None:

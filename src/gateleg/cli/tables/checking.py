@@ -1,0 +1,92 @@
+"""`check`."""
+
+import json as text
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.failures import FAILED
+from gateleg.cli.tables.declared import load_tables
+from gateleg.cli.tables.opening import opened
+from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.tables.printing import print_json
+
+if TYPE_CHECKING:
+    from gateleg.migrate import ConsistencyReport
+    from gateleg.model import Item
+
+#: how many findings of a kind are printed
+_SHOWN = 20
+
+
+def check(
+    store: StoreOption = DEFAULT_STORE,
+    tables: TablesOption = None,
+    prefix: PrefixOption = "",
+    only: OnlyOption = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Correct counts, write missing markers, delete those without an item.")] = False,
+    read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare counts and unique markers with the items they stand for; exits with 1 when something is wrong. Safe beside writers.
+
+    Reads the whole tables, twice when something looks wrong.
+    """
+    from gateleg.migrate import check_consistency
+
+    declared = load_tables(tables, only)
+    with opened(store, prefix) as target:
+        report = check_consistency(target, declared, fix=fix, read_units=read_units)
+    if json:
+        print_json(_as_json(report))
+    else:
+        _print(report, fix)
+    if not report.sound:
+        raise typer.Exit(FAILED)
+
+
+def _key(key: "Item") -> str:
+    return text.dumps({name: next(iter(value.values())) for name, value in key.items()}, ensure_ascii=False)
+
+
+def _as_json(report: "ConsistencyReport") -> dict[str, Any]:
+    counts = [
+        {"table": wrong.table.name, "key": wrong.key, "attribute": f"{wrong.entity}.{wrong.attribute}"}
+        | {"stored": wrong.stored, "counted": wrong.counted}
+        for wrong in report.counts
+    ]
+    markers = [
+        {"kind": wrong.kind, "table": wrong.table.name, "key": wrong.key, "holders": list(wrong.holders)} for wrong in report.markers
+    ]
+    faults = [{"key": fault.key, "why": fault.why} for fault in report.faults]
+    return {
+        "seen": report.seen,
+        "fixed": report.fixed,
+        "counts": counts,
+        "markers": markers,
+        "orphans": report.orphans,
+        "faults": faults,
+    }
+
+
+def _print(report: "ConsistencyReport", fix: bool) -> None:
+    lines = [
+        f"{wrong.entity}.{wrong.attribute} of {_key(wrong.key)} is {wrong.stored}, but there are {wrong.counted}" for wrong in report.counts
+    ]
+    said = {
+        "missing": "the marker {key} of {holders} is missing",
+        "orphaned": "no item has the values of the marker {key}",
+        "shared": "several items have the values of the marker {key}: {holders}; change all but one of them",
+    }
+    for wrong in report.markers:
+        holders = ", ".join(map(_key, wrong.holders))
+        lines.append(f"{wrong.table.name}: {said[wrong.kind].format(key=_key(wrong.key), holders=holders)}")
+    lines += [f"{_key(fault.key)} cannot be read: {fault.why}" for fault in report.faults]
+    for line in lines[:_SHOWN]:
+        typer.echo(line)
+    if len(lines) > _SHOWN:
+        typer.echo(f"and {len(lines) - _SHOWN:,} more (--json prints all)")
+    if report.orphans:
+        typer.echo(f"{report.orphans:,} items are counted in a parent that does not exist; they can be deleted")
+    done = f", {report.fixed:,} corrected" if fix else ""
+    typer.echo(f"{report.seen:,} items read, {len(lines):,} wrong{done}")
