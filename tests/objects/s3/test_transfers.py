@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
+from gateleg.net import Credentials
 from gateleg.objects import (
     AccessRefused,
     BucketMissing,
@@ -19,7 +20,6 @@ from gateleg.objects import (
 )
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.uploads import MIB, PARTS, part_size
-from gateleg.store.transports.credentials import Credentials
 from tests.objects.s3.bucket import MemoryClient, refusal
 
 LARGE = bytes(range(256)) * 4096 * 17
