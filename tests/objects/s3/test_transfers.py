@@ -17,6 +17,7 @@ from gateleg.objects import (
     S3Objects,
     StorageFailed,
     StorageFull,
+    StorageThrottled,
 )
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.uploads import MIB, PARTS, part_size
@@ -155,7 +156,7 @@ def test_a_copy_in_parts_that_fails_leaves_no_parts(objects: S3Objects, client: 
         (refusal("NoSuchBucket", 404), BucketMissing),
         (refusal("404", 404), ObjectMissing),
         (refusal("AccessDenied", 403), AccessRefused),
-        (refusal("SlowDown", 503), StorageFailed),
+        (refusal("SlowDown", 503), StorageThrottled),
         (refusal("XMinioStorageFull", 507), StorageFull),
         (NoCredentialsError(), AccessRefused),
         (EndpointConnectionError(endpoint_url="http://x"), StorageFailed),
