@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateleg.store.transports.awire import Connection
+from gateleg.net.http import Connection
 
 WROTE = b"{}"
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from canned import CannedSocket, answer_botocore, canned_connection
 from gateleg.model import spec_of
+from gateleg.net import Credentials
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.awire import AsyncWireTransport
-from gateleg.store.transports.credentials import Credentials
-from gateleg.store.transports.line import Options
+from gateleg.store.transports.http_protocol import Options
 from gateleg.store.transports.wire import WireTransport
 from scene import HASH, RANGE, TABLE, VALUES, Scene
 

@@ -107,7 +107,7 @@ def looped(call: Callable[[], object]) -> Repeat:
 def measure(rounds: int) -> dict[str, Row]:
     """Every library's row."""
     from canned import canned_server
-    from gateleg.store.transports.line import Options
+    from gateleg.store.transports.http_protocol import Options
     from gateleg.store.transports.wire import WireTransport
     from layers import LAYERS, Calls
     from peers import ours, running

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from gateleg.ai import AsyncModels, Delta, Message, Models, ModelSettings, Options, Reply, Structured, Usage
-from gateleg.store.transports.retries import Retries
+from gateleg.net import Retries
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from tests.store.transports.faulty import Act, Service, answer
+from tests.net.http.faulty import Act, Service, answer
 
 
 def said(body: Any, status: int = 200, **headers: str) -> Act:

@@ -25,7 +25,7 @@ from gateleg.ai import (
 )
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
-from tests.store.transports.faulty import RESET, Act, service
+from tests.net.http.faulty import RESET, Act, service
 
 pytest.importorskip("anthropic")
 pytestmark = pytest.mark.usefixtures("no_authorities")

@@ -26,7 +26,7 @@ from gateleg.ai import (
 )
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
-from tests.store.transports.faulty import Act, service
+from tests.net.http.faulty import Act, service
 
 pytest.importorskip("botocore")
 

@@ -17,7 +17,7 @@ from gateleg.ai.cache import LARGEST, ask_digest, reply_entry, reply_of, text_di
 from gateleg.ai.tables import Remembered
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.ai.speaking import asked, events, said
-from tests.store.transports.faulty import service
+from tests.net.http.faulty import service
 
 
 @pytest.fixture

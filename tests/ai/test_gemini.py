@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from gateleg.ai import BadAnswer, KeyMissing, ModelAccessDenied, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
-from tests.store.transports.faulty import Act, service
+from tests.net.http.faulty import Act, service
 
 pytest.importorskip("google.genai")
 pytestmark = pytest.mark.usefixtures("no_authorities")

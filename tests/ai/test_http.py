@@ -8,11 +8,9 @@ import orjson
 import pytest
 
 from gateleg.ai import AsyncModels, BadAnswer, BadAsk, Models, ModelUnreachable, User
-from gateleg.ai.http.client import Client
-from gateleg.ai.http.requests import HttpRequest, Limits, wire_form
 from tests.ai.driving import Asker
 from tests.ai.speaking import lines, said
-from tests.store.transports.faulty import Act, answer, service
+from tests.net.http.faulty import Act, answer, service
 
 Asking = Callable[..., Asker]
 BODY = {"model": "m", "message": {"role": "assistant", "content": "Yes"}, "done": True}
@@ -125,23 +123,7 @@ def test_redirection_is_not_followed(asker: Asking) -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("key", ["a\r\nx-evil: 1", "a\nb", "a\x00", "ключ"])
-def test_key_that_would_break_out_of_its_header_is_refused(key: str) -> None:
-    with pytest.raises(BadAsk, match="authorization cannot be sent"):
-        wire_form(HttpRequest("http://host/x", b"", {"authorization": f"Bearer {key}"}))
-
-
-def test_request_does_not_show_its_headers() -> None:
-    assert "secret" not in repr(HttpRequest("http://host/x", b"", {"authorization": "Bearer secret"}))
-
-
-def test_connection_of_a_parent_process_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    with service(YES, YES) as server:
-        client, limits = Client(), Limits(5, 5, 5)
-        for process in (1, 2):
-            monkeypatch.setattr("os.getpid", lambda process=process: process)
-            opened = client.open(HttpRequest(f"{server.url}/api/chat"), limits)
-            while opened.receive(5):
-                pass
-        client.close()
-    assert server.connections == 2
+def test_key_that_cannot_be_sent_is_refused_before_anything_is(asker: Asking) -> None:
+    with service() as server, pytest.raises(BadAsk, match="authorization cannot be sent"):
+        asker(f"ollama:m@{server.url}", key="a\r\nx-evil: 1").reply([User("?")])
+    assert server.requests == []

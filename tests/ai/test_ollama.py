@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.ai import Assistant, BadAnswer, Message, ModelRefused, NotOffered, StreamBroken, Tool, ToolCall, ToolResult, User
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, lines, said
-from tests.store.transports.faulty import service
+from tests.net.http.faulty import service
 
 Asking = Callable[..., Asker]
 CALL = {"function": {"name": "weather", "arguments": {"city": "Oslo"}}}

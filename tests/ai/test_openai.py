@@ -27,7 +27,7 @@ from gateleg.ai import (
 )
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said, streamed
-from tests.store.transports.faulty import answer, service
+from tests.net.http.faulty import answer, service
 
 Asking = Callable[..., Asker]
 WEATHER = Tool("weather", "The weather of a city", {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})

@@ -13,7 +13,7 @@ from gateleg.ai import BadStructure, ModelSettings, Price, User
 from gateleg.ai.structures import Misfit, read_structure
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, said
-from tests.store.transports.faulty import service
+from tests.net.http.faulty import service
 
 Asking = Callable[..., Asker]
 

@@ -1,20 +1,18 @@
 """When a call is tried again, how long it waits, and what comes of it in the end."""
 
 from collections.abc import Callable
-from email.utils import formatdate
 from typing import Any
 
 import pytest
 
 from gateleg.ai import BadAsk, ModelFailed, ModelRefused, ModelSettings, ModelTimedOut, ModelUnreachable, RateLimited, User
-from gateleg.ai.http.requests import Timeouts
-from gateleg.ai.providers.refusals import retry_after
 from gateleg.ai.steps import Flow, at_once
 from gateleg.ai.trying import Deadline, Trying
-from gateleg.store.transports.retries import Retries
+from gateleg.net import Retries
+from gateleg.net.http import HttpRequest
 from tests.ai.driving import Asker, Ticking
 from tests.ai.speaking import said
-from tests.store.transports.faulty import CLOSE, RESET, SILENCE, answer, service
+from tests.net.http.faulty import CLOSE, RESET, SILENCE, answer, service
 
 Asking = Callable[..., Asker]
 YES = said({"model": "m", "message": {"role": "assistant", "content": "Yes"}, "done": True})
@@ -109,35 +107,17 @@ def test_retries_of_all_calls_share_a_budget() -> None:
 
 def test_deadline_ends_a_call_before_its_next_attempt() -> None:
     clock = Ticking()
-    deadline = Trying(Timeouts(total=5.0), Retries(ticks=clock.ticks)).deadline()
-    assert deadline.limits().left == 5
+    deadline = Trying(total=5.0, retries=Retries(ticks=clock.ticks)).deadline()
+    assert deadline.left() == 5
     clock.sleep(5)
     with pytest.raises(ModelTimedOut):
-        deadline.limits()
+        deadline.opening(HttpRequest("http://localhost"))
 
 
 def test_flow_without_steps_has_its_result_at_once() -> None:
     with pytest.raises(StopIteration) as end:
         next(at_once(5))
     assert end.value.value == 5
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "0.5"}, 0.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": formatdate(0, usegmt=True)}, 0.0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "-4"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "1e99"}, None),
-        ({}, None),
-    ],
-)
-def test_wishes_of_a_service_are_read(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
 
 
 def test_refusal_of_a_proxy_does_not_show_its_page(asker: Asking) -> None:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateleg.store.backoff import Backoff
+from gateleg.net import Backoff
 from gateleg.store.cursors import Signer
 from gateleg.store.requests import Flow, Pause, Request, Step, Together
 from gateleg.store.setup import Setup

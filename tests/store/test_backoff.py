@@ -1,26 +1,12 @@
 """Waiting between tries."""
 
-import random
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gateleg.store.backoff import Backoff, passing, settled
+from gateleg.net import Backoff
+from gateleg.store.backoff import passing, settled
 from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
-
-
-@given(seed=st.integers(), tries=st.integers(0, 30), first=st.floats(0.001, 1), longest=st.floats(0.001, 10), budget=st.floats(0, 60))
-def test_delays_stay_below_their_span_and_all_together_below_the_budget(
-    seed: int, tries: int, first: float, longest: float, budget: float
-) -> None:
-    setup = quiet_setup(random=random.Random(seed))
-    delays = list(Backoff(tries, first, longest, budget).delays(setup))
-    assert len(delays) <= tries
-    assert all(0 <= delay <= min(longest, first * 2**number) for number, delay in enumerate(delays))
-    assert sum(delays) <= budget * (1 + 1e-9)
 
 
 def test_conflict_is_asked_again_with_the_same_request() -> None:

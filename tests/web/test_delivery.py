@@ -6,8 +6,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.net import Credentials
 from gateleg.objects import Offloaded, S3Objects
-from gateleg.store.transports.credentials import Credentials
 from gateleg.web.app import create_app
 from gateleg.web.delivery import policy_of, told_type
 from gateleg.web.host import Host

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gateleg.ai.errors import BadModelAddress
-from gateleg.store.transports.addresses import Address
+from gateleg.net import Address
 
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
@@ -54,5 +54,4 @@ def _checked(url: str, text: str) -> str:
 
 def origin(url: str) -> str:
     """The part of a URL that keys are bound to: scheme, host and port."""
-    address = Address.parse(url)
-    return f"{'https' if address.secure else 'http'}://{address.authority}"
+    return Address.parse(url).origin

@@ -11,10 +11,11 @@ from pydantic import BaseModel
 from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
-from gateleg.ai.http.aclient import AsyncClient
+from gateleg.ai.failures import LIMIT, failures
 from gateleg.ai.opening import open_chat, open_embeddings
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+from gateleg.net.http import AsyncClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.steps import Flow, Step
+    from gateleg.net import Retries
     from gateleg.store import AsyncStore
-    from gateleg.store.transports.retries import Retries
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
@@ -61,7 +62,7 @@ class AsyncModels:
         self._setup = setup_from(settings, retries, meter, cache_days)
         self._store = store
         self._sleep = sleep
-        self._client = AsyncClient()
+        self._client = AsyncClient(LIMIT)
         self._threads: ThreadPoolExecutor | None = None
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> AsyncChat:
@@ -121,10 +122,12 @@ class AsyncModels:
 
     async def _perform(self, step: Step) -> Any:
         match step:
-            case Open(request, limits):
-                return await self._client.open(request, limits)
+            case Open(request, timeouts, until):
+                with failures():
+                    return await self._client.open(request, timeouts, until)
             case Receive(opened, seconds):
-                return await opened.receive(seconds)  # type: ignore[attr-defined]
+                with failures():
+                    return await opened.receive(seconds)  # type: ignore[attr-defined]
             case Work(call):
                 return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
             case Carry(operation):

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gateleg.ai.http.requests import Timeouts
 from gateleg.ai.metering import Meter
 from gateleg.ai.settings import ModelSettings
-from gateleg.ai.trying import Trying
-from gateleg.store.transports.retries import Retries
+from gateleg.ai.trying import RETRIES, Trying, timeouts_of
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.replies import Usage
+    from gateleg.net import Retries
 
 
 @dataclass
@@ -37,6 +36,6 @@ class Setup:
 def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, cache_days: float | None) -> Setup:
     """The setup that the arguments of a `Models` describe."""
     settings = settings or ModelSettings()
-    timeouts = Timeouts(settings.connect_seconds, settings.silence_seconds, settings.total_seconds)
-    retries = retries or Retries(attempts=settings.attempts, first=0.5, longest=20.0, burst=20, rate=0.5)
-    return Setup(settings, Trying(timeouts, retries), meter or Meter(), cache_days)
+    timeouts = timeouts_of(settings.connect_seconds, settings.silence_seconds)
+    retries = retries or replace(RETRIES, attempts=settings.attempts)
+    return Setup(settings, Trying(timeouts, settings.total_seconds, retries), meter or Meter(), cache_days)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from gateleg.ai.http.requests import HttpRequest, Limits
     from gateleg.ai.replies import Delta
+    from gateleg.net import Deadline
+    from gateleg.net.http import HttpRequest, Timeouts
     from gateleg.store import Operation
 
 R = TypeVar("R")
@@ -35,7 +36,9 @@ class Open:
     """Send a request. The reply is an `Opened`, when the head of the answer is there."""
 
     request: HttpRequest
-    limits: Limits
+    timeouts: Timeouts
+    #: when the whole call must be over
+    until: Deadline
 
 
 @dataclass(slots=True)

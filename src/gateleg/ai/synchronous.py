@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
-from gateleg.ai.http.client import Client
+from gateleg.ai.failures import LIMIT, failures
 from gateleg.ai.opening import open_chat, open_embeddings
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+from gateleg.net.http import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.steps import Flow, Step
+    from gateleg.net import Retries
     from gateleg.store import Store
-    from gateleg.store.transports.retries import Retries
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
@@ -58,7 +59,7 @@ class Models:
         self._setup = setup_from(settings, retries, meter, cache_days)
         self._store = store
         self._sleep = sleep
-        self._client = Client()
+        self._client = Client(LIMIT)
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> Chat:
         """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
@@ -117,10 +118,12 @@ class Models:
 
     def _perform(self, step: Step) -> Any:
         match step:
-            case Open(request, limits):
-                return self._client.open(request, limits)
+            case Open(request, timeouts, until):
+                with failures():
+                    return self._client.open(request, timeouts, until)
             case Receive(opened, seconds):
-                return opened.receive(seconds)  # type: ignore[attr-defined]
+                with failures():
+                    return opened.receive(seconds)  # type: ignore[attr-defined]
             case Work(call):
                 return call()
             case Carry(operation):

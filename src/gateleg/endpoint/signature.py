@@ -1,24 +1,22 @@
 """Who sent a request: Signature Version 4, in the `Authorization` header or in the query, checked in DynamoDB's order."""
 
 import hashlib
-import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from urllib.parse import quote, unquote_to_bytes
 
 from gateleg.endpoint.requests import Request
 from gateleg.engine.errors import EngineError
 from gateleg.engine.schema import Realm
+from gateleg.net import sigv4
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
+_ALGORITHM = sigv4.ALGORITHM
 _TOLERANCE = timedelta(minutes=15)
 _STAMP = "%Y%m%dT%H%M%SZ"
 _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
-_SPACES = re.compile(rb"\s+")
 _REGION = re.compile(r"[a-z0-9-]{1,64}")
 
 
@@ -92,8 +90,7 @@ def _claim_of_query(query: Mapping[str, str]) -> Claim:
 
 
 def _query_pairs(query: bytes) -> dict[str, str]:
-    pairs = (part.partition(b"=") for part in query.split(b"&") if part)
-    return {unquote_to_bytes(name).decode("latin-1"): unquote_to_bytes(value).decode("latin-1") for name, _, value in pairs}
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in sigv4.parse_query(query)}
 
 
 class Verifier:
@@ -114,7 +111,7 @@ class Verifier:
         secret = self._secrets.get(claim.key_id)
         if secret is None:
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.")
-        if not any(_matches(sign(request, claim, secret, stamp, scope, host), claim.signature) for host in _hosts(request)):
+        if not any(sigv4.is_same(sign(request, claim, secret, stamp, scope, host), claim.signature) for host in _hosts(request)):
             raise _invalid(
                 "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
                 "and signing method. Consult the service documentation for details."
@@ -184,46 +181,19 @@ def _hosts(request: Request) -> Iterator[bytes]:
         yield name
 
 
-def _matches(expected: str, given: str) -> bool:
-    return hmac.compare_digest(expected.encode(), given.encode("latin-1", "replace"))
-
-
 def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
     """The signature that the request would have if it was signed with that secret."""
     headers = {**request.headers, b"host": host}
-    canonical = b"\n".join(
-        [
-            request.method,
-            quote(request.path, safe="/-_.~%").encode(),
-            _canonical_query(request.query),
-            b"".join(
-                b"%b:%b\n" % (name.encode("latin-1"), _canonical_header(headers.get(name.encode("latin-1"), b"")))
-                for name in claim.signed_headers
-            ),
-            ";".join(claim.signed_headers).encode("latin-1"),
-            hashlib.sha256(request.body).hexdigest().encode(),
-        ]
+    names = [name.encode("latin-1") for name in claim.signed_headers]
+    query = [(name, value) for name, value in sigv4.parse_query(request.query) if name != b"X-Amz-Signature"]
+    canonical = sigv4.canonical_request(
+        request.method,
+        sigv4.canonical_path(request.path),
+        sigv4.canonical_query(query),
+        [(name, headers.get(name, b"")) for name in names],
+        sigv4.payload_digest(request.body),
     )
-    text = f"{_ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(canonical).hexdigest()}"
-    return hmac.digest(_signing_key(secret, scope), text.encode(), "sha256").hex()
-
-
-def _canonical_header(value: bytes) -> bytes:
-    return _SPACES.sub(b" ", value.strip())
-
-
-def _canonical_query(query: bytes) -> bytes:
-    pairs = (part.partition(b"=") for part in query.split(b"&") if part)
-    encoded = [(quote(unquote_to_bytes(name), safe="-_.~"), quote(unquote_to_bytes(value), safe="-_.~")) for name, _, value in pairs]
-    return "&".join(f"{name}={value}" for name, value in sorted(encoded) if name != "X-Amz-Signature").encode()
-
-
-@lru_cache(maxsize=256)
-def _signing_key(secret: str, scope: str) -> bytes:
-    key = b"AWS4" + secret.encode()
-    for part in scope.split("/"):
-        key = hmac.digest(key, part.encode("latin-1", "replace"), "sha256")
-    return key
+    return sigv4.signature(secret, stamp, scope, canonical)
 
 
 @lru_cache(maxsize=1024)

@@ -79,6 +79,28 @@ def after(prefix: bytes) -> bytes:
     return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else b"\xff" * (len(prefix) + HASH_BYTES)
 
 
+def bounds(prefix: bytes, kind: str, operator: str, contents: list[str]) -> tuple[bytes, bytes]:
+    """The first key, and the first key after the last, that meet a condition on a range attribute of a partition.
+
+    `operator` is one of DynamoDB's: EQ, LT, LE, GT, GE, BETWEEN (with two contents) or BEGINS_WITH.
+    """
+    if operator == "BEGINS_WITH":
+        start = prefix + stem(kind, contents[0])
+        return start, after(start)
+    at = prefix + component(kind, contents[0])
+    if operator == "EQ":
+        return at, after(at)
+    if operator == "LT":
+        return prefix, at
+    if operator == "LE":
+        return prefix, after(at)
+    if operator == "GT":
+        return after(at), after(prefix)
+    if operator == "GE":
+        return at, after(prefix)
+    return at, after(prefix + component(kind, contents[1]))
+
+
 def segment(number: int, total: int) -> tuple[bytes, bytes | None]:
     """The range of keys of one segment of a parallel scan: from the first, up to the second (none: to the end)."""
     space = 1 << (8 * HASH_BYTES)

@@ -3,6 +3,8 @@
 The fields are minute, hour, day of the month, month and day of the week, with lists (`1,15`), ranges (`8-18`, `mon-fri`) and steps
 (`*/15`). When both days are restricted, either is enough, as cron has it. On the day that clocks go back, a time that comes twice is taken
 once, unless the hour begins with `*`; on the day that they go forward, a time that does not come is taken an hour later.
+
+Our own, not cronsim or croniter: 120 lines without a dependency, pure, and with errors that name the field.
 """
 
 from __future__ import annotations

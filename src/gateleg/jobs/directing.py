@@ -74,7 +74,7 @@ def retry(desk: Desk, job_id: UUID) -> Flow[Job]:
     job = yield from present(desk, job_id)
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
         raise WrongState(f"The job {job_id} is {job.status}; only failed and cancelled jobs are tried again.")
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     current = job
     while current.status in (JobStatus.FAILED, JobStatus.CANCELLED):
         try:
@@ -114,7 +114,7 @@ def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action
 def _directed(desk: Desk, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]) -> Flow[Job]:
     """Decide on a job and carry it out; when another writer was faster, decide again on what it has written."""
     current = yield from present(desk, job_id)
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     while True:
         decision = decide(current, desk.now())
         if decision is None:
@@ -161,7 +161,7 @@ def settle(desk: Desk, job_id: UUID) -> Flow[int]:
 
 def _aligned(desk: Desk, job: Job, dependent: Job) -> Flow[int]:
     """Bring one dependent in line; repeated while others write it, or the job itself, which may have moved on by itself."""
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     current: Job | None = job
     while current is not None:
         try:

@@ -68,7 +68,7 @@ def finish(
         extra.append(Job.logs.set(logs))
     along: list[WriteOperation[Any]] = [] if chunk is None else [put(chunk)]
     current = claimed
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     while True:
         if current.lease_token != claimed.lease_token:
             raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.")

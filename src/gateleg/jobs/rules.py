@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.tables import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
 from gateleg.jobs.texts import told_by, writable
 from gateleg.model import made
+from gateleg.net import span
 
 if TYPE_CHECKING:
     import random
@@ -71,9 +72,7 @@ class Retry:
         for kind, seconds in self.delays.items():
             if class_name(kind) in kinds:
                 return seconds
-        # The exponent is bounded so that a long series of retries does not overflow before it is capped.
-        span = min(self.longest, self.first * self.factor ** min(count - 1, 64))
-        return span * (1 - self.jitter * chance.random())
+        return span(count, self.first, self.longest, self.factor) * (1 - self.jitter * chance.random())
 
 
 #: Failures that are no exception of the handler: `only` says nothing about them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -200,26 +201,13 @@ def check_cycles(jobs: Sequence[Job]) -> None:
     """Refuse jobs that wait for each other, or for themselves."""
     if not any(job.dependencies for job in jobs):
         return
-    waiting = {job.job_id: set(job.dependencies) for job in jobs}
-    waiting = {job: {other for other in others if other in waiting} for job, others in waiting.items()}
-    while free := [job for job, others in waiting.items() if not others]:
-        for job in free:
-            del waiting[job]
-        for others in waiting.values():
-            others.difference_update(free)
-    if waiting:
-        circle = _circle(waiting)
-        raise DependencyCycle(f"These jobs wait for each other: {' -> '.join(map(str, circle))}.")
-
-
-def _circle(waiting: Mapping[UUID, set[UUID]]) -> list[UUID]:
-    """One of the cycles: whoever follows dependencies that are all unfinished comes back to a job seen before."""
-    path: list[UUID] = []
-    job = min(waiting)
-    while job not in path:
-        path.append(job)
-        job = min(waiting[job])
-    return [*path[path.index(job) :], job]
+    ids = {job.job_id for job in jobs}
+    try:
+        TopologicalSorter({job.job_id: ids.intersection(job.dependencies) for job in jobs}).prepare()
+    except CycleError as error:
+        # From a job to the one that it waits for, which is the other way round for graphlib.
+        circle = reversed(error.args[1])
+        raise DependencyCycle(f"These jobs wait for each other: {' -> '.join(map(str, circle))}.") from None
 
 
 def check_keys(jobs: Sequence[Job]) -> None:

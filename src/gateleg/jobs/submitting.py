@@ -166,7 +166,7 @@ def _check_queues(desk: Desk, queues: set[str]) -> Flow[None]:
 
 def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
     """Write jobs with all that belongs to them; when another writer is faster, look again and decide anew."""
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     holds: Holds = {}
     while True:
         known = yield from _others(desk, submissions, jobs, under)

@@ -24,6 +24,7 @@ from gateleg.objects.errors import (
     RangeOutside,
     StorageFailed,
     StorageFull,
+    StorageThrottled,
 )
 from gateleg.objects.large import Large, keep, keep_async, load, load_async
 from gateleg.objects.links import Grant, content_disposition
@@ -70,6 +71,7 @@ __all__ = [
     "S3Objects",
     "StorageFailed",
     "StorageFull",
+    "StorageThrottled",
     "Upload",
     "collect_orphans",
     "collect_orphans_async",

@@ -120,6 +120,13 @@ class StorageFailed(ObjectsError):
     fix = "Try again; if it stays, look at the disk, the network or the service."
 
 
+class StorageThrottled(StorageFailed):
+    """The service is asked for too much, and still was after several attempts."""
+
+    code = "storage-throttled"
+    fix = "Send less at once, or try again later."
+
+
 class AccessRefused(ObjectsError):
     """The credentials do not allow this, or there are none."""
 

@@ -24,8 +24,8 @@ Multi-step flows are generators of requests (`requests.py`), run by two small dr
 in `errors.py`, one class for each kind of failure. Hooks (`Metrics`, `Tracing`) see every request.
 """
 
+from gateleg.net import Backoff
 from gateleg.store.asynchronous import AsyncStore
-from gateleg.store.backoff import Backoff
 from gateleg.store.batches import batch_get, batch_write
 from gateleg.store.changing import retrying, save
 from gateleg.store.clearing import delete_all

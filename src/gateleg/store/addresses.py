@@ -12,7 +12,7 @@ from gateleg.store.errors import BadAddress
 
 if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
-    from gateleg.store.transports.line import Options
+    from gateleg.store.transports.http_protocol import Options
 
 #: Requests of one batch or scan that may be under way at once over a network. The engine in this process gains nothing from it.
 _SIDE_BY_SIDE = 8
@@ -79,6 +79,6 @@ def open_async_transport(text: str) -> AsyncTransport:
 
 
 def _options(address: StoreAddress) -> Options:
-    from gateleg.store.transports.line import Options
+    from gateleg.store.transports.http_protocol import Options
 
     return Options(endpoint=address.place) if address.kind == "endpoint" else Options(region=address.place or None)

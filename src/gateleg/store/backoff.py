@@ -1,8 +1,7 @@
-"""How long to wait before asking again: full jitter, within a budget."""
+"""Requests that other transactions are in the way of are asked again, after a while."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.store.requests import Pause
@@ -16,32 +15,8 @@ if TYPE_CHECKING:
 
 #: Codes after which the same request may succeed, and which transports do not retry by themselves.
 CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
-#: Codes of a service that is asked for too much.
-THROTTLES = frozenset(
-    {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "LimitExceededException", "ThrottlingError"}
-)
 #: Reasons of a cancelled transaction that say nothing about the data.
 PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
-
-
-@dataclass(frozen=True)
-class Backoff:
-    """Up to `tries` repetitions. Each waits a random part of a span that doubles from `first` to `longest`; `budget` bounds the sum."""
-
-    tries: int = 10
-    first: float = 0.025
-    longest: float = 5.0
-    budget: float = 30.0
-
-    def delays(self, setup: Setup) -> Iterator[float]:
-        """The seconds to wait before each repetition."""
-        spent = 0.0
-        for number in range(self.tries):
-            delay = setup.random.random() * min(self.longest, self.first * 2**number)
-            spent += delay
-            if spent > self.budget:
-                return
-            yield delay
 
 
 def settled(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Reply]:
@@ -56,7 +31,7 @@ def settled(request: Request, setup: Setup, error: ServiceError | None = None) -
                 error = refusal
         if not passing(error):
             raise error
-        delays = delays if delays is not None else setup.backoff.delays(setup)
+        delays = delays if delays is not None else setup.delays()
         delay = next(delays, None)
         if delay is None:
             raise error

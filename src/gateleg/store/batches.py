@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
-from gateleg.store.backoff import THROTTLES
+from gateleg.net import is_throttled
 from gateleg.store.combining import Identity, identity
 from gateleg.store.errors import NotBatchable, Throttled
 from gateleg.store.legacy import brought_home, read_older
@@ -46,7 +46,7 @@ def rounds(
     `ask` makes the request of a chunk; `read` takes its answer and says what is left undone. What is left waits for the next round, and a
     round after one that left something waits with full jitter.
     """
-    delays, pending, number = setup.backoff.delays(setup), dict(work), 0
+    delays, pending, number = setup.delays(), dict(work), 0
     while pending:
         places = list(pending)
         left: dict[Identity, Any] = {}
@@ -57,7 +57,7 @@ def rounds(
             ]
             requests = [replace(ask(chunk), retries=number) for chunk in chunks]
             for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
-                if isinstance(reply, ServiceError) and reply.code in THROTTLES:
+                if isinstance(reply, ServiceError) and is_throttled(reply.code, reply.status):
                     left |= chunk
                 elif isinstance(reply, Exception):
                     raise reply
@@ -72,7 +72,7 @@ def rounds(
             yield Pause(delay)
         if len(left) < len(pending):
             # It moves: only standing still uses up the tries.
-            delays = setup.backoff.delays(setup)
+            delays = setup.delays()
         pending, number = left, number + 1
 
 

@@ -35,7 +35,7 @@ class Retrying(Operation[E], Generic[E]):
         """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
         ref = locate(self.target, {})
         current: E | None = None if isinstance(self.target, Ref) else self.target
-        delays = setup.backoff.delays(setup)
+        delays = setup.delays()
         while True:
             if current is None:
                 current = yield from get(ref, consistent=True).flow(setup)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.net import BadToken, Secret
 from gateleg.store.errors import CursorRejected
 
 if TYPE_CHECKING:
     from gateleg.model import Item
 
-_TAG_BYTES = 16
+_PURPOSE = "cursor"
 
 
 @dataclass(frozen=True)
@@ -36,23 +35,16 @@ class Signer:
 
     def seal(self, position: Position, question: bytes) -> str:
         """The cursor of a position in the answer to a question."""
-        body = orjson.dumps([position.backward, position.starts])
-        return urlsafe_b64encode(self._tag(body, question) + body).decode().rstrip("=")
+        return Secret(self.key).seal(_PURPOSE, orjson.dumps([position.backward, position.starts]), question)
 
     def open(self, cursor: str, question: bytes) -> Position:
         """The position of a cursor; anything but a cursor of this question is refused."""
         try:
-            sealed = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        except ValueError:
-            raise CursorRejected("The cursor is not one of ours.") from None
-        tag, body = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
-        if not hmac.compare_digest(tag, self._tag(body, question)):
-            raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.")
+            body = Secret(self.key).open(_PURPOSE, cursor, question)
+        except BadToken:
+            raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.") from None
         backward, starts = orjson.loads(body)
         return Position(tuple(starts), backward)
-
-    def _tag(self, body: bytes, question: bytes) -> bytes:
-        return hmac.digest(self.key, question + b"\x00" + body, hashlib.sha256)[:_TAG_BYTES]
 
 
 def question_of(requests: Any) -> bytes:

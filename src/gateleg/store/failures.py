@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import DecodeError, spec_of
-from gateleg.store.backoff import CONFLICTS, THROTTLES
+from gateleg.net import is_throttled
+from gateleg.store.backoff import CONFLICTS
 from gateleg.store.errors import (
     AccessDenied,
     AlreadyExists,
@@ -201,7 +202,7 @@ def translated(error: ServiceError | Unreachable, request: Request | None) -> St
         kind = TableBusy
     elif error.code == "LimitExceededException" or error.code == "ItemCollectionSizeLimitExceededException":
         kind = QuotaExceeded
-    elif error.code in THROTTLES:
+    elif is_throttled(error.code, error.status):
         kind = Throttled
     elif error.code in CONFLICTS or error.code == "TransactionCanceledException":
         kind = TransactionConflict

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
-from gateleg.store.backoff import Backoff
+from gateleg.net import Backoff
 from gateleg.store.cursors import Signer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gateleg.model import Table
     from gateleg.store.hooks import Hook
@@ -61,6 +61,10 @@ class Setup:
     def now(self) -> datetime:
         """The present time."""
         return datetime.fromtimestamp(self.clock(), UTC)
+
+    def delays(self) -> Iterator[float]:
+        """The seconds to wait before each repetition of what others were in the way of."""
+        return self.backoff.delays(self.random.random)
 
     def token(self) -> str:
         """A token that makes a transaction idempotent."""

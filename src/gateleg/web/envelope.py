@@ -63,6 +63,7 @@ STATUSES: Mapping[type[Exception], int] = {
     objects.LinkRefused: 403,
     objects.StorageFull: 507,
     objects.StorageFailed: 502,
+    objects.StorageThrottled: 503,
     objects.OutsideRoot: 404,
     ModelError: 422,
     S3KeyRefused: 422,

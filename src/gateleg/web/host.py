@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Settings as JobSettings
     from gateleg.model import Table
+    from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
     from gateleg.web.principal import Principal
-    from gateleg.web.secrets import Secret
     from gateleg.web.settings import Settings
 
 

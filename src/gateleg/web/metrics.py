@@ -1,4 +1,7 @@
-"""What `/metrics` says, in the text format of Prometheus: requests, the store, and the jobs."""
+"""What `/metrics` says, in the text format of Prometheus: requests, the store, and the jobs.
+
+Our own, not prometheus_client: figures are read when asked for, so there is nothing to register, and the format is ten lines.
+"""
 
 from __future__ import annotations
 

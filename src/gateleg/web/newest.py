@@ -5,15 +5,13 @@ No index holds all jobs by their time, so the states are read side by side and m
 
 from __future__ import annotations
 
-import hashlib
 import heapq
-import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from gateleg.jobs import Job, JobStatus
+from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
 from gateleg.store.cursors import Position, question_of
 from gateleg.store.querying import Reading
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Query
     from gateleg.web.host import Host
 
-_TAG = 16
+_PURPOSE = "newest"
 _EXAMINED = 2000
 
 
@@ -99,21 +97,12 @@ def _resumed(host: Host, asked: Query[Job], place: Any) -> str | None:
 def _sealed(host: Host, places: dict[str, Any], question: bytes) -> str | None:
     if not places:
         return None
-    body = orjson.dumps(places)
-    return urlsafe_b64encode(_tag(host, body, question) + body).decode().rstrip("=")
+    return host.secret.seal(_PURPOSE, orjson.dumps(places), question)
 
 
 def _opened(host: Host, cursor: str, question: bytes) -> dict[str, Any]:
     try:
-        sealed = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-    except ValueError:
-        raise CursorRejected("The cursor is not one of ours.") from None
-    tag, body = sealed[:_TAG], sealed[_TAG:]
-    if not hmac.compare_digest(tag, _tag(host, body, question)):
-        raise CursorRejected("The cursor was not made here for this question.")
-    places: dict[str, Any] = orjson.loads(body)
+        places: dict[str, Any] = orjson.loads(host.secret.open(_PURPOSE, cursor, question))
+    except BadToken:
+        raise CursorRejected("The cursor was not made here for this question.") from None
     return places
-
-
-def _tag(host: Host, body: bytes, question: bytes) -> bytes:
-    return hmac.digest(host.secret.key("newest"), hashlib.sha256(question).digest() + body, "sha256")[:_TAG]

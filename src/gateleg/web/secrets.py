@@ -1,13 +1,12 @@
-"""The host's secret: given in the settings, or made once and kept in the data folder. What is signed for one purpose fits no other."""
+"""The host's secret: given in the settings, or made once and kept in the data folder."""
 
 from __future__ import annotations
 
-import hmac
 import os
 import secrets
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gateleg.net import Secret
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
@@ -24,25 +23,6 @@ class SecretCutShort(Refusal):
 
     code = "secret-cut-short"
     fix = "Put it back from a backup, or remove the file: sessions, links and cursors that were given out then end."
-
-
-@dataclass(frozen=True)
-class Secret:
-    """One secret, from which a key for each purpose is derived."""
-
-    value: bytes = field(repr=False)
-
-    def key(self, purpose: str) -> bytes:
-        """The key for a purpose."""
-        return hmac.digest(self.value, purpose.encode(), "sha256")
-
-    def sign(self, purpose: str, text: str) -> str:
-        """A text's signature for a purpose."""
-        return hmac.digest(self.key(purpose), text.encode(), "sha256").hex()
-
-    def verify(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether a signature was made here for the text and the purpose."""
-        return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
 
 
 def given_secret(text: str) -> Secret:

@@ -14,10 +14,10 @@ from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
 from gateleg.web.tables import Session
 
 if TYPE_CHECKING:
+    from gateleg.net import Secret
     from gateleg.store import AsyncStore
     from gateleg.web.keys import Keys
     from gateleg.web.principal import Principal
-    from gateleg.web.secrets import Secret
     from gateleg.web.settings import Settings
 
 COOKIE = "gateleg_session"

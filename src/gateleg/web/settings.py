@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
-from gateleg.web.secrets import SHORTEST, Secret, given_secret, kept_secret
+from gateleg.web.secrets import SHORTEST, given_secret, kept_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from gateleg.net import Secret
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.store.transports.credentials import Credentials
+from gateleg.net import Credentials
 
 CREDENTIALS = Credentials("gateleg-access-key-1", "gateleg-secret-key-1")
 _LONGEST = 600

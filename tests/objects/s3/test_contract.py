@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from gateleg.net import Credentials
 from gateleg.objects import S3Objects
-from gateleg.store.transports.credentials import Credentials
 from tests.objects.contract import ObjectsContract
 from tests.objects.s3.bucket import MemoryClient
 

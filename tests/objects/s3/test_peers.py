@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from gateleg.net import Credentials
 from gateleg.objects import AccessRefused, BucketMissing, S3Objects
-from gateleg.store.transports.credentials import Credentials
 from tests.objects.contract import LARGE, TEXT, ObjectsContract
 from tests.objects.s3.servers import CREDENTIALS, free_port, program, served
 

@@ -9,11 +9,11 @@ import botocore.session
 import pytest
 from botocore.config import Config
 
+from gateleg.net import Credentials
 from gateleg.objects import AccessRefused, S3Objects
 from gateleg.objects.links import Grant, Validity
 from gateleg.objects.s3.account import Bucket
 from gateleg.objects.s3.presigning import presigned
-from gateleg.store.transports.credentials import Credentials
 from tests.objects.s3.bucket import MemoryClient
 
 KEY = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
+from gateleg.net import Credentials
 from gateleg.objects import (
     AccessRefused,
     BucketMissing,
@@ -16,10 +17,10 @@ from gateleg.objects import (
     S3Objects,
     StorageFailed,
     StorageFull,
+    StorageThrottled,
 )
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.uploads import MIB, PARTS, part_size
-from gateleg.store.transports.credentials import Credentials
 from tests.objects.s3.bucket import MemoryClient, refusal
 
 LARGE = bytes(range(256)) * 4096 * 17
@@ -155,7 +156,7 @@ def test_a_copy_in_parts_that_fails_leaves_no_parts(objects: S3Objects, client: 
         (refusal("NoSuchBucket", 404), BucketMissing),
         (refusal("404", 404), ObjectMissing),
         (refusal("AccessDenied", 403), AccessRefused),
-        (refusal("SlowDown", 503), StorageFailed),
+        (refusal("SlowDown", 503), StorageThrottled),
         (refusal("XMinioStorageFull", 507), StorageFull),
         (NoCredentialsError(), AccessRefused),
         (EndpointConnectionError(endpoint_url="http://x"), StorageFailed),

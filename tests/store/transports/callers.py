@@ -5,11 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from gateleg.net import Credentials, Retries, ServiceClock
 from gateleg.store.transports.awire import AsyncWireTransport
-from gateleg.store.transports.credentials import Credentials
-from gateleg.store.transports.line import Options
-from gateleg.store.transports.retries import Retries
-from gateleg.store.transports.signing import Clock
+from gateleg.store.transports.http_protocol import Options
 from gateleg.store.transports.wire import WireTransport
 
 KEY = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG")
@@ -38,7 +36,7 @@ def options_for(url: str, options: Options | None) -> Options:
 class SyncCaller:
     """The transport for threads."""
 
-    def __init__(self, url: str, options: Options | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, url: str, options: Options | None = None, clock: ServiceClock | None = None) -> None:
         self.waits: list[float] = []
         self.transport = WireTransport(options_for(url, options), clock=clock, sleep=self.waits.append)
         self.call = self.transport.call
@@ -48,7 +46,7 @@ class SyncCaller:
 class AsyncCaller:
     """The transport for asyncio, in an event loop of its own."""
 
-    def __init__(self, url: str, options: Options | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, url: str, options: Options | None = None, clock: ServiceClock | None = None) -> None:
         self.waits: list[float] = []
         self.runner = asyncio.Runner()
         self.transport = AsyncWireTransport(options_for(url, options), clock=clock, sleep=self._wait)

@@ -9,7 +9,7 @@ from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.store.transports import ServiceError, Transport, Unreachable
 from gateleg.store.transports.botocore import BotocoreTransport
-from tests.store.transports.faulty import answer, refusal, service
+from tests.net.http.faulty import answer, refusal, service
 from tests.store.transports.test_wire import TABLE, get, put
 
 

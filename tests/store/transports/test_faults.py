@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from gateleg.net import Retries, ServiceClock
+from gateleg.net.http import Timeouts
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.line import Options, Timeouts
-from gateleg.store.transports.retries import Retries
-from gateleg.store.transports.signing import Clock
+from gateleg.store.transports.http_protocol import Options
+from tests.net.http.faulty import CLOSE, RESET, SILENCE, Act, answer, refusal, service
 from tests.store.transports.callers import KEY, Make
-from tests.store.transports.faulty import CLOSE, RESET, SILENCE, Act, answer, refusal, service
 
 GET: dict[str, Any] = {"TableName": "t", "Key": {}}
 COUNT: dict[str, Any] = {"TableName": "t", "UpdateExpression": "ADD n :one"}
@@ -183,7 +183,7 @@ def test_a_connection_is_not_kept_for_ever(make: Make) -> None:
 def test_a_wrong_clock_is_put_right_by_the_answer(make: Make) -> None:
     skewed = refusal("InvalidSignatureException", message="Signature expired", date="Sun, 06 Nov 1994 08:49:37 GMT")
     with service(skewed) as play:
-        caller = make(play.url, clock=Clock(lambda: 1_700_000_000.0))
+        caller = make(play.url, clock=ServiceClock(lambda: 1_700_000_000.0))
         caller.call("UpdateItem", COUNT)
         caller.call("UpdateItem", COUNT)
         stamps = [request.partition(b"X-Amz-Date: ")[2][:16] for request in play.requests]

@@ -3,35 +3,36 @@ from typing import Any
 
 import pytest
 
+from gateleg.net import Credentials, Deadline, Fixed, Retries, RetryBudget, ServiceClock
+from gateleg.net.http import ConnectionLost, NotConnected
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.credentials import Credentials, Fixed
-from gateleg.store.transports.retries import Budget, Failure, Retries, Trial
-from gateleg.store.transports.signing import Clock
+from gateleg.store.transports.retries import CallAttempts, Refused
 
 PUT: dict[str, Any] = {"TableName": "t", "Item": {}}
 COUNT: dict[str, Any] = {"UpdateExpression": "ADD n :one"}
-LOST = Failure("lost")
-UNSENT = Failure("unsent", sent=False)
+LOST = ConnectionLost("lost")
+UNSENT = ConnectionLost("unsent", sent=False)
 
 
 @dataclass
 class Desk:
-    """Trials on a clock that is moved by hand, without chance."""
+    """Calls on a clock that is moved by hand, without chance."""
 
     now: float = 0.0
     policy: Retries = field(init=False)
-    budget: Budget = field(init=False)
+    budget: RetryBudget = field(init=False)
 
     def __post_init__(self) -> None:
         self.use(Retries(attempts=4, first=0.1, longest=0.3))
 
     def use(self, policy: Retries) -> None:
         self.policy = Retries(policy.attempts, policy.first, policy.longest, policy.burst, policy.rate, lambda: 1.0, lambda: self.now)
-        self.budget = Budget(self.policy)
+        self.budget = RetryBudget(self.policy)
 
-    def trial(self, operation: str = "PutItem", request: dict[str, Any] = PUT, deadline: float | None = None) -> Trial:
+    def call(self, operation: str = "PutItem", request: dict[str, Any] = PUT, deadline: float | None = None) -> CallAttempts:
         source = Fixed(Credentials("k", "s"))
-        return Trial(operation, request, self.policy, self.budget, Clock(lambda: 1_000_000.0), source, deadline)
+        until = None if deadline is None else Deadline(deadline, self.policy.ticks)
+        return CallAttempts(operation, request, self.policy, self.budget, ServiceClock(lambda: 1_000_000.0), source, until)
 
 
 @pytest.fixture
@@ -39,134 +40,127 @@ def desk() -> Desk:
     return Desk()
 
 
-def refusal(code: str, status: int = 400, date: str | None = None) -> Failure:
-    return Failure(code, error=ServiceError(code, "why", status=status), date=date)
+def refusal(code: str, status: int = 400, date: str | None = None) -> Refused:
+    return Refused(ServiceError(code, "why", status=status), date)
 
 
 def test_the_span_doubles_up_to_the_longest(desk: Desk) -> None:
-    trial = desk.trial()
-    assert [trial.after(LOST) for _ in range(3)] == [0.1, 0.2, 0.3]
-
-
-def test_a_wait_is_any_part_of_the_span() -> None:
-    policy = Retries(first=0.1, random=lambda: 0.25)
-    assert policy.delay(3) == pytest.approx(0.1)
+    call = desk.call()
+    assert [call.after(LOST) for _ in range(3)] == [0.1, 0.2, 0.3]
 
 
 def test_attempts_come_to_an_end(desk: Desk) -> None:
-    trial = desk.trial()
+    call = desk.call()
     for _ in range(3):
-        trial.after(LOST)
+        call.after(LOST)
     with pytest.raises(Unreachable, match="lost") as caught:
-        trial.after(LOST)
+        call.after(LOST)
     assert caught.value.attempts == 4
 
 
 @pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
 def test_throttling_is_tried_again_whatever_it_was(desk: Desk, code: str) -> None:
-    assert desk.trial("UpdateItem", COUNT).after(refusal(code)) == 0.1
+    assert desk.call("UpdateItem", COUNT).after(refusal(code)) == 0.1
+
+
+def test_too_many_requests_are_throttling_by_whatever_name(desk: Desk) -> None:
+    assert desk.call("UpdateItem", COUNT).after(refusal("Http429", 429)) == 0.1
 
 
 def test_an_error_of_the_service_is_tried_again_if_that_does_no_harm(desk: Desk) -> None:
-    assert desk.trial("PutItem", PUT).after(refusal("InternalServerError", 500)) == 0.1
+    assert desk.call("PutItem", PUT).after(refusal("InternalServerError", 500)) == 0.1
     with pytest.raises(ServiceError, match="InternalServerError"):
-        desk.trial("UpdateItem", COUNT).after(refusal("InternalServerError", 500))
+        desk.call("UpdateItem", COUNT).after(refusal("InternalServerError", 500))
 
 
 def test_a_lost_answer_to_a_counter_is_not_asked_for_again(desk: Desk) -> None:
     with pytest.raises(Unreachable) as caught:
-        desk.trial("UpdateItem", COUNT).after(LOST)
+        desk.call("UpdateItem", COUNT).after(LOST)
     assert caught.value.attempts == 1
 
 
 def test_what_was_not_sent_is_sent_again_whatever_it_was(desk: Desk) -> None:
-    assert desk.trial("UpdateItem", COUNT).after(UNSENT) == 0.1
+    assert desk.call("UpdateItem", COUNT).after(UNSENT) == 0.1
 
 
 def test_a_refusal_is_final(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="ValidationException") as caught:
-        desk.trial().after(refusal("ValidationException"))
+        desk.call().after(refusal("ValidationException"))
     assert caught.value.attempts == 1
 
 
 def test_a_condition_that_fails_at_once_is_a_refusal(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="ConditionalCheckFailedException"):
-        desk.trial().after(refusal("ConditionalCheckFailedException"))
+        desk.call().after(refusal("ConditionalCheckFailedException"))
 
 
 def test_a_condition_that_fails_after_a_lost_answer_is_not_believed(desk: Desk) -> None:
-    trial = desk.trial()
-    trial.after(LOST)
+    call = desk.call()
+    call.after(LOST)
     with pytest.raises(Unreachable, match="perhaps because the first"):
-        trial.after(refusal("ConditionalCheckFailedException"))
+        call.after(refusal("ConditionalCheckFailedException"))
 
 
 def test_a_condition_that_fails_after_throttling_is_believed(desk: Desk) -> None:
-    trial = desk.trial()
-    trial.after(refusal("ThrottlingException"))
+    call = desk.call()
+    call.after(refusal("ThrottlingException"))
     with pytest.raises(ServiceError, match="ConditionalCheckFailedException") as caught:
-        trial.after(refusal("ConditionalCheckFailedException"))
+        call.after(refusal("ConditionalCheckFailedException"))
     assert caught.value.attempts == 2
 
 
 def test_a_closed_connection_is_replaced_at_once_and_once(desk: Desk) -> None:
-    trial = desk.trial()
-    stale = Failure("closed", stale=True)
-    assert [trial.after(stale), trial.after(stale)] == [0.0, 0.2]
+    call = desk.call()
+    stale = ConnectionLost("closed", stale=True)
+    assert [call.after(stale), call.after(stale)] == [0.0, 0.1]
 
 
 def test_a_certificate_that_is_not_trusted_is_not_tried_again(desk: Desk) -> None:
     with pytest.raises(Unreachable, match="certificate"):
-        desk.trial().after(Failure("certificate", sent=False, hopeless=True))
+        desk.call().after(NotConnected("certificate", sent=False, permanent=True))
 
 
 def test_a_wait_beyond_the_deadline_is_not_begun(desk: Desk) -> None:
-    trial = desk.trial(deadline=0.25)
-    assert trial.after(LOST) == 0.1
+    call = desk.call(deadline=0.25)
+    assert call.after(LOST) == 0.1
     desk.now = 0.1
     with pytest.raises(Unreachable):
-        trial.after(LOST)
+        call.after(LOST)
 
 
 def test_all_calls_share_a_budget_that_grows_with_time(desk: Desk) -> None:
     desk.use(Retries(burst=2, rate=1.0))
     for _ in range(2):
-        desk.trial().after(LOST)
+        desk.call().after(LOST)
     with pytest.raises(Unreachable):
-        desk.trial().after(LOST)
+        desk.call().after(LOST)
     desk.now = 1.0
-    desk.trial().after(LOST)
+    desk.call().after(LOST)
     with pytest.raises(Unreachable):
-        desk.trial().after(LOST)
-
-
-def test_a_budget_does_not_grow_beyond_its_burst(desk: Desk) -> None:
-    desk.use(Retries(burst=1, rate=1.0))
-    desk.now = 100.0
-    assert [desk.budget.spend(), desk.budget.spend()] == [True, False]
+        desk.call().after(LOST)
 
 
 def test_a_clock_that_is_wrong_is_put_right_and_costs_nothing(desk: Desk) -> None:
     desk.use(Retries(burst=0))
-    trial = desk.trial("UpdateItem", COUNT)
-    assert trial.after(refusal("InvalidSignatureException", date="Sat, 17 Jan 1970 13:46:40 GMT")) == 0.0
-    assert trial.clock.now() == 1_432_000.0
+    call = desk.call("UpdateItem", COUNT)
+    assert call.after(refusal("InvalidSignatureException", date="Sat, 17 Jan 1970 13:46:40 GMT")) == 0.0
+    assert call.clock.now() == 1_432_000.0
 
 
 def test_a_signature_that_is_wrong_for_another_reason_is_a_refusal(desk: Desk) -> None:
-    trial = desk.trial()
+    call = desk.call()
     with pytest.raises(ServiceError, match="InvalidSignatureException"):
-        trial.after(refusal("InvalidSignatureException", date="Mon, 12 Jan 1970 13:46:40 GMT"))
+        call.after(refusal("InvalidSignatureException", date="Mon, 12 Jan 1970 13:46:40 GMT"))
 
 
 def test_a_clock_is_put_right_once_in_a_call(desk: Desk) -> None:
-    trial = desk.trial()
+    call = desk.call()
     skewed = refusal("InvalidSignatureException", date="Sat, 17 Jan 1970 13:46:40 GMT")
-    trial.after(skewed)
+    call.after(skewed)
     with pytest.raises(ServiceError):
-        trial.after(skewed)
+        call.after(skewed)
 
 
 def test_fixed_credentials_that_expire_are_a_refusal(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="ExpiredTokenException"):
-        desk.trial().after(refusal("ExpiredTokenException"))
+        desk.call().after(refusal("ExpiredTokenException"))

@@ -16,15 +16,14 @@ import pytest
 from gateleg.endpoint import Options as EndpointOptions
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
+from gateleg.net import Credentials, ServiceClock
+from gateleg.net.http import tls_context
 from gateleg.store.transports import AsyncTransport, ServiceError, Transport, Unreachable
-from gateleg.store.transports.addresses import tls_context
 from gateleg.store.transports.awire import AsyncWireTransport
-from gateleg.store.transports.credentials import Credentials
-from gateleg.store.transports.line import Line, Options
-from gateleg.store.transports.signing import Clock
+from gateleg.store.transports.http_protocol import Options, ProtocolClient
 from gateleg.store.transports.wire import WireTransport
+from tests.net.http.faulty import SILENCE, answer, service
 from tests.store.transports.callers import KEY, AsyncCaller, Make, options_for
-from tests.store.transports.faulty import SILENCE, answer, service
 
 TABLE = {
     "TableName": "Songs",
@@ -101,7 +100,7 @@ def test_a_wrong_secret_is_refused_once(make: Make, url: str) -> None:
 def test_a_machine_with_a_wrong_clock_is_served(make: Make, url: str, seconds: int) -> None:
     import time
 
-    caller = make(url, clock=Clock(lambda: time.time() + seconds))
+    caller = make(url, clock=ServiceClock(lambda: time.time() + seconds))
     assert caller.call("GetItem", get(1)) == {}
 
 
@@ -240,15 +239,14 @@ def test_a_child_does_not_share_the_connections_of_its_parent() -> None:
 
 
 def test_amazon_is_the_service_unless_another_is_named() -> None:
-    line = Line(Options(region="eu-west-1", credentials=KEY))
-    assert line.address.url == "https://dynamodb.eu-west-1.amazonaws.com/"
-    assert line.streams.url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
-    assert line.write("GetItem", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: dynamodb.eu-west-1.amazonaws.com\r\n")
-    assert line.write("GetRecords", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: streams.dynamodb.eu-west-1.amazonaws.com\r\n")
-    assert line.tls is not None
+    client = ProtocolClient(Options(region="eu-west-1", credentials=KEY))
+    assert client.address.url == "https://dynamodb.eu-west-1.amazonaws.com/"
+    assert client.streams.url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
+    assert client.write("GetItem", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: dynamodb.eu-west-1.amazonaws.com\r\n")
+    assert client.write("GetRecords", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: streams.dynamodb.eu-west-1.amazonaws.com\r\n")
 
 
 def test_a_service_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.store.transports.line.region_of_chain", lambda profile: None)
+    monkeypatch.setattr("gateleg.store.transports.http_protocol.region_of_chain", lambda profile: None)
     with pytest.raises(ValueError, match="No region was given"):
-        Line(Options())
+        ProtocolClient(Options())

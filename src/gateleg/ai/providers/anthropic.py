@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult
-from gateleg.ai.providers.refusals import refused, retry_after, without_key
+from gateleg.ai.providers.refusals import refused, without_key
 from gateleg.ai.providers.sdk import imported
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+from gateleg.net import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,11 @@ from gateleg.ai.messages import Assistant, ToolCall, ToolResult
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.refusals import refused, retry_after
+from gateleg.ai.providers.refusals import refused
 from gateleg.ai.providers.sdk import imported, told
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, at_once
+from gateleg.net import is_throttled, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,6 @@ _FINISHES: dict[str, Finish] = {
     "content_filtered": "filtered",
 }
 _STATUSES = {
-    "ThrottlingException": 429,
     "ServiceUnavailableException": 503,
     "InternalServerException": 500,
     "ModelNotReadyException": 503,
@@ -92,7 +92,9 @@ class BedrockClient:
         told_code = str(error.response.get("Error", {}).get("Code", ""))
         told_status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
         code = told_code[:1].upper() + told_code[1:]
-        status = _STATUSES.get(code) or _STATUSES.get(told_code) or (told_status if told_status >= 400 else 400)
+        status = (
+            429 if is_throttled(code) else _STATUSES.get(code) or _STATUSES.get(told_code) or (told_status if told_status >= 400 else 400)
+        )
         headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         return refused(status, told_code, str(error.response.get("Error", {}).get("Message", "")), retry_after(headers))
 

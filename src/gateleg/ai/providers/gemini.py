@@ -12,10 +12,11 @@ from gateleg.ai.messages import Assistant, ToolCall, ToolResult
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.refusals import refused, retry_after, without_key
+from gateleg.ai.providers.refusals import refused, without_key
 from gateleg.ai.providers.sdk import imported, told
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, at_once
+from gateleg.net import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

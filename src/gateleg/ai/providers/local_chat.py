@@ -7,6 +7,7 @@ spoken to like any other endpoint: its threads do the work, so that neither a ca
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import secrets
 import threading
@@ -140,4 +141,4 @@ class LocalChat:
 
 def _patient(deadline: Deadline) -> Deadline:
     """Answers wait for each other in silence, as there is one at a time: only the time of the whole call counts."""
-    return replace(deadline, timeouts=replace(deadline.timeouts, silence=deadline.timeouts.total))
+    return replace(deadline, timeouts=replace(deadline.timeouts, read=math.inf))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.http.events import JsonLines
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+from gateleg.net.http import JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

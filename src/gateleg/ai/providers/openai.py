@@ -8,10 +8,10 @@ import numpy as np
 import orjson
 
 from gateleg.ai.errors import BadAnswer
-from gateleg.ai.http.events import ServerSentEvents
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
+from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import email.utils
-import time
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from gateleg.ai.errors import ContextExceeded, ModelAccessDenied, ModelError, ModelFailed, ModelRefused, RateLimited
+from gateleg.net import may_pass, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,33 +46,11 @@ def refused(status: int, code: str, message: str, wait: float | None = None) -> 
         # Waiting does not fill an empty account.
         limited.passing = code not in ("insufficient_quota", "billing_hard_limit_reached")
         return limited
-    if status >= 500 or status == 408:
+    if may_pass(status):
         return ModelFailed(told, retry_after=wait)
     if any(words in f"{code} {message}".lower() for words in _TOO_LONG):
         return ContextExceeded(told)
     return ModelRefused(told)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a service wants to be left alone: in milliseconds, in seconds, or until a date."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name, "").strip()
-        if not text:
-            continue
-        try:
-            seconds = float(text) * unit
-        except ValueError:
-            seconds = _until(text)
-        if 0 <= seconds < 86_400:
-            return seconds
-    return None
-
-
-def _until(date: str) -> float:
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(date).timestamp() - time.time())
-    except ValueError:
-        return -1.0
 
 
 def _told(body: bytes) -> tuple[str, str]:

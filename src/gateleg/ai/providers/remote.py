@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import orjson
 
 from gateleg.ai.errors import BadAnswer, ModelUnreachable
-from gateleg.ai.http.requests import HttpRequest
+from gateleg.ai.failures import failures
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.refusals import refusal
-from gateleg.ai.steps import Open, Receive, Say, at_once
+from gateleg.ai.steps import Receive, Say, at_once
+from gateleg.net.http import HttpRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateleg.ai.asking import Asked, Purpose
-    from gateleg.ai.http.events import Framing
     from gateleg.ai.providers.protocol import Embedded
     from gateleg.ai.replies import Delta, Finish, Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow, Opened
     from gateleg.ai.trying import Deadline
+    from gateleg.net.http import Framing
 
 T = TypeVar("T")
 
@@ -101,14 +102,14 @@ class RemoteChat:
     def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece."""
         reader, framing = self.dialect.reader(), self.dialect.framing()
-        opened: Opened = yield Open(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)), deadline.limits())
+        opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)))
         try:
             if opened.status != 200:
                 raise refusal(opened.status, opened.headers, (yield from _rest(opened, deadline)), self.endpoint.key)
             data = b"-"
             while data:
                 data = yield Receive(opened, deadline.wait())
-                for event in framing.feed(data) if data else framing.end():
+                for event in _events(framing, data):
                     if "error" in event:
                         raise refusal(500, {}, orjson.dumps(event), self.endpoint.key)
                     for delta in _read(partial(reader.read, event)):
@@ -156,7 +157,7 @@ class RemoteEmbeddings:
 
 def exchange(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
     """The JSON object that answers a request."""
-    opened: Opened = yield Open(endpoint.request(path, body), deadline.limits())
+    opened: Opened = yield deadline.opening(endpoint.request(path, body))
     try:
         data = yield from _rest(opened, deadline)
     finally:
@@ -177,6 +178,12 @@ def _rest(opened: Opened, deadline: Deadline) -> Flow[bytes]:
     while piece := (yield Receive(opened, deadline.wait())):
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _events(framing: Framing, data: bytes) -> list[dict[str, Any]]:
+    """The events that are whole now; at the end of the stream there is no data."""
+    with failures():
+        return framing.feed(data) if data else framing.end()
 
 
 def _read(read: Callable[[], T]) -> T:

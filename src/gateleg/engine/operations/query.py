@@ -126,7 +126,7 @@ def _span(where: Source, condition: KeyCondition, forward: bool) -> Span:
         if part is None:
             break
         used += 1
-        start, end = _bounds(prefix, attribute, part)
+        start, end = keys.bounds(prefix, attribute.type, part[0], [operand[attribute.type] for operand in part[1]])
         if part[0] != "EQ":
             break
         prefix = start
@@ -175,27 +175,6 @@ def _check_part(attribute: KeyAttribute, part: tuple[str, Any]) -> None:
 def _content(attribute: KeyAttribute, part: tuple[str, Any]) -> str:
     content: str = part[1][0][attribute.type]
     return content
-
-
-def _bounds(prefix: bytes, attribute: KeyAttribute, part: tuple[str, Any]) -> tuple[bytes, bytes]:
-    """The first key, and the first key after the last, that meet a condition on a range attribute."""
-    operator, operands = part
-    content = operands[0][attribute.type]
-    if operator == "BEGINS_WITH":
-        stem = prefix + keys.stem(attribute.type, content)
-        return stem, keys.after(stem)
-    at = prefix + keys.component(attribute.type, content)
-    if operator == "EQ":
-        return at, keys.after(at)
-    if operator == "LT":
-        return prefix, at
-    if operator == "LE":
-        return prefix, keys.after(at)
-    if operator == "GT":
-        return keys.after(at), keys.after(prefix)
-    if operator == "GE":
-        return at, keys.after(prefix)
-    return at, keys.after(prefix + keys.component(attribute.type, operands[1][attribute.type]))
 
 
 def _resume(where: Source, condition: KeyCondition, span: Span, start: Item) -> Span:

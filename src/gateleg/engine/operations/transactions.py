@@ -49,7 +49,7 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     given = [examine_item(get["Key"])[0] for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
     keys = _each(lambda i: layouts[i].request_key(given[i]), len(gets))
-    _check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
+    check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     answers: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
     with context.database.snapshot() as connection:
@@ -155,11 +155,12 @@ def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
         return Change(layout, layout.request_key(action.item))
 
     changes = _each(make, len(actions), (EmptyKeyError,))
-    _check_distinct([(change.layout.table.id, change.key) for change in changes])
+    check_distinct([(change.layout.table.id, change.key) for change in changes])
     return changes
 
 
-def _check_distinct(rows: list[tuple[int, bytes]]) -> None:
+def check_distinct(rows: list[tuple[int, bytes]]) -> None:
+    """Refuse a transaction that names an item twice; a row is the id of its table and its key."""
     if len(set(rows)) != len(rows):
         raise validation("Transaction request cannot include multiple operations on one item")
 

@@ -20,6 +20,7 @@ from gateleg.engine.schema import KeyAttribute
 
 MAX_READS: Final = 50
 
+_OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE", "between": "BETWEEN", "begins": "BEGINS_WITH"}
 _ORDERS: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OVERLAP: Final = "Overlapping conditions with range keys are not supported in where clause"
 
@@ -183,7 +184,7 @@ class _Planner:
         start, end = partition, keys.after(partition)
         for operator, contents in bounds:
             assert self._range is not None
-            low, high = _bounds(partition, self._range, operator, contents)
+            low, high = keys.bounds(partition, self._range.type, _OPERATORS[operator], contents)
             start, end = max(start, low), min(end, high)
         point = self._range is None or any(operator == "=" for operator, _ in bounds)
         return _Branch(keys.component(self._hash.type, content), start, end, filters, odd, point)
@@ -201,19 +202,6 @@ def _comparison(node: Node, name: str) -> tuple[str, list[Operand]]:
     if isinstance(node, Call) and node.name == "begins_with" and _name(node.args[0]) == name:
         return "begins", [node.args[1]]
     return "", []
-
-
-def _bounds(prefix: bytes, attribute: KeyAttribute, operator: str, contents: list[str]) -> tuple[bytes, bytes]:
-    """The first key that meets a condition, and the first after the last one."""
-    if operator == "begins":
-        stem = prefix + keys.stem(attribute.type, contents[0])
-        return stem, keys.after(stem)
-    at = prefix + keys.component(attribute.type, contents[0])
-    if operator == "between":
-        return at, keys.after(prefix + keys.component(attribute.type, contents[1]))
-    low = {"=": at, ">=": at, ">": keys.after(at)}.get(operator, prefix)
-    high = {"=": keys.after(at), "<=": keys.after(at), "<": at}.get(operator, keys.after(prefix))
-    return low, high
 
 
 def _content(attribute: KeyAttribute, value: dict[str, Any], operator: str = "=") -> str:

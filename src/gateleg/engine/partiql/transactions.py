@@ -10,7 +10,7 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, not_found, validation
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.transactions import cancel_if_any, once, reason
+from gateleg.engine.operations.transactions import cancel_if_any, check_distinct, once, reason
 from gateleg.engine.partiql import points, writing
 from gateleg.engine.partiql.commands import Check, Erase, Modify, Read, is_read
 from gateleg.engine.partiql.parameters import read_parameters
@@ -80,11 +80,6 @@ def _table(meant: Meant) -> Layout:
     return meant.layout
 
 
-def _check_distinct(places: list[tuple[int, bytes]]) -> None:
-    if len(set(places)) < len(places):
-        raise validation("Transaction request cannot include multiple operations on one item")
-
-
 def _read_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> dict[str, Any]:
     keys: list[bytes] = []
     reasons: list[dict[str, Any]] = []
@@ -96,7 +91,7 @@ def _read_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> 
         except EngineError as error:
             reasons.append(_reason(error))
     cancel_if_any(reasons)
-    _check_distinct([(_table(one).table.id, key) for one, key in zip(meant, keys, strict=True)])
+    check_distinct([(_table(one).table.id, key) for one, key in zip(meant, keys, strict=True)])
     responses: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
     with context.database.snapshot() as connection:
@@ -125,7 +120,7 @@ def _write_all(context: Context, meant: list[Meant], request: dict[str, Any]) ->
         except EngineError as error:
             reasons.append(_reason(error))
     cancel_if_any(reasons)
-    _check_distinct([step.place for step in steps])
+    check_distinct([step.place for step in steps])
     mode = request.get("ReturnConsumedCapacity")
     written: list[Step] = []
 
@@ -149,7 +144,7 @@ def _scoped(request: dict[str, Any]) -> dict[str, Any]:
 
 def _run(context: Context, connection: apsw.Connection, steps: list[Step]) -> None:
     _each(steps, lambda step: step.renew(context))
-    _check_distinct([step.place for step in steps])
+    check_distinct([step.place for step in steps])
     _each(steps, lambda step: step.check(connection))
     for step in steps:
         step.store(context, connection)

@@ -10,9 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.net import LOCAL, Address, Credentials, amazon
 from gateleg.objects.errors import AccessRefused, StorageFailed
-from gateleg.store.transports.addresses import Address, amazon
-from gateleg.store.transports.credentials import LOCAL, Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

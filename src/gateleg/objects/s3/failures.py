@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gateleg.net import is_throttled
 from gateleg.objects.errors import (
     AccessRefused,
     BucketMissing,
@@ -15,6 +16,7 @@ from gateleg.objects.errors import (
     RangeOutside,
     StorageFailed,
     StorageFull,
+    StorageThrottled,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def _refused(response: dict[str, Any], key: str) -> ObjectsError:
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "InvalidRange" or status == 416:
         return RangeOutside(f"The range lies outside the object {key!r}.")
-    kind = _KINDS.get(code) or _STATUSES.get(status, StorageFailed)
+    kind = StorageThrottled if is_throttled(code, status) else _KINDS.get(code) or _STATUSES.get(status, StorageFailed)
     if kind is ObjectMissing:
         return kind(f"There is no object {key!r}.")
     if kind is NotModified:

@@ -27,9 +27,9 @@ from gateleg.objects.verbs import Verbs, checked_limit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from gateleg.net import Credentials
     from gateleg.objects.protocol import Body, Method
     from gateleg.objects.values import ByteRange, ObjectInfo
-    from gateleg.store.transports.credentials import Credentials
 
 _DAY = timedelta(days=1)
 #: What one request deletes.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLOSED", "FOREIGN", "AsyncTransport", "ServiceError", "Transport", "Unreachable"]
+__all__ = ["CLOSED", "FOREIGN", "AsyncTransport", "ServiceError", "Transport", "Unreachable", "missing_credentials"]
 
 #: The code of a call on a transport that was closed.
 CLOSED = "TransportClosed"
@@ -43,6 +43,11 @@ class ServiceError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}" if self.message else self.code
+
+
+def missing_credentials(message: str) -> ServiceError:
+    """The error for a request that was not sent because there are no credentials to sign it with."""
+    return ServiceError("MissingAuthenticationTokenException", message, attempts=0)
 
 
 class Unreachable(Exception):

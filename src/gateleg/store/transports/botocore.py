@@ -12,9 +12,8 @@ from typing import Any
 import orjson
 from botocore import exceptions, xform_name
 
-from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
 from gateleg.store.transports.answers import error_of
-from gateleg.store.transports.credentials import NoCredentials
 from gateleg.store.transports.texts import encode
 
 _BODY = "gateleg-body"
@@ -48,7 +47,7 @@ class BotocoreTransport:
         except exceptions.ParamValidationError as error:
             raise ServiceError("ValidationException", str(error), attempts=0) from error
         except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.CredentialRetrievalError) as error:
-            raise NoCredentials(str(error)) from error
+            raise missing_credentials(str(error)) from error
         except (exceptions.HTTPClientError, exceptions.ConnectionError) as error:
             raise Unreachable(str(error)) from error
         finally:

@@ -1,8 +1,6 @@
-import ssl
-
 import pytest
 
-from gateleg.store.transports.addresses import Address, amazon, tls_context
+from gateleg.net import Address, amazon
 
 
 @pytest.mark.parametrize(
@@ -42,9 +40,3 @@ def test_amazon_has_a_host_in_each_region(region: str, host: str) -> None:
 
 def test_streams_have_a_host_of_their_own() -> None:
     assert amazon("eu-west-1", "streams.dynamodb").host == "streams.dynamodb.eu-west-1.amazonaws.com"
-
-
-def test_servers_are_verified() -> None:
-    context = tls_context()
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname

@@ -1,11 +1,8 @@
-"""Where a service listens, and how to trust it."""
+"""Where a service listens."""
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 #: The domains of Amazon's partitions, by the beginning of a region's name.
@@ -44,37 +41,17 @@ class Address:
         return name if self.port == (443 if self.secure else 80) else f"{name}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port, as a URL without a path."""
+        return f"{'https' if self.secure else 'http'}://{self.authority}"
+
+    @property
     def url(self) -> str:
         """The address as a URL."""
-        return f"{'https' if self.secure else 'http'}://{self.authority}{self.path}"
+        return f"{self.origin}{self.path}"
 
 
 def amazon(region: str, service: str = "dynamodb") -> Address:
     """Where Amazon's service listens in a region."""
     domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
     return Address(f"{service}.{region}.{domain}", 443, secure=True)
-
-
-def tls_context(
-    authorities: str | Path | None = None, *, certificate: str | Path | None = None, key: str | Path | None = None
-) -> ssl.SSLContext:
-    """TLS settings that verify the server.
-
-    `authorities` is a file of the certificates to trust; by default those of the system, or botocore's own where the system has none.
-    `certificate` and `key` identify the client to servers that ask for it.
-    """
-    context = ssl.create_default_context(cafile=authorities)
-    if authorities is None and not context.cert_store_stats()["x509_ca"]:
-        _trust_bundle_of_botocore(context)
-    if certificate is not None:
-        context.load_cert_chain(certificate, key)
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _trust_bundle_of_botocore(context: ssl.SSLContext) -> None:
-    found = find_spec("botocore")
-    if found is not None and found.origin is not None:
-        bundle = Path(found.origin).with_name("cacert.pem")
-        if bundle.exists():
-            context.load_verify_locations(bundle)

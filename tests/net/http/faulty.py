@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 import zlib
@@ -97,10 +98,13 @@ def read_request(connection: socket.socket) -> bytes | None:
 
 
 @contextlib.contextmanager
-def service(*script: Act) -> Iterator[Service]:
+def service(*script: Act, tls: ssl.SSLContext | None = None) -> Iterator[Service]:
     """A service on a free port of this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        play = Service(list(script), url=f"http://127.0.0.1:{listener.getsockname()[1]}")
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        play = Service(list(script), url=f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}")
+        if tls is not None:
+            listener = stack.enter_context(tls.wrap_socket(listener, server_side=True))
         thread = threading.Thread(target=play.serve, args=(listener,), daemon=True)
         thread.start()
         try:

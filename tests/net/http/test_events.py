@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.ai import BadAnswer
-from gateleg.ai.http.events import Framing, JsonLines, ServerSentEvents
+from gateleg.net.http import BadResponse, Framing, JsonLines, ServerSentEvents
 
 OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=8) | st.integers(-9, 9), max_size=3), max_size=5)
 
@@ -45,13 +44,13 @@ def test_done_is_no_event() -> None:
 
 
 @pytest.mark.parametrize("data", [b"data: 3\n\n", b"data: {\n\n", b"data: [1]\n\n"])
-def test_event_that_is_no_object_is_a_bad_answer(data: bytes) -> None:
-    with pytest.raises(BadAnswer):
+def test_event_that_is_no_object_is_a_bad_response(data: bytes) -> None:
+    with pytest.raises(BadResponse):
         ServerSentEvents().feed(data)
 
 
 def test_endless_line_is_given_up() -> None:
     lines = JsonLines()
     lines.feed(b"x" * 8_000_000)
-    with pytest.raises(BadAnswer, match="larger"):
+    with pytest.raises(BadResponse, match="larger"):
         lines.feed(b"x" * 1_000_000)

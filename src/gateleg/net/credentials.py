@@ -8,8 +8,6 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gateleg.store.transports import ServiceError
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,11 +28,8 @@ class Credentials:
 LOCAL = Credentials("local", "local")
 
 
-class NoCredentials(ServiceError):
+class NoCredentials(Exception):
     """No credentials were found, so that nothing could be sent."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("MissingAuthenticationTokenException", message, attempts=0)
 
 
 class Source(Protocol):

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from gateleg.ai.errors import BadAnswer
+from gateleg.net.http.errors import BadResponse
 
 #: One event holds a few words, or the arguments of a tool.
 _LONGEST = 8 * 1024 * 1024
@@ -76,7 +76,7 @@ class ServerSentEvents:
 
 def _bound(data: bytes) -> None:
     if len(data) > _LONGEST:
-        raise BadAnswer(f"An event of the stream is larger than {_LONGEST:,} bytes.")
+        raise BadResponse(f"An event of the stream is larger than {_LONGEST:,} bytes.")
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -85,5 +85,5 @@ def _object(data: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, dict):
-        raise BadAnswer("An event of the stream is not a JSON object.")
+        raise BadResponse("An event of the stream is not a JSON object.")
     return found

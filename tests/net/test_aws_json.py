@@ -8,15 +8,17 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.store.transports.addresses import Address
-from gateleg.store.transports.credentials import Credentials
-from gateleg.store.transports.signing import Clock, Signer
+from gateleg.net import Address, Credentials, JsonRequestSigner, ServiceClock
 
 DAY = 86_400
 WORDS = st.text(string.ascii_letters + string.digits + "+/=", min_size=1, max_size=40)
 HOSTS = st.from_regex(r"[a-z][a-z0-9-]{0,20}(\.[a-z]{2,6}){0,2}", fullmatch=True)
 PATHS = st.sampled_from(["", "/", "/dynamodb", "/dynamodb/", "/a%20b/c~d", "/a.b_c-d"])
 SECONDS = st.integers(946_684_800, 4_102_444_800)
+
+
+def signer_at(address: Address, region: str, clock: ServiceClock) -> JsonRequestSigner:
+    return JsonRequestSigner(address, "dynamodb", region, clock, target="DynamoDB_20120810")
 
 
 def headers_of(head: bytes) -> dict[str, str]:
@@ -57,7 +59,7 @@ def test_a_signature_is_the_one_that_botocore_makes(
 ) -> None:
     url = f"{scheme}://{host}{f':{port}' if port else ''}{path}"
     address = Address.parse(url)
-    headers = headers_of(Signer(address, region, Clock(lambda: second)).head(operation, body, credentials))
+    headers = headers_of(signer_at(address, region, ServiceClock(lambda: second)).head(operation, body, credentials))
     assert headers["Authorization"] == botocore_signs(address.url, region, headers, body, credentials, second)
     assert headers["Host"] == address.authority
     assert headers["Content-Length"] == str(len(body))
@@ -69,40 +71,8 @@ def test_what_a_signer_remembers_does_not_show(seconds: list[int], keys: list[st
     address = Address.parse("https://example.com")
     people = {key: Credentials(key, f"secret of {key}") for key in "ab"}
     time = 0
-    clock = Clock(lambda: time)
-    signer = Signer(address, "eu-west-1", clock)
+    clock = ServiceClock(lambda: time)
+    signer = signer_at(address, "eu-west-1", clock)
     for second, key in zip(seconds, keys, strict=False):
         time = 1_700_000_000 + second
-        assert signer.head("PutItem", b"{}", people[key]) == Signer(address, "eu-west-1", clock).head("PutItem", b"{}", people[key])
-
-
-def test_the_clock_takes_over_the_time_of_the_service() -> None:
-    clock = Clock(lambda: 1_000_000.0)
-    assert clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
-    assert clock.now() == 1_432_000.0
-
-
-def test_a_clock_that_is_nearly_right_stays() -> None:
-    clock = Clock(lambda: 1_000_000.0)
-    assert not clock.repair("Mon, 12 Jan 1970 13:47:10 GMT")
-    assert clock.now() == 1_000_000.0
-
-
-def test_a_clock_that_another_thread_put_right_is_worth_a_second_attempt() -> None:
-    clock = Clock(lambda: 1_000_000.0)
-    clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
-    assert clock.repair("Sat, 17 Jan 1970 13:46:41 GMT")
-
-
-def test_a_clock_goes_back_when_the_machine_was_put_right() -> None:
-    time = 1_000_000.0
-    clock = Clock(lambda: time)
-    clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
-    time = 1_432_000.0
-    assert clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
-    assert clock.now() == 1_432_000.0
-
-
-def test_no_time_and_a_strange_time_repair_nothing() -> None:
-    assert not Clock().repair(None)
-    assert not Clock().repair("yesterday")
+        assert signer.head("PutItem", b"{}", people[key]) == signer_at(address, "eu-west-1", clock).head("PutItem", b"{}", people[key])

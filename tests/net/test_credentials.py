@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gateleg.store.transports.credentials import LOCAL, Chain, Credentials, NoCredentials, region_of_chain
+from gateleg.net import LOCAL, Chain, Credentials, NoCredentials, region_of_chain
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +65,8 @@ def test_a_profile_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_no_credentials_are_an_error_that_says_so() -> None:
-    with pytest.raises(NoCredentials, match="botocore's chain finds none") as caught:
+    with pytest.raises(NoCredentials, match="botocore's chain finds none"):
         Chain().load()
-    assert caught.value.attempts == 0
 
 
 def test_an_endpoint_of_your_own_needs_none() -> None:
@@ -78,7 +77,7 @@ def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatc
     def missing(profile: str | None) -> Any:
         raise ImportError("botocore")
 
-    monkeypatch.setattr("gateleg.store.transports.credentials._new_session", missing)
+    monkeypatch.setattr("gateleg.net.credentials._new_session", missing)
     assert Chain(local=True).load() == LOCAL
     with pytest.raises(NoCredentials, match=r"pip install 'gateleg\[aws\]'"):
         Chain().load()

@@ -1,0 +1,38 @@
+"""What every room needs to speak to a service: addresses, credentials, signatures, tokens, backoff. Imports no other room.
+
+The HTTP client is in `gateleg.net.http`, apart, because it needs a parser that a store of its own files never loads.
+"""
+
+from gateleg.net.addresses import Address, amazon
+from gateleg.net.aws_json import JsonRequestSigner
+from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
+from gateleg.net.clocks import Deadline, ServiceClock
+from gateleg.net.credentials import LOCAL, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
+from gateleg.net.throttling import THROTTLED, is_throttled, may_pass, retry_after
+from gateleg.net.tokens import BadToken, Secret, TokenExpired
+
+__all__ = [
+    "LOCAL",
+    "THROTTLED",
+    "Address",
+    "Backoff",
+    "BadToken",
+    "Chain",
+    "Credentials",
+    "Deadline",
+    "Fixed",
+    "JsonRequestSigner",
+    "NoCredentials",
+    "Retries",
+    "RetryBudget",
+    "Secret",
+    "ServiceClock",
+    "Source",
+    "TokenExpired",
+    "amazon",
+    "is_throttled",
+    "may_pass",
+    "region_of_chain",
+    "retry_after",
+    "span",
+]

@@ -1,0 +1,36 @@
+"""An HTTP/1.1 client: a protocol without I/O, and pools of connections for threads and for asyncio. Responses come whole or as streams."""
+
+from gateleg.net.http.async_connection import Connection
+from gateleg.net.http.async_pool import AsyncPool, AsyncStreamedResponse
+from gateleg.net.http.client import AsyncClient, Client
+from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, TimedOut
+from gateleg.net.http.events import Framing, JsonLines, ServerSentEvents
+from gateleg.net.http.pool import Pool, Socket, StreamedResponse
+from gateleg.net.http.requests import HttpRequest, Timeouts
+from gateleg.net.http.responses import Response, ResponseReader
+from gateleg.net.http.tls import tls_context
+
+__all__ = [
+    "AsyncClient",
+    "AsyncPool",
+    "AsyncStreamedResponse",
+    "BadHeader",
+    "BadResponse",
+    "Client",
+    "Connection",
+    "ConnectionLost",
+    "Framing",
+    "HttpError",
+    "HttpRequest",
+    "JsonLines",
+    "NotConnected",
+    "Pool",
+    "Response",
+    "ResponseReader",
+    "ServerSentEvents",
+    "Socket",
+    "StreamedResponse",
+    "TimedOut",
+    "Timeouts",
+    "tls_context",
+]

@@ -1,0 +1,205 @@
+"""One connection of an event loop: a request goes out, its response comes back, whole or piece by piece."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from gateleg.net.http.errors import ConnectionLost, HttpError, TimedOut
+from gateleg.net.http.responses import LIMIT, ResponseReader
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Coroutine
+
+    from gateleg.net.addresses import Address
+
+#: What has come of a streamed body and was not taken yet: with more than this, the service is made to wait.
+_UNTAKEN = 256 * 1024
+
+
+class _Goal(Enum):
+    """What is waited for: the whole response, its head, or more of its body."""
+
+    WHOLE = 1
+    HEAD = 2
+    BODY = 3
+
+
+_WHOLE, _HEAD, _BODY = _Goal
+
+
+class Connection(asyncio.Protocol):
+    """Sends a request, waits for its response. Used by one task at a time."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self.reader = ResponseReader(limit)
+        self._goal = _WHOLE
+        self._busy = False
+        self._paused = False
+        self._untaken = 0
+        self._failure: HttpError | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._heard = 0.0
+        self._patience = 0.0
+        self._timer: asyncio.TimerHandle
+        self.used = False
+        self.released = 0.0
+        #: done when the connection is gone
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+
+    def is_closed(self) -> bool:
+        """Whether it cannot carry a request any more."""
+        return self._transport is None or self._transport.is_closing()
+
+    def has_news(self) -> bool:
+        """Whether the service has sent something, or has closed it, that the loop has not looked at yet."""
+        if self._transport is None or self._transport.is_closing():
+            return False
+        wire = self._transport.get_extra_info("socket")
+        return wire is not None and _is_readable(wire.fileno())
+
+    def send(self, data: bytes, patience: float, *, whole: bool) -> Coroutine[Any, Any, None]:
+        """Send a request and wait until the response is whole, or until its head has come.
+
+        A silence of more than `patience` seconds is a failure, after which the connection is closed.
+        """
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionLost("The connection was closed.", sent=False, stale=self.used)
+        self._busy = True
+        self._untaken = 0
+        self._goal = _WHOLE if whole else _HEAD
+        self._transport.write(data)
+        return self._wait(patience)
+
+    async def receive(self, patience: float) -> bytes:
+        """More of the body; nothing at its end."""
+        self._goal = _BODY
+        if not self.reader.pending and not self.reader.done:
+            if self._failure is not None:
+                raise self._failure
+            await self._wait(patience)
+        self._untaken = 0
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+        return self.reader.take()
+
+    def rest(self) -> None:
+        """The response was read to its end: be ready for the next request."""
+        self._busy = False
+        self.used = True
+        self.released = self._loop.time()
+
+    def abort(self) -> None:
+        """Close at once; what is under way is lost."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _wait(self, patience: float) -> None:
+        waiting: asyncio.Future[None] = self._loop.create_future()
+        self._waiting = waiting
+        self._heard = self._loop.time()
+        self._patience = patience
+        self._timer = self._loop.call_at(self._heard + patience, self._look)
+        try:
+            await waiting
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            self._timer.cancel()
+            self._waiting = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the loop."""
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop."""
+        if not self._busy or self.reader.done:
+            # Nothing was asked: the service says why it closes, or it is confused.
+            self.reader.keep_alive = False
+            self.abort()
+            return
+        self._heard = self._loop.time()
+        try:
+            done = self.reader.feed(data)
+        except HttpError as error:
+            self._fail(error)
+            return
+        if done or self._goal is not _WHOLE:
+            self._progress(len(data))
+
+    def eof_received(self) -> None:
+        """Called by the loop: the service sends no more."""
+        if not self._busy:
+            return
+        try:
+            self.reader.end()
+        except ConnectionLost as error:
+            self._lose(error)
+        else:
+            self._progress(0)
+
+    def resume_writing(self) -> None:
+        """Called by the loop when a large request is nearly sent: the wait for the response begins here."""
+        self._heard = self._loop.time()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop: the connection is gone."""
+        if self._busy and not self.reader.done:
+            self._lose(ConnectionLost(f"The response was lost: {exc or 'the connection was closed'}."))
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+    def _progress(self, size: int) -> None:
+        """Wake the task that waits if there is what it waits for, and let the service wait while nobody takes what it sends."""
+        reader = self.reader
+        reached = reader.done or (reader.opened if self._goal is _HEAD else reader.pending)
+        if reached and self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+        self._untaken += size
+        if self._untaken > _UNTAKEN and not reader.done and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _look(self) -> None:
+        """Give up if nothing came for too long, or look again later."""
+        if self._waiting is None or self._waiting.done():
+            return
+        limit = self._heard + self._patience
+        if self._loop.time() < limit:
+            self._timer = self._loop.call_at(limit, self._look)
+        else:
+            self._fail(TimedOut("The service did not answer in time."))
+
+    def _lose(self, error: ConnectionLost) -> None:
+        error.stale = self.used and not self.reader.begun
+        self._fail(error)
+
+    def _fail(self, error: HttpError) -> None:
+        """Raise the error in the task that waits, or in the next one that does."""
+        self._failure = self._failure or error
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(self._failure)
+
+
+def _is_readable(number: int) -> bool:
+    """Whether something can be read from a file, be it the end."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+async def connect_loop(make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
+    """A TCP connection of the running loop, encrypted if the address asks for it."""
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(make, address.host, address.port, ssl=tls)
+    return connection

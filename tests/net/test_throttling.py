@@ -1,0 +1,48 @@
+"""When a service says that it is asked for too much, and how long it wants to be left alone."""
+
+from email.utils import formatdate
+
+import pytest
+
+from gateleg.net import is_throttled, may_pass, retry_after
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "throttled"),
+    [
+        ("ProvisionedThroughputExceededException", 400, True),
+        ("ThrottlingException", 400, True),
+        ("SlowDown", 503, True),
+        ("Http429", 429, True),
+        # A quota does not pass by itself.
+        ("LimitExceededException", 400, False),
+        ("ValidationException", 400, False),
+        ("InternalServerError", 500, False),
+    ],
+)
+def test_throttling_is_told_from_other_refusals(code: str, status: int, throttled: bool) -> None:
+    assert is_throttled(code, status) == throttled
+
+
+@pytest.mark.parametrize(("status", "passes"), [(400, False), (403, False), (408, True), (429, True), (500, True), (529, True)])
+def test_status_says_whether_a_refusal_may_pass(status: int, passes: bool) -> None:
+    assert may_pass(status) == passes
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": formatdate(0, usegmt=True)}, 0.0),
+        ({"retry-after": formatdate(90, usegmt=True)}, 60.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-4"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e99"}, None),
+        ({}, None),
+    ],
+)
+def test_wishes_of_a_service_are_read(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, now=30.0) == seconds
