@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from gateleg.model.annotations import read_annotation
 from gateleg.model.errors import BadMark
 from gateleg.model.lookup import spec_of
+from gateleg.model.restrictions import check_when, read_when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,17 +29,22 @@ class Counter:
 
     def __init__(self, attribute: Attr[int], *, when: Mapping[str, Iterable[Any]] | None = None) -> None:
         self.attribute = attribute
-        self.when = {name: tuple(values) for name, values in (when or {}).items()}
+        self.when = read_when(when)
 
-    def check(self, spec: Spec[Any], name: str) -> None:
-        """Refuse a parent whose key the child cannot make."""
+    def resolved(self, spec: Spec[Any], name: str) -> Counter:
+        """The counter with its `when` in the types of the child; an error when it could never count."""
+        where = f"{spec.name}.{name}"
+        kind = read_annotation(getattr(self.attribute, "annotation", None)).type
+        if not isinstance(kind, type) or not issubclass(kind, int) or issubclass(kind, bool):
+            raise BadMark(f"{where} counts in {self.attribute!r}, which is not an int.", fix="Count in an attribute declared as Attr[int].")
         needed = spec_of(self.attribute.owner).key.names
-        missing = [part for part in (*needed, *self.when) if part not in spec.sources]
+        missing = [part for part in needed if part not in spec.sources]
         if missing:
             raise BadMark(
-                f"{spec.name}.{name} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing)}.",
+                f"{where} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing)}.",
                 fix="The child needs the attributes of the parent's key.",
             )
+        return Counter(self.attribute, when=check_when(where, self.when, spec.sources))
 
     def counts(self, values: Mapping[str, Any] | None) -> bool:
         """Whether an item with these values is counted."""

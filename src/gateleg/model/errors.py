@@ -107,6 +107,18 @@ class BadKeyOption(DeclarationError):
     code = "bad-key-option"
 
 
+class BadWhen(DeclarationError):
+    """`when` of a key or counter names an unknown attribute, or a value that the attribute can never have."""
+
+    code = "bad-when"
+
+
+class BadOption(DeclarationError, TypeError):
+    """A declaration has an option that does not exist, or a value that the option does not take."""
+
+    code = "bad-option"
+
+
 class BadName(DeclarationError):
     """A table or index has a name that DynamoDB does not take."""
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import EmptyKey, MissingComponent, UnknownArgument
 from gateleg.model.lookup import spec_of
+from gateleg.model.restrictions import read_when
 from gateleg.model.template import Template, parse_template
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Key:
         self.index = index
         self.hash = _templates(hash)
         self.range = _templates(range)
-        self.when = {name: tuple(values) for name, values in (when or {}).items()}
+        self.when = read_when(when)
         self.shards = shards
         self.legacy = tuple((form, None) if isinstance(form, str) else form for form in legacy)
 

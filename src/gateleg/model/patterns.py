@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.errors import MissingComponent, UnknownArgument, UnservedPattern
+from gateleg.model.errors import BadOption, MissingComponent, UnknownArgument, UnservedPattern
 from gateleg.model.lookup import spec_of
 from gateleg.model.queries import Query
 
@@ -41,6 +41,8 @@ class Pattern:
         self.title = title
         self.by = (by,) if isinstance(by, str) else tuple(by)
         self.sorted_by = sorted_by
+        if order not in ("asc", "desc"):
+            raise BadOption(f"order={order!r} is not an order.", fix='Use order="asc" or order="desc".')
         self.order = order
         self.description = description
         self.name = ""

@@ -201,6 +201,15 @@ class Spec(Generic[E]):
                 values |= {member: getattr(values[name], member) for member in members}
         return values
 
+    def fields_of(self, name: str) -> tuple[str, ...]:
+        """The fields of a key part; of any other attribute the name alone."""
+        return self._parts.get(name, (name,))
+
+    def stored(self, name: str) -> Source:
+        """Where a value lies in the item: its own attribute, or the key part's when its fields are not stored beside it."""
+        source = self.sources[name]
+        return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
+
     def _assembled(self, name: str, values: Mapping[str, Any]) -> KeyPart:
         part = self.attributes[name].part
         assert part is not None

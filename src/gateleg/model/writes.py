@@ -97,7 +97,7 @@ def _unchanged(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
     names = [name for unique in spec.uniques.values() for name in unique.by]
     names += [name for counter in spec.counters.values() for name in counter.when]
     conditions = [exists(spec.table.hash)]
-    for source in (spec.sources[name] for name in dict.fromkeys(names) if name not in spec.reachable(spec.key)):
+    for source in dict.fromkeys(spec.stored(name) for name in names if name not in spec.reachable(spec.key)):
         value = values.get(source.name)
         conditions.append(missing(source.wire) if value is None else equals(source.wire, source.pack(value)))
     return all_of(*conditions)
