@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.model import Attr, Entity, Key, KeyPart, Table, Unique
-from gateleg.store import UniqueTaken, Store
+from gateleg.store import Store, UniqueTaken
 
 
 class Place(KeyPart, template="{tenant}#{branch}"):
