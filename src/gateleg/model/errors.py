@@ -205,9 +205,14 @@ class EmptyKey(KeyValueError):
 
 
 class MissingComponent(KeyValueError):
-    """A key cannot be built because an attribute of its template was not given."""
+    """A key cannot be built because an attribute of its template was not given. `missing` names those that are missing."""
 
     code = "missing-component"
+
+    def __init__(self, message: str, *, fix: str | None = None, entity: str = "", missing: Sequence[str] = ()) -> None:
+        self.entity = entity
+        self.missing = tuple(missing)
+        super().__init__(message, fix=fix)
 
 
 class UnknownArgument(KeyValueError):

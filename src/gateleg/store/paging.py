@@ -15,7 +15,7 @@ from gateleg.store.querying import Question, Reading, asked, question_places
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan
+    from gateleg.model import Attr, Condition, Item, KeyPlan
     from gateleg.store.requests import Flow, Payload
     from gateleg.store.setup import Setup
 
@@ -107,7 +107,7 @@ class ReadPage(Operation[Page[Any]]):
 def page(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: Sequence[Attr[Any]],
     limit: int,
     cursor: str | None = None,
@@ -120,7 +120,7 @@ def page(
 def page(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: None = None,
     limit: int,
     cursor: str | None = None,
@@ -133,7 +133,7 @@ def page(
 def page(
     question: Question[Any],
     /,
-    *,
+    *conditions: Condition,
     limit: int,
     project: Sequence[Attr[Any]] | None = None,
     cursor: str | None = None,
@@ -150,5 +150,5 @@ def page(
     """
     if limit < 1:
         raise ValueError("limit must be at least 1")
-    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

@@ -6,7 +6,6 @@ import random
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
@@ -43,11 +42,6 @@ class Setup:
     timeout: float | None = None
     #: the partition that the store cannot leave
     scope: Scope | None = None
-
-    @cached_property
-    def plain(self) -> bool:
-        """Whether nothing watches, bounds or times the requests."""
-        return not self.hooks and self.scope is None and self.timeout is None
 
     def name_of(self, table: Table) -> str:
         """The table's name in the account."""
