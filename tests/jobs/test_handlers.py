@@ -3,8 +3,11 @@ from typing import Any
 import pytest
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.errors import BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.errors import BadHandler, HandlerTaken, NoHandlers, UnknownJobType
 from gateleg.jobs.handlers import Handler, Jobs
+from gateleg.jobs.queue import AsyncQueue
+from gateleg.jobs.worker import Worker
+from gateleg.store import AsyncStore
 from tests.jobs.sample import Sizes, make_jobs
 
 
@@ -33,6 +36,8 @@ def test_what_cannot_be_a_handler_is_refused() -> None:
 
     def plain(job: JobContext, config: Any) -> Any: ...
 
+    async def alone(job: JobContext) -> None: ...
+
     for bad in (
         Handler("a#b", handle),
         Handler("x", handle, queue=""),
@@ -40,10 +45,30 @@ def test_what_cannot_be_a_handler_is_refused() -> None:
         Handler("x", inner, runs="process"),
         Handler("x", handle, timeout=0),
         Handler("x", handle, priority=101),
+        Handler("x", handle, runs="proces"),  # type: ignore[arg-type]
+        Handler("x", alone),  # type: ignore[arg-type]
+        Handler("x", handle, config=dict),  # type: ignore[arg-type]
+        Handler("x", handle, result=int),  # type: ignore[arg-type]
     ):
         with pytest.raises(BadHandler):
             jobs.add(bad)
     assert list(jobs) == []
+
+
+def test_a_refused_handler_says_what_to_write() -> None:
+    jobs = Jobs()
+    with pytest.raises(BadHandler, match=r"runs='proces'. Did you mean 'process'\?"):
+        jobs.handler("x", runs="proces")(handle)  # type: ignore[arg-type]
+    with pytest.raises(BadHandler, match=r'Write @jobs.handler\("handle"\)'):
+        jobs.handler(handle)  # type: ignore[arg-type]
+    with pytest.raises(BadHandler, match="config=dict, which is not a pydantic model"):
+        jobs.handler("x", config=dict)(handle)  # type: ignore[arg-type]
+
+
+async def test_a_worker_without_handlers_is_refused() -> None:
+    async with AsyncStore.embedded() as store:
+        with pytest.raises(NoHandlers):
+            await Worker(AsyncQueue(store, Jobs())).run()
 
 
 def test_configs_and_results_are_checked_against_their_models() -> None:

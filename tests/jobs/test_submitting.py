@@ -46,6 +46,8 @@ def test_a_submission_takes_its_defaults_from_the_handler(queue: Queue) -> None:
         (Submission("PCA", {"n_components": 99}), BadConfig),
         (Submission("PCA", {"n_components": "many"}), BadConfig),
         (Submission("plain", {"x": object()}), BadConfig),
+        (Submission("plain", {"x": [None, {"y": float("nan")}]}), BadConfig),
+        (Submission("plain", {"x": float("inf")}), BadConfig),
         (Submission("plain", {"x": "y" * 400_000}), ConfigTooLarge),
         (Submission("plain", priority=101), BadSubmission),
         (Submission("plain", priority=-1), BadSubmission),
@@ -68,6 +70,38 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
     with pytest.raises(error):
         queue.submit_many([Submission("plain"), submission])
     assert everything(store) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"config": [1, 2]}, r"is a list; it must be a pydantic model or a dictionary"),
+        ({"depends_on": ["abc"]}, r"depends_on has 'abc', which is not a UUID"),
+        ({"parent": "abc"}, r"parent has 'abc', which is not a UUID"),
+        ({"run_at": datetime(2030, 1, 1)}, r"has no time zone. Give an aware datetime"),
+    ],
+)
+def test_an_option_of_a_wrong_type_is_refused_where_it_is_given(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((BadSubmission, BadConfig), match=message):
+        Submission("plain", **options)
+
+
+def test_a_dependency_is_given_by_its_id(queue: Queue) -> None:
+    first = queue.submit(Submission("plain"))
+    with pytest.raises(BadSubmission, match=r"depends_on has a Submitted where a job's id belongs. Give its .job.job_id"):
+        Submission("plain", depends_on=[first])  # type: ignore[list-item]
+    with pytest.raises(BadSubmission, match=r"Give its .job_id"):
+        Submission("plain", depends_on=[first.job])  # type: ignore[list-item]
+
+
+def test_only_submissions_are_submitted(queue: Queue) -> None:
+    message = r"A str was submitted.*Write submit\(Submission\('plain', config\)\)"
+    with pytest.raises(BadSubmission, match=message):
+        queue.submit("plain")  # type: ignore[arg-type]
+    with pytest.raises(BadSubmission, match=message):
+        queue.submit_many(["plain"])  # type: ignore[list-item]
+    with pytest.raises(BadSubmission, match=message):
+        queue.writes("plain")  # type: ignore[arg-type]
 
 
 def test_a_bad_config_tells_which_field_is_wrong(queue: Queue) -> None:

@@ -91,7 +91,8 @@ def test_conditions_compile(condition: Condition, text: str, values: list[Any] |
 
 
 def test_a_text_is_accepted_for_an_enumeration() -> None:
-    assert text_of(Task.phase == "new") == ("#phase = :0", {":0": {"S": "new"}})
+    given: Any = "new"
+    assert text_of(Task.phase == given) == ("#phase = :0", {":0": {"S": "new"}})
 
 
 def test_equal_expressions_compile_to_equal_text() -> None:

@@ -124,11 +124,11 @@ def test_errors_survive_a_process_boundary() -> None:
 
 @pytest.mark.parametrize("given", ["Note.of", 3, str])
 def test_what_is_no_entity_is_named(given: Any) -> None:
-    with Store.embedded() as store, pytest.raises(NotAnEntity, match="is no entity"):
+    with Store.embedded() as store, pytest.raises(NotAnEntity, match="is not an entity"):
         store.put(given)
 
 
 @pytest.mark.parametrize("question", ["Note.of", None, 3])
 def test_what_is_no_pattern_is_named(question: Any) -> None:
-    with Store.embedded() as store, pytest.raises(NotAQuestion, match="no pattern and no query"):
+    with Store.embedded() as store, pytest.raises(NotAQuestion, match="neither a pattern nor a query"):
         list(store.query(question))

@@ -1,42 +1,11 @@
 """Reading one item."""
 
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gateleg.model import ModelError
 from gateleg.store import NotFound, Store, TableMissing, find, get
-from gateleg.store.quick_keys import quick_key
-from tests.model.seeds.jobs import Job
-from tests.model.seeds.mv import Scene
 from tests.store.doubles import Scripted
 from tests.store.notes import Draft, Note, shelf
-
-
-def _built_key(entity: Any) -> Any:
-    """The short way to a key."""
-    return quick_key(entity)[1]
-
-
-@given(number=st.integers(0, 99_999), book=st.text(st.characters(exclude_characters="#\U0010ffff", exclude_categories=["Cs"]), min_size=1))
-def test_short_way_to_a_key_is_the_long_way(number: int, book: str) -> None:
-    assert _built_key(Note)({"book": book, "number": number}) == Note.key(book=book, number=number).key
-
-
-@given(project=st.uuids(), sequence=st.integers(0, 999))
-def test_short_way_knows_uuids(project: Any, sequence: int) -> None:
-    components = {"project_id": project, "sequence": sequence}
-    assert _built_key(Scene)(components) == Scene.key(**components).key
-    assert _built_key(Job)({"job_id": project}) == Job.key(job_id=project).key
-
-
-@pytest.mark.parametrize(
-    "components", [{"book": "b"}, {"book": "b", "number": "1"}, {"book": "b", "number": 1, "x": 1}, {}, {"book": None}]
-)
-def test_short_way_leaves_all_else_to_the_long_way(components: dict[str, Any]) -> None:
-    assert _built_key(Note)(components) is None
 
 
 def test_text_is_converted_as_an_attribute_is(memory: Store) -> None:

@@ -133,8 +133,14 @@ async def _work(task: Task) -> None:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         watching = asyncio.create_task(_until_end(reader, worker))
         collect_seldom()
-        await worker.run()
-        watching.cancel()
+        if host.queue.desk.jobs:
+            await worker.run()
+            watching.cancel()
+            return
+        # Without job types there is nothing to work on; a process that ended would be started again.
+        loop.add_signal_handler(signal.SIGTERM, watching.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
 
 
 async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:

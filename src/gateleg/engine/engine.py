@@ -82,6 +82,9 @@ class Engine:
 
     def call(self, operation: str, request: dict[str, Any], realm: Realm | None = None) -> dict[str, Any]:
         """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
+        if operation == "GetItem" and realm is None and len(request) == 2 and "TableName" in request and type(request.get("Key")) is dict:
+            found = self.item(request["TableName"], request["Key"])
+            return {} if found is None else {"Item": found}
         context = self._context if realm is None else self._for(realm)
         return self._run(context, operation, request)
 
@@ -96,7 +99,7 @@ class Engine:
             except apsw.Error:
                 # The table may be gone, or made anew; the long way finds out.
                 pass
-        return self.call("GetItem", {"TableName": table, "Key": key}).get("Item")
+        return self._run(self._context, "GetItem", {"TableName": table, "Key": key}).get("Item")
 
     def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
         """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""

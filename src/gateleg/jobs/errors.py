@@ -142,6 +142,13 @@ class HandlerTaken(JobError):
     fix = "Give each handler a job type of its own."
 
 
+class NoHandlers(JobError):
+    """A worker was started with a registry that has no handlers: it would never claim a job."""
+
+    code = "no-handlers"
+    fix = "Register handlers before the worker runs, or give it the registry that has them."
+
+
 class BadHandler(JobError):
     """A function that cannot be a handler, or not where it is asked to run."""
 

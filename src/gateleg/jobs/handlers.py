@@ -6,13 +6,14 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from gateleg.jobs.bell import Bell
 from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
 from gateleg.jobs.rules import Retry
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
@@ -97,6 +98,10 @@ class Jobs:
     ) -> Callable[[Callable[[JobContext, C], Awaitable[Any]]], Callable[[JobContext, C], Awaitable[Any]]]:
         """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`."""
 
+        if callable(job_type):
+            name = getattr(job_type, "__name__", "...")
+            raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
+
         def register(handle: Callable[[JobContext, C], Awaitable[Any]]) -> Callable[[JobContext, C], Awaitable[Any]]:
             self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, runs))
             return handle
@@ -130,19 +135,36 @@ class Jobs:
     def __iter__(self) -> Iterator[Handler]:
         return iter(self._handlers.values())
 
+    def __bool__(self) -> bool:
+        return bool(self._handlers)
+
     def __contains__(self, job_type: str) -> bool:
         return job_type in self._handlers
 
 
 def _check(handler: Handler) -> None:
+    if handler.runs not in get_args(Runs):
+        raise BadHandler(f"The handler of {handler.job_type} has runs={handler.runs!r}.", fix=did_you_mean(handler.runs, get_args(Runs)))
     if not is_name(handler.job_type) or not is_name(handler.queue):
         raise BadHandler(
             f"{handler.job_type!r} in queue {handler.queue!r} cannot be a job type.",
             fix="Names have 1 to 100 letters, digits and _ . : / -",
         )
     if not inspect.iscoroutinefunction(handler.handle):
-        raise BadHandler(f"The handler of {handler.job_type} is no async function.")
+        raise BadHandler(f"The handler of {handler.job_type} is not an async function.")
     if handler.runs == "process" and ("<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__):
         raise BadHandler(f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.")
+    try:
+        inspect.signature(handler.handle).bind(None, None)
+    except TypeError as error:
+        raise BadHandler(f"The handler of {handler.job_type} cannot be called with a job and a config: {error}.") from None
+    for option in ("config", "result"):
+        model = getattr(handler, option)
+        if model is not None and not (isinstance(model, type) and issubclass(model, BaseModel)):
+            shown = getattr(model, "__name__", repr(model))
+            raise BadHandler(
+                f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
+                fix=f"Give a subclass of BaseModel, or leave {option} out: any JSON object is then taken.",
+            )
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 from gateleg.jobs import claiming, directing, finishing, following, leases, listing, logs, queues, submitting, sweeping, tallies, trees
 from gateleg.jobs import history as _history
@@ -13,6 +12,7 @@ from gateleg.jobs.archive import archive_table
 from gateleg.jobs.desk import Desk, Settings
 from gateleg.jobs.ledger import ledger_table
 from gateleg.jobs.tables import queue_table
+from gateleg.store.signatures import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -32,21 +32,19 @@ TABLES = (queue_table, ledger_table, archive_table)
 def called(flow: Callable[Concatenate[Desk, P], Flow[R]]) -> Callable[Concatenate[Queue, P], R]:
     """A method that runs a flow."""
 
-    @functools.wraps(flow)
     def verb(self: Queue, /, *args: P.args, **options: P.kwargs) -> R:
         return self.store.drive(flow(self.desk, *args, **options))
 
-    return verb
+    return cast("Callable[Concatenate[Queue, P], R]", describe(verb, flow, hides=1))
 
 
 def awaited(flow: Callable[Concatenate[Desk, P], Flow[R]]) -> Callable[Concatenate[AsyncQueue, P], Coroutine[Any, Any, R]]:
     """A method that runs a flow, awaited."""
 
-    @functools.wraps(flow)
     def verb(self: AsyncQueue, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
         return self.store.drive(flow(self.desk, *args, **options))
 
-    return verb
+    return cast("Callable[Concatenate[AsyncQueue, P], Coroutine[Any, Any, R]]", describe(verb, flow, hides=1, within="Awaitable"))
 
 
 class Queue:

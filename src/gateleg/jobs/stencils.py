@@ -14,7 +14,6 @@ from gateleg.model import Write, spec_of
 from gateleg.model.wire import uuid_text
 from gateleg.store import get
 from gateleg.store.requests import Request
-from gateleg.store.transports import ServiceError
 from gateleg.store.write_operation import WriteOperation
 
 if TYPE_CHECKING:
@@ -87,17 +86,12 @@ class Stencilled(WriteOperation[Job]):
         del parameters["TableName"]
         return Write(Job, queue_table, "Update", parameters, purpose="patch Job")
 
-    def flow(self, setup: Setup) -> Flow[Job]:
+    def start(self, setup: Setup) -> Request:
         """One request. What a plan would add to it by itself is among the values."""
         payload = self.stencil.filled(self.job_id, self.values)
         payload["TableName"] = setup.name_of(queue_table)
         payload["ReturnValues"] = "ALL_NEW" if self.becomes is None else "NONE"
-        request = Request("UpdateItem", payload, "Job.patch", stencil=(self.stencil, self.becomes is None))
-        try:
-            reply: Reply = yield request
-        except ServiceError as error:
-            reply = yield from self._refused(error, request, setup)
-        return self._read(reply)
+        return Request("UpdateItem", payload, "Job.patch", stencil=(self.stencil, self.becomes is None))
 
     def expectation(self) -> Expectation:
         """That of the plan."""
@@ -109,9 +103,6 @@ class Stencilled(WriteOperation[Job]):
 
     def result(self, write: Write[Any], reply: Reply) -> Job:
         """The job as it is now."""
-        return self._read(reply)
-
-    def _read(self, reply: Reply) -> Job:
         return spec_of(Job).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Job]:

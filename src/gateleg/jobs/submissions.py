@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from graphlib import CycleError, TopologicalSorter
@@ -18,7 +20,7 @@ from gateleg.jobs.rules import readiness_at
 from gateleg.jobs.tables import MAX_DEPENDENCIES, Job, Readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.handlers import Handler
@@ -64,10 +66,42 @@ class Submission:
     unique_key: str | None = None
     tags: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse values of a wrong type here, where the mistake is, rather than where they are first used."""
+        if not (self.config is None or isinstance(self.config, BaseModel | Mapping)):
+            raise BadConfig(
+                f"The config of {self.job_type} is a {type(self.config).__name__}; it must be a pydantic model or a dictionary."
+            )
+        for name in ("job_id", "parent"):
+            if getattr(self, name) is not None:
+                _check_id(name, getattr(self, name))
+        for other in self.depends_on:
+            _check_id("depends_on", other)
+        if self.run_at is not None and (not isinstance(self.run_at, datetime) or self.run_at.utcoffset() is None):
+            raise BadSubmission(f"run_at={self.run_at!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
+
     @property
     def plain(self) -> bool:
         """Whether its job can be written without looking at anything else."""
         return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
+
+
+def _check_id(option: str, value: object) -> None:
+    if isinstance(value, UUID):
+        return
+    if isinstance(value, Submitted | Enlisted | Job):
+        path = "job_id" if isinstance(value, Job) else "job.job_id"
+        raise BadSubmission(f"{option} has a {type(value).__name__} where a job's id belongs.", fix=f"Give its .{path}.")
+    raise BadSubmission(f"{option} has {value!r}, which is not a UUID.", fix="Give the id of a job, such as submitted.job.job_id.")
+
+
+def check_submission(submission: object) -> None:
+    """Refuse what is not a `Submission`."""
+    if not isinstance(submission, Submission):
+        name = repr(submission) if isinstance(submission, str) else '"..."'
+        raise BadSubmission(
+            f"A {type(submission).__name__} was submitted, which is not a Submission.", fix=f"Write submit(Submission({name}, config))."
+        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +127,7 @@ def prepared(desk: Desk, submission: Submission, now: datetime, place: int = 0) 
     `place` is its place among those that are submitted together: each is created a microsecond after the one before it, so that they
     are started in their order.
     """
+    check_submission(submission)
     handler = desk.jobs.of(submission.job_type)
     config = _checked_config(desk, handler, submission)
     queue = submission.queue or handler.queue
@@ -163,13 +198,26 @@ def _checked_config(desk: Desk, handler: Handler, submission: Submission) -> dic
     given = submission.config
     config = handler.checked_config(given if isinstance(given, BaseModel) or given is None else dict(given))
     try:
-        size = len(orjson.dumps(config))
+        text = orjson.dumps(config)
     except TypeError as error:
-        raise BadConfig(f"The config of {handler.job_type} is no JSON: {error}.") from None
+        raise BadConfig(f"The config of {handler.job_type} cannot be written as JSON: {error}.") from None
+    # orjson writes NaN and infinities as null.
+    if b"null" in text and not _finite(config):
+        raise BadConfig(f"The config of {handler.job_type} has NaN or an infinite number, which JSON cannot hold.", fix="Use None instead.")
+    size = len(text)
     limit = desk.settings.config_limit
     if size > limit:
         raise ConfigTooLarge(f"The config of {handler.job_type} has {size:,} bytes; it may have {limit:,}.")
     return config
+
+
+def _finite(value: Any) -> bool:
+    """Whether no number of a config is NaN or infinite."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_finite, value.values()))
+    return all(map(_finite, value)) if isinstance(value, list | tuple) else True
 
 
 def digest_of(job: Job) -> str:

@@ -12,7 +12,18 @@ from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, Qu
 from gateleg.jobs.gates import fans_in, gates_of, narrowed, steps_of
 from gateleg.jobs.holds import hold_write, noted, present_holds, taken_by, wanted_holds
 from gateleg.jobs.ledger import QueueState
-from gateleg.jobs.submissions import Enlisted, Submission, Submitted, below, blocked, check_cycles, check_keys, digest_of, prepared
+from gateleg.jobs.submissions import (
+    Enlisted,
+    Submission,
+    Submitted,
+    below,
+    blocked,
+    check_cycles,
+    check_keys,
+    check_submission,
+    digest_of,
+    prepared,
+)
 from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.model import altered
 from gateleg.store import (
@@ -43,6 +54,7 @@ _TRANSACTION = 100
 
 def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> Flow[Submitted]:
     """Submit one job. `under` is the claimed job of the worker that submits it as a child."""
+    check_submission(submission)
     if fans_in(submission):
         submission = yield from _through_gates(desk, submission)
     job = prepared(desk, submission, desk.now())
@@ -67,6 +79,8 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     refused for something that was not known before, what was written stays.
     """
     now = desk.now()
+    for submission in submissions:
+        check_submission(submission)
     jobs = [prepared(desk, narrowed(submission), now, place) for place, submission in enumerate(submissions)]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
@@ -110,6 +124,7 @@ def _in_steps(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job]
 
 def writes_of(desk: Desk, submission: Submission) -> list[WriteOperation[Any]]:
     """The writes of a plain submission, to be part of a caller's own transaction: `store.transact([..., *queue.writes(submission)])`."""
+    check_submission(submission)
     if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
         raise BadSubmission("A job with a parent, dependencies or keys cannot be written blindly.", fix="Use `enlist`, which looks first.")
     return [create(prepared(desk, submission, desk.now()))]

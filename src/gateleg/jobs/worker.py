@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from gateleg.jobs.duties import Duties
+from gateleg.jobs.errors import NoHandlers
 from gateleg.jobs.execution import Execution
 from gateleg.jobs.finishing import SETTLE
 from gateleg.jobs.gates import GATE
@@ -103,6 +104,8 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop` is called and the running jobs have ended or were given back."""
+        if not self.queue.desk.jobs:
+            raise NoHandlers("The worker has no handlers.")
         loop = asyncio.get_running_loop()
         quiet = self.queue.desk.jobs.bell.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
         presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, get_args, overload
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from gateleg.model.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.annotations import read_annotation
 from gateleg.model.comparisons import Comparable, Size, Term
 from gateleg.model.constraints import Bounds, bounds_of, validator_of, without_bounds
 from gateleg.model.direct import field_validator
-from gateleg.model.errors import ExpressionError, ExpressionValue
+from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
 from gateleg.model.expressions import (
     Call,
     Check,
@@ -25,9 +25,11 @@ from gateleg.model.expressions import (
 from gateleg.model.fields import empty_is_absent
 from gateleg.model.instances import made
 from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.model.parts import KeyPart
 from gateleg.model.shape_choice import shape_of
 from gateleg.model.shapes import ListShape, Scope, SetShape, Shape
 from gateleg.model.states import States
+from gateleg.model.suggestions import did_you_mean
 from gateleg.model.times import times_in_utc
 from gateleg.model.wire import wire
 
@@ -90,7 +92,14 @@ class Attr(Comparable[T], Generic[T]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The schema of the inner type, with times made aware and UTC."""
         arguments = get_args(source)
-        return cast("CoreSchema", times_in_utc(handler.generate_schema(arguments[0] if arguments else Any)))
+        kind = arguments[0] if arguments else Any
+        try:
+            return cast("CoreSchema", times_in_utc(handler.generate_schema(kind)))
+        except PydanticSchemaGenerationError as error:
+            raise UnsupportedType(
+                f"{getattr(kind, '__name__', kind)} has no place on the wire: pydantic cannot validate it.",
+                fix="Make it a Record, a dataclass or another type that pydantic knows.",
+            ) from error
 
     def __repr__(self) -> str:
         return f"{self.owner.__name__}.{self.name}"
@@ -341,8 +350,28 @@ def attribute_of(model: type[Any], name: str) -> Attr[Any]:
     """The attribute of a model by its Python name; an unknown one raises AttributeError."""
     info = model.__pydantic_fields__.get(name)
     if info is None:
-        raise AttributeError(f"{model.__name__} has no attribute {name!r}")
+        return _part_field(model, name)
     return Attr(model, name, (field_names(name, info, case_of(model))[0],), attr_type(info.annotation), info)
+
+
+def _part_field(model: type[Any], name: str) -> Attr[Any]:
+    """A field of one of the model's key parts, where it is stored beside the part: `Loan.tenant` of `place: Attr[Place]`."""
+    for whole, info in model.__pydantic_fields__.items():
+        part = read_annotation(attr_type(info.annotation)).type
+        if not (isinstance(part, type) and issubclass(part, KeyPart) and name in part.__members__()):
+            continue
+        if not part.__denormalise__:
+            raise AttributeError(
+                f"{model.__name__}.{name} is a field of {part.__name__}, which is stored as one text. "
+                f"Compare {model.__name__}.{whole} as a whole, or declare {part.__name__} with denormalise=True.",
+                name=name,
+                obj=model,
+            )
+        case = case_of(model)
+        return Attr(model, name, (case(name) if case else name,), part.__members__()[name].type)
+    known = list(model.__pydantic_fields__)
+    fix = did_you_mean(name, known, otherwise=f"It has {', '.join(known)}.")
+    raise AttributeError(f"{model.__name__} has no attribute {name!r}. {fix}", name=name, obj=model)
 
 
 def _compiled_packer(shape: Shape) -> Any:

@@ -16,6 +16,7 @@ from gateleg.model.fields import traits_of
 from gateleg.model.keys import Key, KeyField, KeyPlan
 from gateleg.model.nested import attr_type, case_of, field_names
 from gateleg.model.patterns import Pattern, resolve_pattern
+from gateleg.model.restrictions import check_when
 from gateleg.model.shape_choice import shape_of
 from gateleg.model.spec import Attribute, Source, Spec
 from gateleg.model.template import Template, parse_template
@@ -45,11 +46,9 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     for name, pattern in _members(entity, Pattern).items():
         spec.patterns[name] = resolve_pattern(spec, pattern)
     for name, unique in _members(entity, Unique).items():
-        unique.check(spec)
-        spec.uniques[name] = unique
+        spec.uniques[name] = unique.resolved(spec)
     for name, counter in _members(entity, Counter).items():
-        counter.check(spec, name)
-        spec.counters[name] = counter
+        spec.counters[name] = counter.resolved(spec, name)
     spec.install(build_codec(spec))
     table.specs[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
     return spec
@@ -164,7 +163,7 @@ class _Resolver:
                 f"The key of {self.entity} for {index.name} has when, but every item has its attributes.",
                 fix="Give the index a key attribute of its own, which items outside it then lack.",
             )
-        when = {name: tuple(self._source(name).validate(value, self.entity) for value in values) for name, values in key.when.items()}
+        when = check_when(f"The key of {self.entity} for {index.name}", key.when, self.sources)
         return KeyPlan(index, plan.hash, plan.range, when, key.shards)
 
     def _plan(self, index: Index, hash: tuple[Template, ...], range: tuple[Template, ...], primary: KeyPlan | None = None) -> KeyPlan:

@@ -17,7 +17,7 @@ from gateleg.model.errors import (
     StateInKey,
     WireNameClash,
 )
-from gateleg.model.parts import PartComponent
+from gateleg.model.parts import KeyPart, PartComponent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,8 +115,18 @@ def _overlap(mine: KeyField, theirs: KeyField) -> bool:
         return exact[0] == exact[1]
     if exact:
         other = theirs if mine.text is not None and not mine.names else mine
-        return exact[0].startswith(other.prefix)
+        return _may_hold(other, exact[0])
     return mine.prefix.startswith(theirs.prefix) or theirs.prefix.startswith(mine.prefix)
+
+
+def _may_hold(entry: KeyField, text: str) -> bool:
+    """Whether a key attribute could have a text as its value: the text must have the form of the template, or of the key part."""
+    if entry.text is not None:
+        return entry.text.matches(text)
+    if entry.source is None or entry.type != "S":
+        return entry.type == "S"
+    kind = entry.source.declared.type
+    return kind.__text_key__().matches(text) if isinstance(kind, type) and issubclass(kind, KeyPart) else True
 
 
 def _differ(mine: KeyField, theirs: KeyField) -> bool:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.errors import DeclarationError, MissingComponent, UnknownArgument
+from gateleg.model.errors import DeclarationError, UnknownArgument
 from gateleg.model.expressions import Placeholders
+from gateleg.model.key_arguments import key_components, missing_components
 from gateleg.model.key_conditions import render_key_condition
 from gateleg.model.keys import KeyPlan
 from gateleg.model.lookup import spec_of
@@ -17,6 +18,7 @@ from gateleg.model.template import HIGH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from gateleg.model.expressions import Condition
     from gateleg.model.spec import Spec
     from gateleg.model.tables import Table
     from gateleg.model.wire import Item
@@ -46,24 +48,24 @@ class Collection:
         #: the components that narrow the sort key, from left to right
         self.leading = _shared([_sort_names(plan) for plan in self.plans])
 
-    def __call__(self, **arguments: Any) -> CollectionQuery:
-        """The items of one partition."""
+    def __call__(self, *conditions: Condition, **arguments: Any) -> CollectionQuery:
+        """The items of one partition: `project_with_scenes(Project.project_id == p)`, or by name, `project_id=p`."""
         spec, plan = spec_of(self.entities[0]), self.plans[0]
         names = {name for entry in plan.hash for name in entry.names}
-        unknown = arguments.keys() - spec.arguments_of((*names, *self.leading))
+        understood = spec.arguments_of((*names, *self.leading))
+        components = key_components(self.entities[0], conditions, arguments, understood)
+        unknown = components.keys() - understood
         if unknown:
             raise UnknownArgument(
-                f"{', '.join(sorted(unknown))} is no part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
+                f"{', '.join(sorted(unknown))} is not part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
             )
-        values = spec.arguments(arguments, names)
+        values = spec.arguments(components, names)
         given = [name for name in self.leading if values.get(name) is not None]
         missing = sorted(name for name in names if values.get(name) is None) or [
             name for name in self.leading[: len(given)] if name not in given
         ]
         if missing:
-            raise MissingComponent(
-                f"The partition needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}."
-            )
+            raise missing_components("The partition", spec.name, missing)
         return CollectionQuery(self, {name: values[name] for name in (*names, *given)})
 
 

@@ -38,12 +38,12 @@ class Comparable(Operand[T], Generic[T]):
     def _compare(self, operator: Operator, other: Any) -> Condition:
         return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: T | Operand[T] | None) -> Condition:  # type: ignore[override]
         if other is None:
             return Check("attribute_not_exists", (self,))
         return self._compare("=", other)
 
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: T | Operand[T] | None) -> Condition:  # type: ignore[override]
         if other is None:
             return Check("attribute_exists", (self,))
         return self._compare("<>", other)

@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model.actions import Action, AddAction, RemoveAction, SetAction
+from gateleg.model.annotations import read_annotation
 from gateleg.model.errors import BadMark
 from gateleg.model.expressions import Comparison, Condition, Constant, Reference, all_of, equals, missing
 from gateleg.model.lookup import spec_of
+from gateleg.model.restrictions import check_when, read_when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,15 +37,19 @@ class Counter:
 
     def __init__(self, attribute: Attr[int], *, when: Mapping[str, Iterable[Any]] | None = None) -> None:
         self.attribute = attribute
-        self.when = {name: tuple(values) for name, values in (when or {}).items()}
+        self.when = read_when(when)
 
-    def check(self, spec: Spec[Any], name: str) -> None:
-        """Refuse a parent whose key the child cannot make; note in the parent that the attribute is counted."""
+    def resolved(self, spec: Spec[Any], name: str) -> Counter:
+        """The counter with its `when` in the types of the child; an error when it could never count. The parent notes what is counted."""
+        where = f"{spec.name}.{name}"
+        kind = read_annotation(getattr(self.attribute, "annotation", None)).type
+        if not isinstance(kind, type) or not issubclass(kind, int) or issubclass(kind, bool):
+            raise BadMark(f"{where} counts in {self.attribute!r}, which is not an int.", fix="Count in an attribute declared as Attr[int].")
         parent = spec_of(self.attribute.owner)
-        missing_names = [part for part in self.names if part not in spec.sources]
+        missing_names = [part for part in parent.key.names if part not in spec.sources]
         if missing_names:
             raise BadMark(
-                f"{spec.name}.{name} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
+                f"{where} counts in {self.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
                 fix="The child needs the attributes of the parent's key.",
             )
         # A class that was loaded again replaces its older edition.
@@ -52,6 +58,7 @@ class Counter:
         parent.counted[self.attribute.name] = [*others, spec.entity]
         # Updates that were planned before may write the attribute.
         parent.forms.clear()
+        return Counter(self.attribute, when=check_when(where, self.when, spec.sources))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -63,11 +63,7 @@ class Draft(Generic[E]):
         spec = self.spec
         attribute = spec.by_wire.get(action.path[0])
         if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
-            named = f"{action.owner.__name__}.{action.attribute}" if action.owner is not None else str(action.path[0])
-            raise ExpressionError(
-                f"{named} is not an attribute of {spec.name}, which the update changes.",
-                fix=f"Use the attributes of {spec.name}: {', '.join(spec.attributes)}.",
-            )
+            raise _not_an_attribute(spec, action)
         _check_writable(spec, attribute, action)
         self.actions.append(action)
         if isinstance(action, Transition):
@@ -275,9 +271,8 @@ class Draft(Generic[E]):
         if self.guarded:
             return None
         conditions = []
-        for name in self.relied:
-            source = self.spec.sources[name]
-            if self.values.get(name) is None:
+        for source in dict.fromkeys(self.spec.stored(name) for name in self.relied):
+            if self.values.get(source.name) is None:
                 conditions.append(missing(source.wire))
             else:
                 conditions.append(Comparison(Reference((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
@@ -292,6 +287,18 @@ class Draft(Generic[E]):
             return missing(version.wire) | Comparison(Reference((version.wire,)), "=", fixed({"N": "0"}))
         stored = derived(lambda inputs: {"N": str(inputs.before[version.name])}, self._inputs())
         return Comparison(Reference((version.wire,)), "=", stored)
+
+
+def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:
+    owner = action.owner.__name__ if action.owner is not None else spec.name
+    source = spec.sources.get(action.attribute)
+    if source is not None and source.member is not None and owner == spec.name:
+        whole = f"{owner}.{source.attribute}"
+        return ExpressionError(f"{owner}.{source.name} is a field of {whole}.", fix=f"Write the whole of it: {whole}.set(...).")
+    return ExpressionError(
+        f"{owner}.{action.attribute} is not an attribute of {spec.name}, which the update changes.",
+        fix=f"Use the attributes of {spec.name}: {', '.join(spec.attributes)}.",
+    )
 
 
 def _key_value(plan: KeyPlan, entry: KeyField) -> Callable[[Inputs], Value]:

@@ -42,12 +42,13 @@ class ModelMeta(ModelMetaclass):
             if attrs is not None and name in attrs:
                 return attrs[name]
             # Only the class's own fields: while pydantic collects those of a subclass, inherited names must look unset.
-            if name in (cls.__dict__.get("__pydantic_fields__") or ()):
-                if attrs is None:
-                    type.__setattr__(cls, "__attrs__", attrs := {})
-                attrs[name] = attribute_of(cls, name)
-                return attrs[name]
-            return super().__getattr__(name)
+            if name.startswith("_") or not cls.__dict__.get("__pydantic_fields__"):
+                return super().__getattr__(name)
+            found = attribute_of(cls, name)
+            if attrs is None:
+                type.__setattr__(cls, "__attrs__", attrs := {})
+            attrs[name] = found
+            return found
 
     @property
     def __spec__(cls) -> Spec[Any]:

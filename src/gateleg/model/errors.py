@@ -109,6 +109,18 @@ class BadKeyOption(DeclarationError):
     code = "bad-key-option"
 
 
+class BadWhen(DeclarationError):
+    """`when` of a key or counter names an unknown attribute, or a value that the attribute can never have."""
+
+    code = "bad-when"
+
+
+class BadOption(DeclarationError, TypeError):
+    """A declaration has an option that does not exist, or a value that the option does not take."""
+
+    code = "bad-option"
+
+
 class BadName(DeclarationError):
     """A table or index has a name that DynamoDB does not take."""
 
@@ -195,9 +207,14 @@ class EmptyKey(KeyValueError):
 
 
 class MissingComponent(KeyValueError):
-    """A key cannot be built because an attribute of its template was not given."""
+    """A key cannot be built because an attribute of its template was not given. `missing` names those that are missing."""
 
     code = "missing-component"
+
+    def __init__(self, message: str, *, fix: str | None = None, entity: str = "", missing: Sequence[str] = ()) -> None:
+        self.entity = entity
+        self.missing = tuple(missing)
+        super().__init__(message, fix=fix)
 
 
 class UnknownArgument(KeyValueError):

@@ -6,12 +6,16 @@ Type checkers then know which constructor arguments may be left out.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, overload
 from uuid import UUID, uuid4
 
 from pydantic import Field
+
+from gateleg.model.errors import BadOption
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +92,9 @@ def field(default: Any = _UNSET, *, factory: Any = None, **options: Any) -> Any:
     `read_only` attributes are refused in updates and assignments. `hidden` ones stay out of dumps and representations.
     The rest are pydantic's constraints.
     """
+    for name in options:
+        if name not in _OPTIONS:
+            raise BadOption(f"field() has no option {name!r}.", fix=did_you_mean(name, _OPTIONS))
     if factory is not None:
         return _field_info(options, default_factory=factory)
     return _field_info(options) if default is _UNSET else _field_info(options, default=default)
@@ -120,6 +127,8 @@ def new_uuid(*, name: str | None = None) -> Attr[UUID]:
 
 def stamp(*, on: Stamp, name: str | None = None) -> Attr[datetime]:
     """A time that the model sets: `on="create"` once, `on="write"` at every write."""
+    if on not in get_args(Stamp):
+        raise BadOption(f"stamp(on={on!r}) is not a time that the model can set.", fix='Use on="create" or on="write".')
     info = _field_info({"name": name, "stamp": on, "create_only": True}, default_factory=lambda: datetime.now(UTC))
     return cast("Attr[datetime]", info)
 
@@ -146,6 +155,8 @@ def traits_of(info: FieldInfo) -> Traits:
 
 
 _PLAIN = Traits()
+#: What `field` takes: the parameters of `required`, and what only an attribute with a default has.
+_OPTIONS = ("default", "factory", "create_only", *inspect.signature(required).parameters)
 
 
 def empty_is_absent(info: FieldInfo) -> bool:

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model.errors import EmptyKey, MissingComponent, UnknownArgument
+from gateleg.model.errors import EmptyKey, UnknownArgument
+from gateleg.model.key_arguments import key_components, missing_components
 from gateleg.model.lookup import spec_of
+from gateleg.model.restrictions import read_when
+from gateleg.model.suggestions import did_you_mean
 from gateleg.model.template import Template, parse_template
 
 if TYPE_CHECKING:
-    from gateleg.model.spec import Source
+    from gateleg.model.expressions import Condition
+    from gateleg.model.spec import Source, Spec
     from gateleg.model.tables import Index, KeyType
     from gateleg.model.text_keys import TextKey
     from gateleg.model.wire import Item, Value
@@ -49,7 +53,7 @@ class Key:
         self.index = index
         self.hash = _templates(hash)
         self.range = _templates(range)
-        self.when = {name: tuple(values) for name, values in (when or {}).items()}
+        self.when = read_when(when)
         self.shards = shards
         self.legacy = tuple((form, None) if isinstance(form, str) else form for form in legacy)
 
@@ -163,9 +167,7 @@ class KeyPlan:
         item = self.build(values)
         missing = [name for name in self.names if values.get(name) is None] if not item else ()
         if missing:
-            raise MissingComponent(
-                f"The key of {entity} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{n}=...' for n in missing)}."
-            )
+            raise missing_components(f"The key of {entity}", entity, missing)
         return item
 
     def fits(self, item: Item) -> bool:
@@ -211,7 +213,8 @@ def shard_of(primary: Item, shards: int) -> int:
     return zlib.crc32(text.encode()) % shards
 
 
-@dataclass(frozen=True)
+# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
 class Ref(Generic[E_co]):
     """Which item: an entity, the components of its key, and the key on the wire."""
 
@@ -225,6 +228,19 @@ class Ref(Generic[E_co]):
         return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
 
 
+def located(spec: Spec[E], plan: KeyPlan, components: Mapping[str, Any]) -> Ref[E]:
+    """The item with these components, validated."""
+    values = spec.arguments(components, plan.names)
+    reachable = spec.reachable(plan)
+    for name in components:
+        if name not in reachable:
+            names = plan.names
+            raise UnknownArgument(
+                f"{name!r} is not part of the key of {spec.name}.", fix=did_you_mean(name, names, otherwise=f"It has {', '.join(names)}.")
+            )
+    return Ref(spec.entity, values, plan.require(values, spec.name))
+
+
 class BoundKey(Generic[E]):
     """The key of an entity: call it with the components to refer to an item."""
 
@@ -232,17 +248,14 @@ class BoundKey(Generic[E]):
         self.entity = entity
         self.plan = plan
 
-    def __call__(self, **components: Any) -> Ref[E]:
-        """The item with these attributes; values are validated as the entity's attributes are."""
+    def __call__(self, *conditions: Condition, **components: Any) -> Ref[E]:
+        """The item with these components: `Scene.key(Scene.sequence == 1, ...)` or `Scene.key(sequence=1, ...)`.
+
+        Values are validated as the entity's attributes are.
+        """
         spec = spec_of(self.entity)
-        values = spec.arguments(components, self.plan.names)
-        reachable = spec.reachable(self.plan)
-        unknown = [name for name in components if name not in reachable]
-        if unknown:
-            raise UnknownArgument(
-                f"{', '.join(unknown)} is no part of the key of {self.entity.__name__}.", fix=f"It has {', '.join(self.plan.names)}."
-            )
-        return Ref(self.entity, values, self.plan.require(values, self.entity.__name__))
+        given = key_components(self.entity, conditions, components, spec.reachable(self.plan))
+        return spec.locate(given) if self.plan is spec.key else located(spec, self.plan, given)
 
     def of(self, instance: E) -> Ref[E]:
         """The reference to an instance."""

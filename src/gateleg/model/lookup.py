@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -14,10 +15,20 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=BaseModel)
 
 
-def spec_of(entity: type[E]) -> Spec[E]:
+def _spec_of(entity: Any) -> Any:
     """Everything the model knows about an entity, built when the class was."""
     try:
-        spec: Spec[E] = entity.__spec__  # type: ignore[attr-defined]
+        return entity.__spec__
     except AttributeError:
-        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is no entity.") from None
-    return spec
+        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
+
+
+if TYPE_CHECKING:
+
+    def spec_of(entity: type[E]) -> Spec[E]:
+        """Everything the model knows about an entity, built when the class was."""
+        ...
+
+else:
+    # Every verb asks for it several times. A spec never changes once it is built, and lives as long as its table.
+    spec_of = cache(_spec_of)

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.errors import MissingComponent, UnknownArgument, UnservedPattern
+from gateleg.model.errors import BadOption, UnknownArgument, UnservedPattern
+from gateleg.model.key_arguments import missing_components, read_components
 from gateleg.model.lookup import spec_of
 from gateleg.model.queries import Query
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.model.expressions import Condition
     from gateleg.model.keys import KeyPlan
     from gateleg.model.spec import Spec
 
@@ -41,6 +44,8 @@ class Pattern:
         self.title = title
         self.by = (by,) if isinstance(by, str) else tuple(by)
         self.sorted_by = sorted_by
+        if order not in ("asc", "desc"):
+            raise BadOption(f"order={order!r} is not an order.", fix='Use order="asc" or order="desc".')
         self.order = order
         self.description = description
         self.name = ""
@@ -74,22 +79,29 @@ class Access(Generic[E]):
         """The arguments that may be given besides, from left to right."""
         return tuple(name for entry in self.plan.range for name in entry.names if name not in self.required)
 
-    def __call__(self, **arguments: Any) -> Query[E]:
-        """The items for these arguments; values are validated as the entity's attributes are."""
-        spec = spec_of(self.entity)
+    def __call__(self, *conditions: Condition, **arguments: Any) -> Query[E]:
+        """The items for these arguments: `Album.on_label(Album.label == "Philips", Album.year >= 1960)`, or `on_label(label="Philips")`.
+
+        Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
+        """
+        spec, narrowed = spec_of(self.entity), None
         allowed = spec.reachable(self.plan)
-        unknown = [name for name in arguments if name not in allowed]
-        if unknown:
-            raise UnknownArgument(
-                f"{self.name} does not ask by {', '.join(unknown)}.",
-                fix=f"It takes {', '.join((*self.required, *self.optional))}; other attributes belong into .filter(...).",
-            )
+        if conditions:
+            arguments, narrowed = read_components(self.entity, conditions, arguments, allowed)
+        for name in arguments:
+            if name not in allowed:
+                takes = (*self.required, *self.optional)
+                raise UnknownArgument(
+                    f"{self.name} does not ask by {name}.",
+                    fix=did_you_mean(name, takes, otherwise=f"It takes {', '.join(takes)}; other attributes belong in .filter(...)."),
+                )
         values = spec.arguments(arguments, self.plan.names)
         missing = [name for name in self.required if values.get(name) is None]
         if missing:
-            raise MissingComponent(f"{self.name} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}.")
+            raise missing_components(self.name, self.entity.__name__, missing)
         known = {name: values[name] for name in self.plan.names if values.get(name) is not None}
-        return Query(self.entity, self.name, self.plan, known, descending=self.pattern.order == "desc")
+        query = Query(self.entity, self.name, self.plan, known, descending=self.pattern.order == "desc")
+        return query if narrowed is None else query.where(narrowed)
 
 
 def resolve_pattern(spec: Spec[E], pattern: Pattern) -> Access[E]:

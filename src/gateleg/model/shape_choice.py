@@ -31,6 +31,10 @@ _SCALARS: dict[Any, ScalarShape] = {
     time: shapes.ISO_TEXT,
     UUID: shapes.UUID_TEXT,
 }
+_REFUSED: dict[Any, str] = {
+    object: "Use Any for whatever DynamoDB can hold, or the type that is meant.",
+    complex: "Use two attributes, or a list of two numbers.",
+}
 _LISTS = {"list", "List", "Sequence", "deque", "Iterable", "Collection"}
 _SETS = {"set", "frozenset", "Set", "MutableSet", "FrozenSet", "AbstractSet"}
 _MAPS = {"dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Dict"}
@@ -57,7 +61,9 @@ def _choose(declared: Declared, annotation: Any) -> Shape:
         return shapes.EPOCH
     if kind is datetime:
         return shapes.time_shape(time_format(declared.metadata))
-    if kind in (Any, object, dict, list, tuple):
+    if kind in _REFUSED:
+        raise UnsupportedType(f"{kind.__name__} has no place on the wire.", fix=_REFUSED[kind])
+    if kind in (Any, dict, list, tuple):
         return shapes.ANYTHING
     if origin is Literal:
         return _of_values(get_args(kind))

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from gateleg.model.errors import KeyValueError, MissingComponent, ModelError, UnknownArgument, UnknownIndex
-from gateleg.model.keys import KeyPlan, Ref, shard_of
+from gateleg.model.key_builder import compile_ref
+from gateleg.model.keys import KeyPlan, Ref, located, shard_of
 from gateleg.model.marks import find_mark
 from gateleg.model.parts import KeyPart
 from gateleg.model.shapes import Scope, Shape
 from gateleg.model.states import States
 from gateleg.model.stored import stored_key
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gateleg.model.counters import Counter
     from gateleg.model.fields import Traits
     from gateleg.model.forms import Form
+    from gateleg.model.key_builder import RefBuilder
     from gateleg.model.patterns import Access
     from gateleg.model.tables import KeyType, Table
     from gateleg.model.uniques import Unique
@@ -139,13 +142,14 @@ class Spec(Generic[E]):
     counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
     #: updates that were planned before, by what they ask for
     forms: dict[Hashable, Form] = field(default_factory=dict)
+    #: the entity's class name
+    name: str = field(init=False)
     _codec: Codec[E] | None = None
     _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """The entity's class name."""
-        return self.entity.__name__
+    def __post_init__(self) -> None:
+        """Take the name of the class."""
+        self.name = self.entity.__name__
 
     @property
     def doc(self) -> str:
@@ -207,7 +211,9 @@ class Spec(Generic[E]):
         for name, value in given.items():
             source = self.sources.get(name)
             if source is None:
-                raise UnknownArgument(f"{self.name} has no attribute {name!r}.", fix=f"It has {', '.join(self.sources)}.")
+                known = list(self.sources)
+                fix = did_you_mean(name, known, otherwise=f"It has {', '.join(known)}.")
+                raise UnknownArgument(f"{self.name} has no attribute {name!r}.", fix=fix)
             values[name] = value if value is None else source.validate(value, self.name)
         for name, members in self._parts.items():
             if values.get(name) is not None:
@@ -217,12 +223,31 @@ class Spec(Generic[E]):
                 values |= {member: getattr(values[name], member) for member in members}
         return values
 
+    @cached_property
+    def _exact_ref(self) -> RefBuilder[E]:
+        """The item of components of exactly the declared types, or None."""
+        return compile_ref(self)
+
+    def locate(self, components: Mapping[str, Any]) -> Ref[E]:
+        """The item whose key has these components; what does not have the declared type yet is validated."""
+        return self._exact_ref(components) or located(self, self.key, components)
+
+    def fields_of(self, name: str) -> tuple[str, ...]:
+        """The fields of a key part; of any other attribute the name alone."""
+        return self._parts.get(name, (name,))
+
+    def stored(self, name: str) -> Source:
+        """Where a value lies in the item: its own attribute, or the key part's when its fields are not stored beside it."""
+        source = self.sources[name]
+        return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
+
     def _assembled(self, name: str, values: Mapping[str, Any]) -> KeyPart:
         part = self.attributes[name].part
         assert part is not None
         missing = [member for member in part.__required__() if values.get(member) is None]
         if missing:
-            raise MissingComponent(f"{self.name}.{name} needs {', '.join(missing)}.", fix=f"Give them, or {name}= as a whole.")
+            fix = f"Give them, or {self.name}.{name} as a whole."
+            raise MissingComponent(f"{self.name}.{name} needs {', '.join(missing)}.", fix=fix, entity=self.name, missing=missing)
         return part(**{member: values[member] for member in self._parts[name] if member in values})
 
     def arguments_of(self, names: Iterable[str]) -> frozenset[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gateleg.model.errors import BadName, IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.errors import BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.suggestions import did_you_mean
 from gateleg.model.uniques import is_marker
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Item
 
 KeyType = Literal["S", "N", "B"]
+StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
 Names = str | Sequence[str]
 MAX_LOCAL = 5
 MAX_GLOBAL = 20
@@ -70,7 +72,9 @@ def LSI(name: str, *, range: str, project: Literal["all", "keys"] | Sequence[str
 
 
 def _projection(project: Any) -> Any:
-    return project if project in ("all", "keys") else tuple(project)
+    if isinstance(project, str) and project not in ("all", "keys"):
+        raise BadOption(f"project={project!r} is not a projection.", fix='Use "all", "keys" or a list of attributes.')
+    return project if isinstance(project, str) else tuple(project)
 
 
 def _key_schema(hash: Iterable[str], range: Iterable[str]) -> list[dict[str, str]]:
@@ -92,7 +96,7 @@ class Table:
     tag: str | None = None
     schema: str = "_schema"
     types: Mapping[str, KeyType] = field(default_factory=dict)
-    stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = None
+    stream: StreamView | None = None
     #: the specs of the entities that live here, in the order of declaration
     specs: list[Spec[Any]] = field(default_factory=list, repr=False)
 
@@ -106,13 +110,14 @@ class Table:
         tag: str | None = None,
         schema: str = "_schema",
         types: Mapping[str, KeyType] | None = None,
-        stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = None,
+        stream: StreamView | None = None,
     ) -> None:
         own = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
         values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": own, "tag": tag, "schema": schema}
         values |= {"types": dict(types or {}), "stream": stream, "specs": []}
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
+        _check_options(self)
         _check_indexes(self)
 
     @property
@@ -176,6 +181,14 @@ class Table:
         if self.stream is not None:
             request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": self.stream}
         return request
+
+
+def _check_options(table: Table) -> None:
+    for attribute, kind in table.types.items():
+        if kind not in get_args(KeyType):
+            raise BadOption(f"{table.name}: types= says that {attribute} is {kind!r}.", fix='A key attribute is "S", "N" or "B".')
+    if table.stream is not None and table.stream not in get_args(StreamView):
+        raise BadOption(f"{table.name}: stream={table.stream!r} is not a view.", fix=did_you_mean(table.stream, get_args(StreamView)))
 
 
 def _check_indexes(table: Table) -> None:

@@ -24,9 +24,7 @@ class TextKey:
         text, count = self.lead(values)
         if count < len(self.components):
             missing = [name for name in self.template.names if values.get(name) is None]
-            raise MissingComponent(
-                f"The key {self.template.text!r} needs {', '.join(missing)}.", fix=f"Give {', '.join(f'{name}=...' for name in missing)}."
-            )
+            raise MissingComponent(f"The key {self.template.text!r} needs {', '.join(missing)}.", fix="Give all of its fields.")
         return text
 
     @cached_property

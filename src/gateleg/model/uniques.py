@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from urllib.parse import quote
+from uuid import UUID
 
 from gateleg.model.errors import BadMark
+from gateleg.model.suggestions import did_you_mean
 from gateleg.model.wire import map_key
 
 if TYPE_CHECKING:
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Item
 
 _RANGE = "~unique"
+_TEXTUAL = "Name attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
 
 
 class Unique:
@@ -34,13 +40,23 @@ class Unique:
         """Take the name it is declared under."""
         self.name = name
 
-    def check(self, spec: Spec[Any]) -> None:
-        """Refuse unknown attributes, and tables whose keys cannot hold a marker."""
-        unknown = [name for name in self.by if name not in spec.sources]
-        if unknown or not self.by:
-            raise BadMark(f"{spec.name}.{self.name}: no attribute {', '.join(unknown)}.", fix="Name the entity's attributes.")
+    def resolved(self, spec: Spec[Any]) -> Unique:
+        """The constraint over plain attributes: a key part stands for its fields. Refuses what no marker can hold."""
+        where = f"{spec.name}.{self.name}"
+        if not self.by:
+            raise BadMark(f"{where} names no attribute.", fix='Name those that must be unique together, as in Unique("email").')
+        for name in self.by:
+            if name not in spec.sources:
+                raise BadMark(f"{where} names {name!r}, which is not an attribute.", fix=did_you_mean(name, spec.sources))
         if any(entry.type != "S" for entry in spec.key.fields):
-            raise BadMark(f"{spec.name}.{self.name}: the keys of {spec.table.name} are not text.", fix="Markers need text keys.")
+            raise BadMark(f"{where}: the keys of {spec.table.name} are not text.", fix="Markers need text keys.")
+        names = [member for name in self.by for member in spec.fields_of(name)]
+        for name in names:
+            if not _has_text(spec.sources[name].declared.type):
+                raise BadMark(f"{where}: {name} cannot be part of a marker's key.", fix=_TEXTUAL)
+        unique = Unique(*dict.fromkeys(names), ignore_case=self.ignore_case)
+        unique.name = self.name
+        return unique
 
     def marker_key(self, spec: Spec[Any], values: Mapping[str, Any]) -> Item | None:
         """The key of the marker item, or None when a value is None."""
@@ -55,6 +71,15 @@ class Unique:
         if spec.table.range is not None:
             key[spec.table.range] = {"S": _RANGE}
         return key
+
+
+def _has_text(kind: Any) -> bool:
+    """Whether every value of a type can be written into a marker's key."""
+    if get_origin(kind) is Literal:
+        return all(isinstance(value, str | int) and not isinstance(value, bool) for value in get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return all(_has_text(type(member.value)) for member in kind)
+    return isinstance(kind, type) and issubclass(kind, str | int | UUID | date | Decimal) and kind is not bool
 
 
 def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from gateleg.store.loading import AsyncLoader
 from gateleg.store.requests import Found, Pause, Request, Together, request_of
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import async_streams, awaits, awaits_create, awaits_put
+from gateleg.store.verbs import async_streams, awaits
 from gateleg.store.views import Views
 from gateleg.store.watching import Watch
 
@@ -60,8 +61,8 @@ class AsyncStore(Views):
 
     get = awaits(reading.get)
     find = awaits(reading.find)
-    create = awaits_create(writing.create)
-    put = awaits_put(writing.put)
+    create = awaits(writing.create)
+    put = awaits(writing.put)
     patch = awaits(writing.patch)
     upsert = awaits(writing.upsert)
     delete = awaits(writing.delete)
@@ -88,7 +89,22 @@ class AsyncStore(Views):
         """Carry out an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
-        return await self.drive(operation.flow(self.setup))
+        result: R = await self.carry_out(operation)
+        return result
+
+    async def carry_out(self, operation: Operation[Any]) -> Any:
+        """Carry out an operation that the scope allows. A single request goes to the transport without a flow around it."""
+        setup = self.setup
+        first: Any = operation.start(setup)
+        if type(first) is not Request:
+            return await self.drive(first)
+        single: Any = operation
+        deadline = None if setup.timeout is None else Deadline(setup)
+        reply = await self._attempt(first, deadline)
+        if isinstance(reply, Exception):
+            return await self._drive(single.refused(first, reply, setup), deadline, first)
+        result: Any = single.finish(first, reply, setup)
+        return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
         """Iterate over the results of an operation."""
@@ -112,14 +128,14 @@ class AsyncStore(Views):
         other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
         return other
 
-    async def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
-        """Take the steps of a flow to its result. `refusal` is what its first request has met with already."""
-        deadline = None if self.setup.timeout is None else Deadline(self.setup)
-        step: Step | None = None
+    async def drive(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        return await self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
+
+    async def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
+        """Take the steps of a flow; `step` is the one before the first."""
         try:
             step = next(flow)
-            if refusal is not None:
-                step = flow.throw(refusal)
             while True:
                 reply = await self._perform(step, deadline)
                 step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
@@ -163,7 +179,7 @@ class AsyncStore(Views):
             return [await self._attempt(request, deadline) for request in requests]
         return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
 
-    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
+    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | ServiceError | Unreachable:
         try:
             if deadline is None and not self.setup.hooks:
                 return await self.transport.call(request.operation, request.payload)

@@ -17,7 +17,7 @@ from gateleg.store.writes import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.model import Action, KeyPlan
+    from gateleg.model import Action, Condition, KeyPlan
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
 
@@ -33,7 +33,7 @@ class Retrying(Operation[E], Generic[E]):
 
     def flow(self, setup: Setup) -> Flow[E]:
         """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
-        ref = locate(self.target, {})
+        ref = locate(self.target)
         current: E | None = None if isinstance(self.target, Ref) else self.target
         delays = setup.delays()
         while True:
@@ -54,7 +54,7 @@ class Retrying(Operation[E], Generic[E]):
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
-        ref = locate(self.target, {})
+        ref = locate(self.target)
         yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
@@ -76,17 +76,18 @@ class Save(Operation[E], Generic[E]):
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         for instance in (self.before, self.changed):
-            ref = locate(instance, {})
+            ref = locate(instance)
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def retrying(target: Ref[E] | E, decide: Callable[[E], Iterable[Action]], /) -> Operation[E]:
-    """Change an item depending on what it is: `retrying(Job.key(job_id=j), lambda job: [Job.priority.set(job.priority + 1)])`.
+def retrying(target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action]], /, *key: Condition, **components: Any) -> Operation[E]:
+    """Change an item depending on what it is: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
 
     `decide` is called with the present item and gives the actions; none leaves it as it is. When another writer is faster, it is called
     again with the item that won. The result is the item as it is then.
     """
-    return Retrying(target, decide)
+    place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
+    return Retrying(place if isinstance(target, type) else target, decide)
 
 
 def save(changed: E, /, *, before: E) -> Operation[E]:

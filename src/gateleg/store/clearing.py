@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPlan, Query
+    from gateleg.model import Condition, KeyPlan, Query
     from gateleg.store.requests import Flow
     from gateleg.store.setup import Setup
 
@@ -75,6 +75,6 @@ def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
     return 0
 
 
-def delete_all(question: Question[Any], /, *, write_units: float | None = None, **arguments: Any) -> Operation[int]:
+def delete_all(question: Question[Any], /, *conditions: Condition, write_units: float | None = None, **arguments: Any) -> Operation[int]:
     """Remove everything that a pattern finds; the result is how many items there were. `write_units` bounds the capacity per second."""
-    return DeleteAll(asked(question, arguments), write_units)
+    return DeleteAll(asked(question, conditions, arguments), write_units)

@@ -192,6 +192,13 @@ class DuplicateTarget(StoreError):
     fix = "Put both changes into one operation."
 
 
+class KeyGivenTwice(StoreError, TypeError):
+    """Components of a key were given besides a reference, an instance or a query, which have theirs already."""
+
+    code = "key-given-twice"
+    fix = "Leave them out, or give the entity or the pattern instead; what the stored item must satisfy belongs in condition=."
+
+
 class NotBatchable(StoreError):
     """A write that a batch cannot do: batches have no conditions."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
+from gateleg.model.key_arguments import Presets
 from gateleg.store.batches import GET_LIMIT, BatchGet
 from gateleg.store.combining import Identity, identity
 from gateleg.store.operation import locate
@@ -15,6 +16,7 @@ from gateleg.store.operation import locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from gateleg.model import Condition
     from gateleg.store.operation import Operation
     from gateleg.store.setup import Setup
     from gateleg.store.unreadable import Unreadable
@@ -31,11 +33,11 @@ class _Keys(Generic[E]):
         self._consistent = consistent
         self._table = setup.name_of(spec_of(entity).table)
 
-    def ref(self, components: dict[str, Any]) -> Ref[E]:
+    def ref(self, conditions: tuple[Condition, ...], components: dict[str, Any]) -> Ref[E]:
         """The reference, inside the scope."""
-        if self._setup.scope is not None:
-            components = self._setup.scope.bind(self._entity, components)
-        return locate(self._entity, components)
+        scope = self._setup.scope
+        presets: tuple[Any, ...] = () if scope is None else (Presets(scope.values),)
+        return locate(self._entity, (*conditions, *presets), components)
 
     def place(self, ref: Ref[E]) -> Identity:
         """Where a reference lies in the cache."""
@@ -55,9 +57,9 @@ class Loader(Generic[E]):
         self._cache: dict[Identity, E | None] = {}
         self._unreadable: dict[Identity, Unreadable] = {}
 
-    def load(self, **components: Any) -> E | None:
+    def load(self, *key: Condition, **components: Any) -> E | None:
         """One item, or None; `DecodeError` when it is there but cannot be read."""
-        ref = self._keys.ref(components)
+        ref = self._keys.ref(key, components)
         found = self.load_many([ref])[0]
         bad = self._unreadable.get(self._keys.place(ref))
         if bad is not None:
@@ -99,9 +101,9 @@ class AsyncLoader(Generic[E]):
         self._tasks: set[asyncio.Task[None]] = set()
         self._unreadable: dict[Identity, Unreadable] = {}
 
-    async def load(self, **components: Any) -> E | None:
+    async def load(self, *key: Condition, **components: Any) -> E | None:
         """One item, or None; `DecodeError` when it is there but cannot be read."""
-        ref = self._keys.ref(components)
+        ref = self._keys.ref(key, components)
         found = await self._future(ref)
         bad = self._unreadable.get(self._keys.place(ref))
         if bad is not None:

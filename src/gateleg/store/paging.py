@@ -16,7 +16,7 @@ from gateleg.store.unreadable import ListReader, Unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan
+    from gateleg.model import Attr, Condition, Item, KeyPlan
     from gateleg.store.requests import Flow, Payload
     from gateleg.store.setup import Setup
 
@@ -112,7 +112,7 @@ class ReadPage(Operation[Page[Any]]):
 def page(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: Sequence[Attr[Any]],
     limit: int,
     cursor: str | None = None,
@@ -125,7 +125,7 @@ def page(
 def page(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: None = None,
     limit: int,
     cursor: str | None = None,
@@ -138,7 +138,7 @@ def page(
 def page(
     question: Question[Any],
     /,
-    *,
+    *conditions: Condition,
     limit: int,
     project: Sequence[Attr[Any]] | None = None,
     cursor: str | None = None,
@@ -155,5 +155,5 @@ def page(
     """
     if limit < 1:
         raise ValueError("limit must be at least 1")
-    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

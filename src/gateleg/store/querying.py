@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, all_of, spec_of
-from gateleg.model.errors import ConsistentOnGlobal, NotAQuestion
+from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuestion
 from gateleg.model.expiry import holds_expiry, not_expired
+from gateleg.model.key_arguments import Presets
 from gateleg.store.batches import batch_get_flow
-from gateleg.store.errors import NotProjected
+from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.merging import Merge
-from gateleg.store.operation import Operation, Stream
+from gateleg.store.operation import Operation, Stream, by_position
 from gateleg.store.requests import Found, Request, Together
 from gateleg.store.unreadable import ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan, Spec
+    from gateleg.model import Attr, Condition, Item, KeyPlan, Spec
     from gateleg.store.requests import Flow, Payload
     from gateleg.store.setup import Setup
 
@@ -230,14 +231,19 @@ def question_places(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPla
     yield query.entity, query.plan, query.values
 
 
-def asked(question: Question[E], arguments: Mapping[str, Any], newest_first: bool | None = None) -> Query[E]:
+def asked(
+    question: Question[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
+) -> Query[E]:
     """The query that is meant: itself, or a pattern with its arguments."""
     if isinstance(question, Access):
-        query = question(**arguments)
+        try:
+            query = question(*conditions, **arguments)
+        except MissingComponent as error:
+            raise by_position(error) from None
     elif not isinstance(question, Query):
-        raise NotAQuestion(f"{question!r} is no pattern and no query.")
-    elif arguments:
-        raise TypeError(f"{', '.join(arguments)} given besides a query")
+        raise NotAQuestion(f"{question!r} is neither a pattern nor a query.")
+    elif arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
     else:
         query = question
     return query if newest_first is None or query.descending is newest_first else query.reversed()
@@ -247,7 +253,7 @@ def asked(question: Question[E], arguments: Mapping[str, Any], newest_first: boo
 def query(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: Sequence[Attr[Any]],
     limit: int | None = None,
     newest_first: bool | None = None,
@@ -259,7 +265,7 @@ def query(
 def query(
     question: Question[E],
     /,
-    *,
+    *conditions: Condition,
     project: None = None,
     limit: int | None = None,
     newest_first: bool | None = None,
@@ -271,7 +277,7 @@ def query(
 def query(
     question: Question[Any],
     /,
-    *,
+    *conditions: Condition,
     project: Sequence[Attr[Any]] | None = None,
     limit: int | None = None,
     newest_first: bool | None = None,
@@ -286,15 +292,26 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    reading = Reading(asked(question, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return QueryStream(reading, limit, page_size)
 
 
-def count(question: Question[Any], /, *, consistent: bool = False, limit: int | None = None, **arguments: Any) -> Operation[int]:
+def count(
+    question: Question[Any], /, *conditions: Condition, consistent: bool = False, limit: int | None = None, **arguments: Any
+) -> Operation[int]:
     """How many items a pattern finds, up to a limit. All that are counted are read, and paid for."""
-    return Count(asked(question, arguments), consistent, limit)
+    return Count(asked(question, conditions, arguments), consistent, limit)
 
 
-def collect(question: CollectionQuery | Collection, /, *, consistent: bool = False, **arguments: Any) -> Operation[Collected]:
+def collect(
+    question: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
+) -> Operation[Collected]:
     """Several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`, then `.of(Scene)`, `.one(Project)`."""
-    return Collect(question(**arguments) if isinstance(question, Collection) else question, consistent)
+    if isinstance(question, Collection):
+        try:
+            return Collect(question(*conditions, **arguments), consistent)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
+    return Collect(question, consistent)

@@ -10,54 +10,54 @@ from pydantic import BaseModel
 from gateleg.model import Placeholders, Ref, spec_of
 from gateleg.store.errors import NotFound
 from gateleg.store.legacy import read_older
-from gateleg.store.operation import Operation, locate, shown
-from gateleg.store.quick_keys import quick_key
+from gateleg.store.operation import Operation, SingleRequest, locate, shown
 from gateleg.store.requests import Request
 from gateleg.store.unreadable import hidden, shown_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Item, KeyPlan, Spec
-    from gateleg.store.requests import Flow, Payload
+    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.store.requests import Flow, Payload, Reply
     from gateleg.store.setup import Setup
 
 E = TypeVar("E", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Find(Operation[Any], Generic[E]):
+# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
+class Find(SingleRequest[Any], Generic[E]):
     """One item by its key. When it is not there the answer is None, or an error if it is `required`."""
 
-    spec: Spec[E]
-    key: Item
-    #: the components of the key
-    values: Mapping[str, Any]
+    ref: Ref[E]
     consistent: bool = False
     required: bool = False
 
-    def flow(self, setup: Setup) -> Flow[Any]:
-        """One GetItem; then one for each older form of the key, when nothing was found, and the first one again."""
-        spec = self.spec
-        reply = yield Request("GetItem", get_payload(setup.prefix + spec.table.name, self.key, self.consistent), spec.name + ".get")
+    def start(self, setup: Setup) -> Request:
+        """One GetItem."""
+        ref = self.ref
+        spec = spec_of(ref.entity)
+        payload: Payload = {"TableName": setup.prefix + spec.table.name, "Key": ref.key}
+        if self.consistent:
+            payload["ConsistentRead"] = True
+        return Request("GetItem", payload, spec.name + ".get")
+
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+        """The item; when nothing was found, a look under each older form of the key, and the first one again."""
+        spec = spec_of(self.ref.entity)
         if "Item" in reply and not hidden(spec, reply["Item"], setup):
             return spec.decode(reply["Item"])
-        return (yield from self.missing(setup))
+        if spec.key.legacy:
+            return self._older(setup)
+        return self._checked(None)
 
-    def missing(self, setup: Setup) -> Flow[E | None]:
-        """What to do when there is nothing under the key: look under its older forms, and say so when that is no help."""
-        found = (yield from self._older(setup)) if self.spec.key.legacy else None
+    def _checked(self, found: E | None) -> E | None:
         if found is None and self.required:
             raise NotFound(f"There is no {shown(self.ref)}.")
         return found
 
-    @property
-    def ref(self) -> Ref[E]:
-        """The item that is meant."""
-        return Ref(self.spec.entity, self.values, self.key)
-
     def _older(self, setup: Setup) -> Flow[E | None]:
-        spec, ref = self.spec, self.ref
+        spec, ref = spec_of(self.ref.entity), self.ref
         for key in ref.legacy():
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
             if "Item" in reply and not hidden(spec, reply["Item"], setup):
@@ -65,12 +65,12 @@ class Find(Operation[Any], Generic[E]):
                 if found is not None:
                     return found
         # Somebody may have moved it to its present key since that was looked at; it does not move back.
-        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.key, self.consistent), spec.name + ".get")
-        return spec.decode(reply["Item"]) if "Item" in reply and not hidden(spec, reply["Item"], setup) else None
+        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
+        return self._checked(spec.decode(reply["Item"]) if "Item" in reply and not hidden(spec, reply["Item"], setup) else None)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
-        yield self.spec.entity, self.spec.key, self.values
+        yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +122,41 @@ def get_payload(table: str, key: Item, consistent: bool) -> Payload:
     return payload
 
 
-def _sought(target: type[E] | Ref[E] | E, components: dict[str, Any], consistent: bool, required: bool) -> Find[E]:
-    if isinstance(target, type):
-        spec, build = quick_key(target)
-        key = build(components)
-        if key is not None:
-            return Find(spec, key, components, consistent, required)
-    ref = locate(target, components)
-    return Find(spec_of(ref.entity), ref.key, ref.values, consistent, required)
+@overload
+def find(target: type[E], /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]: ...
+@overload
+def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
+def find(target: type[E] | Ref[E] | E, /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]:
+    """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`.
 
-
-def find(target: type[E] | Ref[E] | E, /, *, consistent: bool = False, **components: Any) -> Operation[E | None]:
-    """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`."""
-    return _sought(target, components, consistent, required=False)
+    Components of the key are given by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers know.
+    """
+    return Find(locate(target, key, components), consistent)
 
 
 @overload
 def get(
-    target: type[E] | Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
+    target: type[E], /, *key: Condition, project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
 ) -> Operation[dict[str, Any]]: ...
 @overload
-def get(target: type[E] | Ref[E] | E, /, *, project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
+def get(target: type[E], /, *key: Condition, project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False) -> Operation[dict[str, Any]]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: None = None, consistent: bool = False) -> Operation[E]: ...
 def get(
-    target: type[E] | Ref[E] | E, /, *, project: Sequence[Attr[Any]] | None = None, consistent: bool = False, **components: Any
+    target: type[E] | Ref[E] | E,
+    /,
+    *key: Condition,
+    project: Sequence[Attr[Any]] | None = None,
+    consistent: bool = False,
+    **components: Any,
 ) -> Operation[E] | Operation[dict[str, Any]]:
     """One item, or `NotFound`: `get(Job, job_id=...)`, by reference `get(Job.key(job_id=...))`, or again `get(job)`.
 
-    `consistent` also sees what was written a moment ago. With `project=[Job.status]` the answer is a dictionary of those attributes.
+    Components of the key are given by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers know. `consistent` also
+    sees what was written a moment ago. With `project=[Job.status]` the answer is a dictionary of those attributes.
     """
     if project:
-        return Pick(locate(target, components), tuple(project), consistent)
-    return _sought(target, components, consistent, required=True)
+        return Pick(locate(target, key, components), tuple(project), consistent)
+    return Find(locate(target, key, components), consistent, required=True)

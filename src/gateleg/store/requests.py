@@ -27,6 +27,8 @@ class Request:
     retries: int = 0
     #: of an update that is made often: what stands for all of the payload but its key and its values
     stencil: Hashable = None
+    #: what the operation that made it needs to read the answer
+    about: Any = None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import Access, Collection, spec_of
+from gateleg.model import spec_of
 from gateleg.store.errors import OutOfScope
 
 if TYPE_CHECKING:
@@ -40,18 +40,6 @@ class Scope:
             if self.values.get(name, value) != value:
                 raise OutOfScope(f"The scope has {name}={value!r} already.")
         return Scope({**other.values, **self.values})
-
-    def bind(self, target: Any, given: dict[str, Any]) -> dict[str, Any]:
-        """The components of a key, pattern or collection, with those of the scope that it understands."""
-        if isinstance(target, type):
-            known = spec_of(target).reachable(spec_of(target).key)
-        elif isinstance(target, Access):
-            known = spec_of(target.entity).reachable(target.plan)
-        elif isinstance(target, Collection):
-            known = spec_of(target.entities[0]).reachable(target.plans[0])
-        else:
-            return given
-        return {**{name: value for name, value in self.values.items() if name in known}, **given}
 
     def check(self, operation: Operation[Any]) -> None:
         """Refuse an operation that touches anything outside."""

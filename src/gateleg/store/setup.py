@@ -6,7 +6,6 @@ import random
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
@@ -48,11 +47,6 @@ class Setup:
     expired: bool = False
     #: what lists do with an item that its entity cannot read
     on_unreadable: OnUnreadable = "warn"
-
-    @cached_property
-    def plain(self) -> bool:
-        """Whether nothing watches, bounds or times the requests."""
-        return not self.hooks and self.scope is None and self.timeout is None
 
     def name_of(self, table: Table) -> str:
         """The table's name in the account."""

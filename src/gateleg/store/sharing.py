@@ -18,6 +18,7 @@ from gateleg.store.watching import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateleg.store.operation import Operation
     from gateleg.store.requests import Flow, Reply, Step
     from gateleg.store.transports.direct import DirectTransport
 
@@ -68,10 +69,14 @@ class SharedStore(AsyncStore):
         self.setup = store.setup
         self._seats: list[_Seat] = []
 
-    async def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
+    async def carry_out(self, operation: Operation[Any]) -> Any:
+        """Carry out an operation, as a flow that has its part in a commit."""
+        return await self.drive(operation.flow(self.setup))
+
+    async def drive(self, flow: Flow[R]) -> R:
         """Take the steps of a flow to its result."""
-        if refusal is not None or self.setup.timeout is not None:
-            return await super().drive(flow, refusal)
+        if self.setup.timeout is not None:
+            return await super().drive(flow)
         try:
             seat = _Seat(flow)
         except StopIteration as end:

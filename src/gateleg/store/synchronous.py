@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
@@ -15,7 +16,7 @@ from gateleg.store.pools import Pool
 from gateleg.store.requests import Found, Pause, Request, Together, request_of
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import creates, puts, reads, runs, streams
+from gateleg.store.verbs import runs, streams
 from gateleg.store.views import Views
 from gateleg.store.watching import Watch
 
@@ -59,10 +60,10 @@ class Store(Views):
         options.setdefault("concurrency", concurrency_of(address))
         return cls(open_transport(address), prefix, **options)
 
-    get = reads(reading.get)
-    find = reads(reading.find)
-    create = creates(writing.create)
-    put = puts(writing.put)
+    get = runs(reading.get)
+    find = runs(reading.find)
+    create = runs(writing.create)
+    put = runs(writing.put)
     patch = runs(writing.patch)
     upsert = runs(writing.upsert)
     delete = runs(writing.delete)
@@ -89,7 +90,26 @@ class Store(Views):
         """Carry out an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
-        return self.drive(operation.flow(self.setup))
+        result: R = self.carry_out(operation)
+        return result
+
+    def carry_out(self, operation: Operation[Any]) -> Any:
+        """Carry out an operation that the scope allows. A single request goes to the transport without a flow around it."""
+        setup = self.setup
+        first: Any = operation.start(setup)
+        if type(first) is not Request:
+            return self.drive(first)
+        single: Any = operation
+        deadline = None if setup.timeout is None else Deadline(setup)
+        try:
+            if deadline is None and not setup.hooks:
+                reply = self.transport.call(first.operation, first.payload)
+            else:
+                reply = self._send(first, deadline)
+        except (ServiceError, Unreachable) as error:
+            return self._drive(single.refused(first, error, setup), deadline, first)
+        result: Any = single.finish(first, reply, setup)
+        return self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> Iterator[R]:
         """Iterate over the results of an operation."""
@@ -113,15 +133,14 @@ class Store(Views):
         other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
         return other
 
-    def drive(self, flow: Flow[R], refusal: Exception | None = None) -> R:
-        """Take the steps of a flow to its result. `refusal` is what its first request has met with already."""
-        setup = self.setup
-        deadline = None if setup.timeout is None else Deadline(setup)
-        step: Step | None = None
+    def drive(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        return self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
+
+    def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
+        """Take the steps of a flow; `step` is the one before the first."""
         try:
             step = next(flow)
-            if refusal is not None:
-                step = flow.throw(refusal)
             while True:
                 step = self._advance(flow, step, deadline)
         except StopIteration as end:
@@ -150,12 +169,17 @@ class Store(Views):
     def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
         """Do what a step says and get the next one."""
         try:
-            reply = self._send(step, deadline) if type(step) is Request else self._perform(step, deadline)
+            if type(step) is Request and deadline is None and not self.setup.hooks:
+                reply = self.transport.call(step.operation, step.payload)
+            else:
+                reply = self._perform(step, deadline)
         except (ServiceError, Unreachable) as error:
             return flow.throw(error)
         return flow.send(reply)
 
     def _perform(self, step: Step, deadline: Deadline | None) -> Any:
+        if isinstance(step, Request):
+            return self._send(step, deadline)
         if isinstance(step, Together):
             return self._pool.map(lambda request: self._attempt(request, deadline), step.requests, self.setup.concurrency)
         if isinstance(step, Pause):

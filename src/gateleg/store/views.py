@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.key_arguments import Presets
 from gateleg.store.collecting import Batch, Transaction
 from gateleg.store.editing import Edit
 from gateleg.store.locking import Held, acquire
@@ -15,7 +16,7 @@ from gateleg.store.querying import asked
 from gateleg.store.scopes import Scope
 
 if TYPE_CHECKING:
-    from gateleg.model import Access, KeyPart, Query, Ref
+    from gateleg.model import Access, Condition, KeyPart, Query, Ref
     from gateleg.store.operation import Operation
     from gateleg.store.setup import Setup
     from gateleg.store.unreadable import OnUnreadable
@@ -57,17 +58,16 @@ class Views:
         rules: dict[str, Any] = {"expired": expired, "on_unreadable": on_unreadable}
         return self._with(replace(self.setup, **{name: rule for name, rule in rules.items() if rule is not None}))
 
-    def ask(self, pattern: Access[E], /, **arguments: Any) -> Query[E]:
+    def ask(self, pattern: Access[E], /, *conditions: Condition, **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
-        if self.setup.scope is not None:
-            arguments = self.setup.scope.bind(pattern, arguments)
-        return asked(pattern, arguments)
+        return asked(pattern, (*conditions, *self._presets()), arguments)
 
-    def ref(self, entity: type[E], /, **components: Any) -> Ref[E]:
-        """A reference with the scope's components: `acme.patch(acme.ref(Agent, agent_version_uuid=v), ...)`."""
-        if self.setup.scope is not None:
-            components = self.setup.scope.bind(entity, components)
-        return locate(entity, components)
+    def ref(self, entity: type[E], /, *key: Condition, **components: Any) -> Ref[E]:
+        """A reference with the scope's components: `acme.batch_get([acme.ref(Agent, agent_version_uuid=v), ...])`."""
+        return locate(entity, (*key, *self._presets()), components)
+
+    def _presets(self) -> tuple[Any, ...]:
+        return () if self.setup.scope is None else (Presets(self.setup.scope.values),)
 
     def transaction(self, *, token: str | None = None) -> Transaction:
         """A block whose writes succeed or fail together: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.

@@ -9,11 +9,11 @@ from gateleg.store.backoff import settled
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.failures import explained
 from gateleg.store.legacy import brought_home
-from gateleg.store.operation import Operation
+from gateleg.store.operation import SingleRequest
 from gateleg.store.requests import Request
 from gateleg.store.setup import Setup
 from gateleg.store.sizes import check_size
-from gateleg.store.transports import ServiceError
+from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ R_co = TypeVar("R_co", covariant=True)
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
-class WriteOperation(Operation[R_co], Generic[R_co]):
+class WriteOperation(SingleRequest[R_co], Generic[R_co]):
     """A write of one item, alone or in a transaction."""
 
     __slots__ = ()
@@ -78,45 +78,65 @@ class WriteOperation(Operation[R_co], Generic[R_co]):
         """The label in metrics."""
         return f"{self.entity.__name__}.{self.verb}"
 
-    def flow(self, setup: Setup) -> Flow[R_co]:
+    def start(self, setup: Setup) -> Request | Flow[R_co]:
         """One request; a transaction when markers or counters go along. Items under an older key are brought home first."""
         write = self.write(setup.now())
-        if spec_of(write.entity).key.legacy:
-            yield from brought_home(self.ref, setup)
-        return (yield from self._sent(write, setup))
+        if not write.alone or spec_of(write.entity).key.legacy:
+            return self._steps(write, setup)
+        return self._request(write, setup)
 
-    def params(self, prefix: str = "") -> dict[str, Any]:
-        """The request that writes, as it would be sent: a dry run."""
-        setup = Setup(prefix=prefix)
-        first = next(self._sent(self.write(setup.now()), setup))
-        assert isinstance(first, Request)
-        return first.payload
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co:
+        """The result of the single request."""
+        return self.result(request.about, reply)
 
-    def _sent(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        if not write.alone:
-            from gateleg.store.transactions import single_flow
-
-            yield from single_flow(self, setup, write)
-            return (yield from self.after(write, setup))
-        # The write knows its entity; to ask `ref` for it would build the key once more.
-        name = write.entity.__name__
-        request = Request(_OPERATIONS[write.kind], write.request(setup.name_of) | self.options(), f"{name}.{self.verb}")
-        if write.kind == "Put":
-            check_size(request.payload["Item"], name, request)
+    def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
+        """The result after all, when only other transactions were in the way; else why the write was refused."""
+        if isinstance(error, Unreachable):
+            raise error
         try:
-            reply: Reply = yield request
-        except ServiceError as error:
-            reply = yield from self._refused(error, request, setup)
-        return self.result(write, reply)
-
-    def _refused(self, error: ServiceError, request: Request, setup: Setup) -> Flow[Reply]:
-        """The answer after all, when only other transactions were in the way; else why the write was refused."""
-        try:
-            return (yield from settled(request, setup, error))
+            reply = yield from settled(request, setup, error)
         except ServiceError as last:
             if last.code == "ConditionalCheckFailedException":
                 raise explained(self.expectation(), last.extra.get("Item"), request) from last
             raise
+        return self.result(request.about, reply)
+
+    def params(self, prefix: str = "") -> dict[str, Any]:
+        """The request that writes, as it would be sent: a dry run."""
+        setup = Setup(prefix=prefix)
+        write = self.write(setup.now())
+        first = self._request(write, setup) if write.alone else next(self._transaction(write, setup))
+        assert isinstance(first, Request)
+        return first.payload
+
+    def _request(self, write: Write[Any], setup: Setup) -> Request:
+        # The write knows its entity; to ask `ref` for it would build the key once more.
+        name, kind = write.entity.__name__, write.kind
+        payload = write.request(setup.name_of)
+        if options := self.options():
+            payload |= options
+        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
+        if kind == "Put":
+            check_size(payload["Item"], name, request)
+        return request
+
+    def _steps(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
+        if spec_of(write.entity).key.legacy:
+            yield from brought_home(self.ref, setup)
+        if not write.alone:
+            return (yield from self._transaction(write, setup))
+        request = self._request(write, setup)
+        try:
+            reply = yield request
+        except ServiceError as error:
+            return (yield from self.refused(request, error, setup))
+        return self.result(write, reply)
+
+    def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
+        from gateleg.store.transactions import single_flow
+
+        yield from single_flow(self, setup, write)
+        return (yield from self.after(write, setup))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""

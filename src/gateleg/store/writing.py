@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
+from gateleg.model import Action
 from gateleg.store.operation import locate
 from gateleg.store.writes import Check, Delete, Patch, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Action, Condition, Ref
+    from gateleg.model import Condition, Ref
     from gateleg.store.write_operation import WriteOperation
 
 E = TypeVar("E", bound=BaseModel)
@@ -54,8 +55,37 @@ def put(
 
 @overload
 def patch(
-    target: Ref[E] | E, /, *actions: Action, known: Mapping[str, Any] = ..., condition: Condition | None = None, check_version: bool = True
+    target: type[E],
+    /,
+    *changes: Action | Condition,
+    known: Mapping[str, Any] = ...,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    returning: Literal["new", "old"] = ...,
+    **components: Any,
 ) -> WriteOperation[E]: ...
+@overload
+def patch(
+    target: type[E],
+    /,
+    *changes: Action | Condition,
+    known: Mapping[str, Any] = ...,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    returning: Literal["none"],
+    **components: Any,
+) -> WriteOperation[None]: ...
+@overload
+def patch(
+    target: type[E],
+    /,
+    *changes: Action | Condition,
+    known: Mapping[str, Any] = ...,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    returning: Literal["changed"],
+    **components: Any,
+) -> WriteOperation[dict[str, Any]]: ...
 @overload
 def patch(
     target: Ref[E] | E,
@@ -64,7 +94,7 @@ def patch(
     known: Mapping[str, Any] = ...,
     condition: Condition | None = None,
     check_version: bool = True,
-    returning: Literal["new", "old"],
+    returning: Literal["new", "old"] = ...,
 ) -> WriteOperation[E]: ...
 @overload
 def patch(
@@ -87,72 +117,128 @@ def patch(
     returning: Literal["changed"],
 ) -> WriteOperation[dict[str, Any]]: ...
 def patch(
-    target: Ref[E] | E,
+    target: type[E] | Ref[E] | E,
     /,
-    *actions: Action,
+    *changes: Action | Condition,
     known: Mapping[str, Any] | None = None,
     condition: Condition | None = None,
     check_version: bool = True,
     returning: Literal["new", "old", "none", "changed"] = "new",
+    **components: Any,
 ) -> WriteOperation[Any]:
-    """Change attributes of an item that exists: `patch(job, Job.status.to(DONE), Job.tries.add(1))`.
+    """Change attributes of an item that exists: `patch(job, Job.status.to(DONE))`, `patch(Job, Job.tries.add(1), job_id=...)`.
 
-    `NotFound` when it does not exist, `IllegalTransition` when its state does not allow the move, `LostRace` when a versioned instance is
-    not what is stored. `known` gives attributes that derived keys need besides a reference. The result is the item as it is now, as it
-    was (`returning="old"`), the changed attributes (`"changed"`), or None (`"none"`).
+    The item is an instance, a reference, or an entity with the components of its key: by name, or by position beside the actions, as
+    `patch(Job, Job.job_id == j, Job.tries.add(1))`. `NotFound` when it does not exist, `IllegalTransition` when its state does not allow
+    the move, `LostRace` when a versioned instance is not what is stored, `ConditionFailed` when `condition` does not hold. `known` gives
+    attributes that derived keys need besides a reference. The result is the item as it is now, as it was (`returning="old"`), the changed
+    attributes (`"changed"`), or None (`"none"`).
     """
-    return Patch(target, actions, "patch", known or {}, condition, check_version, returning)
+    place, actions = _addressed(target, changes, components)
+    return Patch(place, actions, "patch", known or {}, condition, check_version, returning)
 
 
+@overload
 def upsert(
-    target: Ref[E] | E,
+    target: type[E],
     /,
-    *actions: Action,
+    *changes: Action | Condition,
+    known: Mapping[str, Any] = ...,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    **components: Any,
+) -> WriteOperation[E]: ...
+@overload
+def upsert(
+    target: Ref[E] | E, /, *actions: Action, known: Mapping[str, Any] = ..., condition: Condition | None = None, check_version: bool = True
+) -> WriteOperation[E]: ...
+def upsert(
+    target: type[E] | Ref[E] | E,
+    /,
+    *changes: Action | Condition,
     known: Mapping[str, Any] | None = None,
     condition: Condition | None = None,
     check_version: bool = True,
+    **components: Any,
 ) -> WriteOperation[E]:
-    """Change attributes of an item, or create it with them. The result is the item as it is now."""
-    return Patch(target, actions, "upsert", known or {}, condition, check_version)
+    """Change attributes of an item, or create it with them. It is given as to `patch`. The result is the item as it is now."""
+    place, actions = _addressed(target, changes, components)
+    return Patch(place, actions, "upsert", known or {}, condition, check_version)
+
+
+def _addressed(
+    target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
+) -> tuple[Ref[E] | E, tuple[Action, ...]]:
+    """The item that is changed, and the actions: conditions among the changes are components of its key."""
+    actions = tuple([change for change in changes if isinstance(change, Action)])
+    key: Any = [change for change in changes if not isinstance(change, Action)]
+    if isinstance(target, type) or key or components:
+        return _place(target, key, components), actions
+    return target, actions
+
+
+def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: dict[str, Any]) -> Ref[E] | E:
+    """A reference to the item of an entity; a reference or an instance as it is."""
+    ref = locate(target, key, components)
+    return ref if isinstance(target, type) else target
 
 
 @overload
 def delete(
-    target: type[E] | Ref[E] | E,
+    target: type[E],
+    /,
+    *key: Condition,
+    must_exist: bool = False,
+    condition: Condition | None = None,
+    returning: Literal["old"],
+    **components: Any,
+) -> WriteOperation[E | None]: ...
+@overload
+def delete(
+    target: type[E],
+    /,
+    *key: Condition,
+    must_exist: bool = False,
+    condition: Condition | None = None,
+    returning: Literal["none"] = "none",
+    **components: Any,
+) -> WriteOperation[None]: ...
+@overload
+def delete(
+    target: Ref[E] | E,
     /,
     *,
     must_exist: bool = False,
     condition: Condition | None = None,
     check_version: bool = True,
     returning: Literal["old"],
-    **components: Any,
 ) -> WriteOperation[E | None]: ...
 @overload
 def delete(
-    target: type[E] | Ref[E] | E,
+    target: Ref[E] | E,
     /,
     *,
     must_exist: bool = False,
     condition: Condition | None = None,
     check_version: bool = True,
     returning: Literal["none"] = "none",
-    **components: Any,
 ) -> WriteOperation[None]: ...
 def delete(
     target: type[E] | Ref[E] | E,
     /,
-    *,
+    *key: Condition,
     must_exist: bool = False,
     condition: Condition | None = None,
     check_version: bool = True,
     returning: Literal["none", "old"] = "none",
     **components: Any,
 ) -> WriteOperation[Any]:
-    """Remove an item: `delete(job)`, `delete(Job, job_id=...)`. A versioned instance must be what is stored, else `LostRace`.
+    """Remove an item: `delete(job)`, `delete(Job, job_id=...)`, `delete(Job, Job.job_id == ...)`.
 
-    Removing what is not there is no error unless `must_exist`. With `returning="old"` the result is the item that was removed.
+    A versioned instance must be what is stored, else `LostRace`. Removing what is not there is no error unless `must_exist`. With
+    `returning="old"` the result is the item that was removed.
     """
-    place: Ref[E] | E = locate(target, components) if isinstance(target, type) else target
+    place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
     return Delete(place, must_exist, condition, check_version, returning)
 
 

@@ -26,6 +26,10 @@ Job.dependencies.append("x")  # type: ignore
 _ = Job.priority < "high"  # type: ignore
 _ = Job.priority + "1"  # type: ignore
 Job.priority.between("a", "b")  # type: ignore
+Job.ready(queue="q").filter(Job.priority == "high")  # type: ignore
+Job.ready(queue="q").filter(Job.job_type != 3)  # type: ignore
+Scene.in_project(Scene.project_id == 3)  # type: ignore
+Project.key(Project.projekt_id == UUID(int=1))  # type: ignore
 Job.status.is_in(["PENDING"])  # type: ignore
 Job.logs[Logs.entries][0][LogEntry.message].set(3)  # type: ignore
 Job.logs[Logs.entrys]  # type: ignore

@@ -9,6 +9,12 @@ def called(store: Store, job: Job) -> None:
     store.get(Job, job_id="1", consistent="yes")  # type: ignore
     _ = store.get(Job, job_id="1").prioriti  # type: ignore
     _ = store.find(Job, job_id="1").priority  # type: ignore
+    store.get(Job, Job.priority == "high")  # type: ignore
+    store.get(Job, Job.jobid == "1")  # type: ignore
+    store.get(job, consistnet=True)  # type: ignore
+    store.patch(job, Job.priority == 3, Job.priority.set(4))  # type: ignore
+    store.patch(job, Job.priority.set(3), conditon=Job.priority == 3)  # type: ignore
+    store.query(Job.ready, Job.queue == 3)  # type: ignore
     store.create(Job)  # type: ignore
     store.create(job, condition=True)  # type: ignore
     store.patch(job, "priority = 3")  # type: ignore

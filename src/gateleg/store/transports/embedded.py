@@ -32,9 +32,6 @@ class EmbeddedTransport:
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The engine's answer. There is nothing to wait for, so the timeout has no meaning here."""
         try:
-            if operation == "GetItem" and len(request) == 2 and "TableName" in request and type(request.get("Key")) is dict:
-                found = self.item(request["TableName"], request["Key"])
-                return {} if found is None else {"Item": found}
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
@@ -50,13 +47,6 @@ class EmbeddedTransport:
                 raise _refusal(error, operation, request) from None
 
         return answer
-
-    def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
-        """What GetItem answers to a table and a key alone."""
-        try:
-            return self.engine.item(table, key)
-        except (EngineError, UnicodeEncodeError) as error:
-            raise _refusal(error, "GetItem", {"TableName": table, "Key": key}) from None
 
     def close(self) -> None:
         """Close the engine, if it is the transport's own."""

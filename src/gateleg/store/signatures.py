@@ -1,0 +1,42 @@
+"""What `help` shows of a verb: the parameters that a caller gives and the result that a caller gets, not how it is built."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+_WRAPPED = re.compile(r"\b(?:Operation|WriteOperation|Stream|Flow)\[")
+
+
+def describe(verb: Any, build: Callable[..., Any], *, hides: int = 0, within: str = "", answers: str | None = None) -> Any:
+    """Give a method the name, the documentation and the signature of the function that it stands for.
+
+    `hides` is the number of leading parameters that the method supplies itself. The result is what is inside `Operation[...]`, put
+    into `within` (such as `Iterator`), or `answers`.
+    """
+    functools.update_wrapper(verb, build)
+    del verb.__wrapped__
+    signature = inspect.signature(build)
+    result = unwrapped(str(signature.return_annotation)) if answers is None else answers
+    parameters = [_SELF, *list(signature.parameters.values())[hides:]]
+    if parameters[1:] and parameters[1].kind is not inspect.Parameter.POSITIONAL_ONLY:
+        parameters[0] = _SELF.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    verb.__signature__ = signature.replace(parameters=parameters, return_annotation=f"{within}[{result}]" if within else result)
+    return verb
+
+
+def unwrapped(annotation: str) -> str:
+    """An annotation without `Operation[...]`: `Operation[E] | Operation[dict[str, Any]]` is `E | dict[str, Any]`."""
+    while (found := _WRAPPED.search(annotation)) is not None:
+        depth, end = 1, found.end()
+        while depth:
+            depth += {"[": 1, "]": -1}.get(annotation[end], 0)
+            end += 1
+        annotation = annotation[: found.start()] + annotation[found.end() : end - 1] + annotation[end:]
+    return annotation

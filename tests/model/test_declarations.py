@@ -1,0 +1,252 @@
+"""Mistakes in declarations that would otherwise work in silence, each refused at import with the closest match."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gateleg.model import (
+    GSI,
+    Attr,
+    Counter,
+    Entity,
+    Key,
+    KeyPart,
+    Pattern,
+    Placeholders,
+    States,
+    Table,
+    Unique,
+    field,
+    plan_update,
+    spec_of,
+    stamp,
+    state,
+)
+from gateleg.model.errors import BadMark, BadOption, BadWhen, ExpressionError, OverlappingKeys, UnsupportedType
+
+
+class Phase(States):
+    NEW = state("new", to=["old"])
+    OLD = state("old")
+
+
+def pair() -> Table:
+    return Table("pairs", hash="PK", range="SK", tag="kind", indexes=[GSI("g", hash="G", range="GS")])
+
+
+class Simple(Entity, table=pair()):
+    name: Attr[str]
+    key = Key("SIMPLE#{name}", "SIMPLE")
+
+
+def counted_by(**options: Any) -> type[Entity]:
+    """A child that counts in its parent, as the options say."""
+    table = pair()
+
+    class Shelf(Entity, table=table, tag="shelf"):
+        shelf: Attr[str]
+        books: Attr[int] = field(0)
+        label: Attr[str] = field("")
+        full: Attr[bool] = field(False)
+
+        key = Key("SHELF#{shelf}", "SHELF")
+
+    attribute = getattr(Shelf, options.pop("attribute", "books"))
+
+    class Book(Entity, table=table, tag="book"):
+        shelf: Attr[str]
+        book: Attr[str]
+        phase: Attr[Phase] = field(Phase.NEW)
+        pages: Attr[int] = field(0)
+
+        key = Key("SHELF#{shelf}", "BOOK#{book}")
+        counted = Counter(attribute, **options)
+
+    return Book
+
+
+def test_a_misspelt_state_in_a_counters_when_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(BadWhen, match=r"Book.counted: when= has 'nwe', which phase can never be. Did you mean 'new'\?"):
+        counted_by(when={"phase": ["nwe"]})
+
+
+def test_an_unknown_attribute_in_a_counters_when_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(BadWhen, match=r"names 'phaes', which is not an attribute. Did you mean 'phase'\?"):
+        counted_by(when={"phaes": ["new"]})
+
+
+def test_a_value_of_a_wrong_type_in_a_counters_when_is_refused() -> None:
+    with pytest.raises(BadWhen, match="'many', which pages can never be"):
+        counted_by(when={"pages": ["many"]})
+
+
+def test_a_counters_when_without_values_is_refused() -> None:
+    with pytest.raises(BadWhen, match="no item would ever match"):
+        counted_by(when={"pages": []})
+
+
+def test_a_text_for_a_list_in_when_is_refused() -> None:
+    with pytest.raises(BadWhen, match=r"Write \['new'\]"):
+        counted_by(when={"phase": "new"})
+
+
+def test_the_values_of_a_counters_when_have_the_types_of_their_attributes() -> None:
+    assert spec_of(counted_by(when={"phase": ["new"], "pages": ["3"]})).counters["counted"].when == {"phase": (Phase.NEW,), "pages": (3,)}
+
+
+@pytest.mark.parametrize("attribute", ["label", "full"])
+def test_a_counter_counts_in_an_int(attribute: str) -> None:
+    with pytest.raises(BadMark, match=f"counts in Shelf.{attribute}, which is not an int"):
+        counted_by(attribute=attribute)
+
+
+def test_a_misspelt_state_in_a_keys_when_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(BadWhen, match=r"The key of Task for g: when= has 'nwe'.*Did you mean 'new'\?"):
+
+        class Task(Entity, table=pair()):
+            id: Attr[str]
+            phase: Attr[Phase] = field(Phase.NEW)
+            key = Key("TASK#{id}", "TASK")
+            waiting = Key("{phase}", "TASK#{id}", index="g", when={"phase": ["nwe"]})
+
+
+def test_an_unknown_option_of_a_field_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(BadOption, match=r"field\(\) has no option 'defualt'. Did you mean 'default'\?"):
+        field(defualt=0)  # type: ignore[call-overload]
+    with pytest.raises(BadOption, match="has no option 'zebra'"):
+        field(0, zebra=True)  # type: ignore[call-overload]
+
+
+def test_a_stamp_is_set_on_create_or_on_write() -> None:
+    with pytest.raises(BadOption, match=r'stamp\(on=\'update\'\).*Use on="create" or on="write"'):
+        stamp(on="update")  # type: ignore[arg-type]
+
+
+def test_options_of_tables_and_patterns_are_checked() -> None:
+    with pytest.raises(BadOption, match="order='descending'"):
+        Pattern(title="x", order="descending")  # type: ignore[arg-type]
+    with pytest.raises(BadOption, match="project='kyes'"):
+        GSI("g", hash="G", project="kyes")
+    with pytest.raises(BadOption, match=r"Did you mean 'NEW_IMAGE'\?"):
+        Table("t", hash="PK", stream="NEW_IMGAE")  # type: ignore[arg-type]
+    with pytest.raises(BadOption, match="PK is 'text'"):
+        Table("t", hash="PK", types={"PK": "text"})  # type: ignore[dict-item]
+
+
+class Opaque:
+    """Nothing that pydantic knows."""
+
+
+@pytest.mark.parametrize(("kind", "advice"), [(complex, "two attributes"), (object, "Use Any"), (Opaque, "Record"), (list[complex], "two")])
+def test_a_type_without_a_place_on_the_wire_is_refused(kind: Any, advice: str) -> None:
+    with pytest.raises(UnsupportedType, match=advice):
+
+        class Thing(Entity, table=pair()):
+            id: Attr[str]
+            value: Attr[kind]
+            key = Key("THING#{id}", "THING")
+
+
+class Place(KeyPart, template="{tenant}#{branch}"):
+    tenant: str
+    branch: str
+
+
+class Sealed(KeyPart, template="{land}#{town}", denormalise=False):
+    land: str
+    town: str
+
+
+class Member(Entity, table=pair()):
+    place: Attr[Place]
+    home: Attr[Sealed]
+    id: Attr[str]
+    email: Attr[str]
+
+    key = Key("PLACE#{place}", "MEMBER#{id}")
+    email_once = Unique("place", "email")
+    town_once = Unique("home")
+
+
+def member(**changes: Any) -> Member:
+    values: dict[str, Any] = {"place": Place("acme", "main"), "home": Sealed("de", "ulm"), "id": "1", "email": "a@b"}
+    return Member(**values | changes)
+
+
+def test_a_key_part_in_a_unique_constraint_stands_for_its_fields() -> None:
+    spec = spec_of(Member)
+    assert spec.uniques["email_once"].by == ("tenant", "branch", "email")
+    key = spec.uniques["email_once"].marker_key(spec, spec.values(member()))
+    assert key == {"PK": {"S": "~unique#Member#email_once#acme#main#a%40b"}, "SK": {"S": "~unique"}}
+
+
+@pytest.mark.parametrize("by", [("emial",), (), ("tags",), ("score",)])
+def test_a_unique_constraint_names_attributes_that_markers_can_hold(by: tuple[str, ...]) -> None:
+    with pytest.raises(BadMark, match="once"):
+
+        class Person(Entity, table=pair()):
+            id: Attr[str]
+            email: Attr[str]
+            tags: Attr[set[str]]
+            score: Attr[float]
+            key = Key("PERSON#{id}", "PERSON")
+            once = Unique(*by)
+
+
+def test_a_field_of_a_key_part_is_an_expression() -> None:
+    out = Placeholders()
+    assert (getattr(Member, "tenant") == "acme").render(out) == "#tenant = :0"  # noqa: B009 - unknown to type checkers
+    assert out.values == {":0": {"S": "acme"}}
+
+
+def test_a_field_of_a_key_part_that_is_stored_as_one_text_says_what_to_compare() -> None:
+    with pytest.raises(AttributeError, match=r"Member.town is a field of Sealed.*Compare Member.home as a whole"):
+        _ = Member.town  # type: ignore[attr-defined]
+
+
+def test_a_field_of_a_key_part_is_not_written_by_itself() -> None:
+    with pytest.raises(ExpressionError, match=r"Member.tenant is a field of Member.place. Write the whole of it: Member.place.set"):
+        plan_update(member(), [getattr(Member, "tenant").set("x")], now=datetime.now(UTC))  # noqa: B009
+
+
+def test_an_unknown_attribute_names_the_class_and_the_closest_one() -> None:
+    with pytest.raises(AttributeError, match=r"Member has no attribute 'emial'. Did you mean 'email'\?"):
+        _ = Member.emial  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"Member has no attribute 'zzz'. It has place, home, id, email"):
+        _ = Member.zzz  # type: ignore[attr-defined]
+
+
+def test_an_action_of_another_entity_is_refused_with_advice() -> None:
+    with pytest.raises(ExpressionError, match=r"Simple.name is not an attribute of Member, which the update changes. Use the attributes of Member: "):
+        plan_update(member(), [Simple.name.set("x")], now=datetime.now(UTC))
+
+
+def test_a_text_that_a_key_part_can_never_be_does_not_overlap_with_it() -> None:
+    table = pair()
+
+    class Branches(Entity, table=table):
+        id: Attr[str]
+        key = Key("BRANCHES", "BRANCH#{id}")
+
+    class Lent(Entity, table=table):
+        place: Attr[Place]
+        id: Attr[str]
+        key = Key("{place}", "BRANCH#{id}")
+
+    assert [spec.name for spec in table.specs] == ["Branches", "Lent"]
+
+
+def test_a_text_that_a_key_part_can_be_overlaps_with_it() -> None:
+    table = pair()
+
+    class Branches(Entity, table=table):
+        id: Attr[str]
+        key = Key("ALL#BRANCHES", "BRANCH#{id}")
+
+    with pytest.raises(OverlappingKeys):
+
+        class Lent(Entity, table=table):
+            place: Attr[Place]
+            id: Attr[str]
+            key = Key("{place}", "BRANCH#{id}")

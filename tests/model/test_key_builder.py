@@ -1,0 +1,48 @@
+"""References that are compiled are those that validation makes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateleg.model import spec_of
+from gateleg.model.errors import EmptyKey, ModelError
+from gateleg.model.key_builder import compile_ref
+from gateleg.model.keys import located
+from tests.model.seeds.jobs import Job
+from tests.model.seeds.mv import Scene
+from tests.store.notes import Note
+
+ODD = st.one_of(st.none(), st.integers(-5, 100_005), st.text(max_size=3), st.booleans(), st.just("a#b"), st.just("\U0010ffff"))
+
+
+@given(book=st.one_of(ODD, st.text(min_size=1)), number=ODD)
+def test_a_compiled_reference_is_the_validated_one(book: Any, number: Any) -> None:
+    spec, components = spec_of(Note), {"book": book, "number": number}
+    quick = compile_ref(spec)(components)
+    if quick is not None:
+        assert quick == located(spec, spec.key, components)
+
+
+@given(project=st.uuids(), sequence=st.integers(0, 999))
+def test_components_of_the_declared_types_need_no_validation(project: Any, sequence: int) -> None:
+    for entity, components in ((Scene, {"project_id": project, "sequence": sequence}), (Job, {"job_id": project})):
+        spec: Any = spec_of(entity)
+        quick = compile_ref(spec)(components)
+        assert quick is not None
+        assert quick.key == located(spec, spec.key, components).key
+
+
+@pytest.mark.parametrize(
+    "components", [{"book": "b"}, {"book": "b", "number": "1"}, {"book": "b", "number": 1, "x": 1}, {}, {"book": None, "number": 1}]
+)
+def test_all_others_are_validated(components: dict[str, Any]) -> None:
+    assert compile_ref(spec_of(Note))(components) is None
+
+
+def test_an_empty_component_is_refused_by_name() -> None:
+    with pytest.raises(EmptyKey):
+        Note.key(book="", number=1)
+    with pytest.raises(ModelError, match="number"):
+        Note.key(book="b", number="one")
