@@ -33,6 +33,13 @@ def serve(
         list[str] | None,
         typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be repeated."),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="GATELEG_ALLOW_ORIGIN",
+            help="Origin of web pages that may use the endpoint, such as https://example.com; may be repeated. This machine's always may.",
+        ),
+    ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,
     region: Annotated[str, typer.Option(help="Region in ARNs.")] = "us-east-1",
     account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "123456789012",
@@ -44,7 +51,7 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
-    from gateleg.endpoint import OpenToAll, Options, serve_until_signal
+    from gateleg.endpoint import BadOrigin, OpenToAll, Options, serve_until_signal
     from gateleg.engine import Engine, EngineError, Realm
 
     try:
@@ -52,10 +59,13 @@ def serve(
             host=host,
             port=port,
             credentials=_credentials(credentials or []),
+            allow_origins=tuple(allow_origin or ()),
             separate=separate or like_local,
             region=region,
             tls=_tls_context(tls_cert, tls_key),
         )
+    except BadOrigin as error:
+        fail(f"--allow-origin: {error}", MISUSED)
     except OpenToAll as error:
         fail(f"{error} (--credentials key:secret)", MISUSED)
     try:
