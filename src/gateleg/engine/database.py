@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import apsw
 
-from gateleg.engine import forks
+from gateleg.engine import forks, permissions
 from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
@@ -63,7 +63,7 @@ class Database:
         self._shared: Connection | None = None
         self._sharing = threading.RLock()
         if path != ":memory:":
-            self._make_folder()
+            self._make_private()
             forks.watch(self)
         first = self._connect()
         if path == ":memory:":
@@ -76,9 +76,13 @@ class Database:
             self.close()
             raise translate(error) from None
 
-    def _make_folder(self) -> None:
+    def _make_private(self) -> None:
+        """Have the file, and the folders that are made for it, be its owner's alone."""
+        path = Path(self.path)
         try:
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            permissions.make_folder(path.parent)
+            permissions.make_file(path)
+            permissions.tighten(path)
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
