@@ -9,13 +9,15 @@ from gateleg.engine.schema import Realm
 if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
-    from gateleg.engine.integrity import check, compact
+    from gateleg.engine.integrity import check, compact, has_checksums
+    from gateleg.engine.repairing import repair
     from gateleg.engine.sessions import boto3_session
 
-__all__ = ["Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact"]
+__all__ = ["Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact", "has_checksums", "repair"]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LATER = {"Durability": "database", "Engine": "engine", "boto3_session": "sessions", "check": "integrity", "compact": "integrity"}
+_LATER |= {"has_checksums": "integrity", "repair": "repairing"}
 
 
 def __getattr__(name: str) -> Any:
