@@ -125,10 +125,22 @@ def test_a_compressed_request_reaches_the_engine_in_plain(wire: Wire, fake: Fake
     assert [body for _, body, _ in fake.calls] == [b'{"a":1}', b'{"a":2}']
 
 
-def test_an_undecodable_request_is_answered_as_dynamodb_does(wire: Wire, fake: FakeEngine) -> None:
-    response = wire.ask(b"{}", {"Content-Encoding": "gzip"})
-    assert response.status == 500
-    assert json.loads(response.body)["__type"].endswith("#InternalServerError")
+@pytest.mark.parametrize(
+    ("body", "encoding", "why"),
+    [
+        (b"{}", "gzip", "incorrect header check"),
+        (gzip.compress(b"{}")[:-3], "gzip", "the compressed body is cut short"),
+        (zlib.compress(b"{}") + b"x", "deflate", "the body has more behind its end"),
+        (b"{}", "br", "'br' is not gzip, deflate or identity"),
+        (b"{}", "gzip, gzip", "'gzip, gzip' is not gzip, deflate or identity"),
+    ],
+)
+def test_an_undecodable_request_is_the_clients_fault(wire: Wire, fake: FakeEngine, body: bytes, encoding: str, why: str) -> None:
+    response = wire.ask(body, {"Content-Encoding": encoding})
+    assert response.status == 400
+    answer = json.loads(response.body)
+    assert answer["__type"] == "com.amazon.coral.service#SerializationException"
+    assert why in answer["Message"]
     assert fake.calls == []
 
 

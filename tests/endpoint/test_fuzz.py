@@ -1,6 +1,8 @@
 """Nothing that a client sends makes the server fail, hang or show its insides."""
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,6 +82,7 @@ HEADER_NAMES = st.sampled_from(
         "Content-Type",
         "Authorization",
         "Accept-Encoding",
+        "Content-Encoding",
         "Origin",
         "X-Amz-Date",
         "Expect",
@@ -212,6 +215,16 @@ def test_any_json_is_answered(live: str, target: str, body: Any) -> None:
 def test_any_body_is_answered(live: str, target: str, body: bytes) -> None:
     with Wire(live) as wire:
         check(wire.ask(body, {"X-Amz-Target": target}))
+
+
+@FUZZ
+@given(OPERATIONS, st.binary(max_size=100), st.sampled_from(["gzip", "deflate", "identity", "br", "", "gzip, deflate"]), st.booleans())
+def test_any_encoded_body_is_answered(live: str, target: str, body: bytes, encoding: str, compressed: bool) -> None:
+    sent = body
+    if compressed and encoding in ("gzip", "deflate"):
+        sent = gzip.compress(body) if encoding == "gzip" else zlib.compress(body)
+    with Wire(live) as wire:
+        check(wire.ask(sent, {"X-Amz-Target": target, "Content-Encoding": encoding}))
 
 
 @pytest.mark.parametrize(

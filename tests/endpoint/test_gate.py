@@ -198,31 +198,6 @@ def test_a_request_must_be_signed(wire: Wire, fake: FakeEngine, target: str, hea
     assert fake.calls == []
 
 
-CORS = {"access-control-allow-origin", "access-control-expose-headers", "access-control-max-age"}
-
-
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_no_origin_no_cors(wire: Wire, method: str) -> None:
-    assert not CORS & wire.ask(method=method).headers.keys()
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_any_origin_may_read_any_answer(wire: Wire, method: str) -> None:
-    headers = wire.ask(method=method, headers={"Origin": "http://example.com", "Access-Control-Request-Method": "x"}).headers
-    assert headers["access-control-allow-origin"] == "*"
-    assert "access-control-expose-headers" in headers
-    assert not {"access-control-max-age", "access-control-allow-methods"} & headers.keys()
-
-
-def test_a_preflight_gets_what_it_asks_for(wire: Wire) -> None:
-    asked = {"Origin": "http://x", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "a, b"}
-    response = wire.ask(b"", asked, method="OPTIONS")
-    assert (response.status, response.body) == (200, b"")
-    assert response.headers["access-control-allow-methods"] == "POST"
-    assert response.headers["access-control-allow-headers"] == "a, b"
-    assert response.headers["access-control-max-age"] == "172800"
-
-
 def test_an_error_of_the_engine_in_a_write_keeps_its_status(wire: Wire, fake: FakeEngine) -> None:
     fake.error = EngineError("InternalServerError", "The disk is full")
     assert wire.ask(headers={"X-Amz-Target": "DynamoDB_20120810.PutItem"}).status == 500

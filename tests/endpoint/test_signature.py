@@ -146,6 +146,32 @@ def test_the_host_must_be_signed() -> None:
     assert refusal(changed(SignedHeaders="x-amz-date"))[1] == "'Host' must be a 'SignedHeader' in the AWS Authorization."
 
 
+@pytest.mark.parametrize("name", ["x-amz-target", "x-amz-date", "x-amz-security-token", "x-amz-anything"])
+def test_a_header_of_the_protocol_must_be_signed(name: str) -> None:
+    request = signed()
+    request.headers.setdefault(name.encode(), b"x")
+    names = request.headers[b"authorization"].decode().split("SignedHeaders=")[1].split(",")[0].split(";")
+    header = request.headers[b"authorization"].decode().replace(";".join(names), ";".join(n for n in names if n != name))
+    request.headers[b"authorization"] = header.encode()
+    code, text = refusal(request)
+    assert code == "InvalidSignatureException"
+    assert text == f"'{name.title()}' must be a 'SignedHeader' in the AWS Authorization."
+
+
+@pytest.mark.parametrize("minutes", [14, 16])
+def test_a_signature_in_the_query_is_good_for_fifteen_minutes_whatever_it_asks_for(minutes: int) -> None:
+    made = AWSRequest("POST", "http://localhost:8000/", {"X-Amz-Target": "DynamoDB_20120810.ListTables"}, b"")
+    SigV4QueryAuth(Credentials(KEY, SECRET), "dynamodb", "eu-west-1", expires=9_999_999).add_auth(made)
+    parts = urlsplit(made.prepare().url)
+    headers = {b"host": b"localhost:8000", b"x-amz-target": b"DynamoDB_20120810.ListTables"}
+    request = Request(b"POST", f"/?{parts.query}".encode(), headers, b"")
+    now = datetime.now(UTC) + timedelta(minutes=minutes)
+    if minutes < 15:
+        verify(request, now)
+    else:
+        assert refusal(request, now)[1].startswith("Signature expired: ")
+
+
 def test_the_algorithm_must_be_known() -> None:
     request = signed()
     request.headers[b"authorization"] = request.headers[b"authorization"].replace(b"SHA256", b"SHA25", 1)

@@ -47,7 +47,7 @@ def test_a_missing_folder_is_made(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear database, " * 100)
-    assert open_error(path) == f"{path} is not a Gateleg file: it is no SQLite database"
+    assert open_error(path) == f"{path} is not a Gateleg file: it is not a SQLite database, or its beginning is damaged"
     assert path.read_text().startswith("Dear database")
 
 

@@ -33,6 +33,13 @@ def serve(
         list[str] | None,
         typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be repeated."),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="GATELEG_ALLOW_ORIGIN",
+            help="Origin of web pages that may use the endpoint, such as https://example.com; may be repeated. This machine's always may.",
+        ),
+    ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,
     region: Annotated[str, typer.Option(help="Region in ARNs.")] = "us-east-1",
     account: Annotated[str, typer.Option(help="Account in ARNs: twelve digits.")] = "123456789012",
@@ -44,7 +51,7 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
-    from gateleg.endpoint import OpenToAll, Options, serve_until_signal
+    from gateleg.endpoint import BadOrigin, OpenToAll, Options, serve_until_signal
     from gateleg.engine import Engine, EngineError, Realm
 
     try:
@@ -52,10 +59,13 @@ def serve(
             host=host,
             port=port,
             credentials=_credentials(credentials or []),
+            allow_origins=tuple(allow_origin or ()),
             separate=separate or like_local,
             region=region,
             tls=_tls_context(tls_cert, tls_key),
         )
+    except BadOrigin as error:
+        fail(f"--allow-origin: {error}", MISUSED)
     except OpenToAll as error:
         fail(f"{error} (--credentials key:secret)", MISUSED)
     try:
@@ -77,8 +87,11 @@ def serve(
 
 @app.command()
 def check(path: DataPath = "data") -> None:
-    """Verify a database: that it can be read and that indexes agree with their tables. Prints each fault; exits with 1 if there is one."""
-    from gateleg.engine import EngineError
+    """Verify a database: that every page is as it was written, and that indexes and the log of changes agree with their tables.
+
+    Prints each fault; exits with 1 if there is one.
+    """
+    from gateleg.engine import EngineError, has_checksums
     from gateleg.engine import check as find_faults
 
     file = _existing(path)
@@ -89,13 +102,15 @@ def check(path: DataPath = "data") -> None:
     for fault in faults:
         typer.echo(fault)
     if faults:
-        fail(f"{file}: {len(faults)} {'fault' if len(faults) == 1 else 'faults'} found")
+        fail(f"{file}: {len(faults)} {'fault' if len(faults) == 1 else 'faults'} found; `gateleg engine repair` saves what is sound")
     typer.echo(f"{file}: no faults found")
+    if not has_checksums(file):
+        typer.echo("It has no checksums, because an earlier version made it: `gateleg engine compact` adds them.")
 
 
 @app.command()
 def compact(path: DataPath = "data") -> None:
-    """Give the space of deleted data back to the disk."""
+    """Give the space of deleted data back to the disk, and checksums to a database that an earlier version made."""
     from gateleg.engine import EngineError
     from gateleg.engine import compact as shrink
 
@@ -105,6 +120,43 @@ def compact(path: DataPath = "data") -> None:
     except EngineError as error:
         fail(str(error.message))
     typer.echo(f"{file}: {before:,} bytes before, {after:,} after")
+
+
+@app.command()
+def repair(
+    into: Annotated[Path, typer.Option("--into", help="Data folder (or database file) to write; it must not have a database yet.")],
+    path: DataPath = "data",
+) -> None:
+    """Save what is sound of a damaged database into a new one, and list what was lost. The damaged one is left as it is.
+
+    What was lost is also written beside the new file, with what stands in its place; exits with 1 if there is any.
+    """
+    from gateleg.engine import EngineError
+    from gateleg.engine import repair as save
+
+    file, new = _existing(path), database_file(str(into))
+    try:
+        report = save(file, new)
+    except EngineError as error:
+        fail(str(error.message))
+    for name, count in report.saved.items():
+        recovered = report.recovered.get(name, 0)
+        typer.echo(
+            f"{name}: {count:,} items saved" + (f", {recovered:,} of them from the log, an index or loose pages" if recovered else "")
+        )
+    for note in report.notes:
+        typer.echo(note)
+    if not report.lost:
+        typer.echo(f"{new}: no item was lost")
+        return
+    for lost in report.lost:
+        typer.echo(f"{lost.table}: {lost.key} was lost")
+    listing = Path(f"{new}.lost.jsonl")
+    listing.touch(mode=0o600)
+    listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
+    fail(
+        f"{new}: {len(report.lost)} {'item was' if len(report.lost) == 1 else 'items were'} lost; {listing} has what stands in their place"
+    )
 
 
 def _existing(path: str) -> str:

@@ -1,12 +1,15 @@
 """The engine over HTTP: the DynamoDB JSON protocol, for boto3, the AWS CLI and every other SDK."""
 
 from gateleg.endpoint.backend import Backend, Group
+from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.options import OpenToAll, Options, is_loopback
+from gateleg.endpoint.options import OpenToAll, Options
+from gateleg.endpoint.origins import BadOrigin
 from gateleg.endpoint.server import Server, new_event_loop, serve_in_thread, serve_until_signal
 
 __all__ = [
     "Backend",
+    "BadOrigin",
     "Group",
     "Limits",
     "OpenToAll",

@@ -27,7 +27,6 @@ _HEAD = (
     b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n\r\n%b"
 )
 _ID_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +60,6 @@ class RequestIds:
         return b"%b%012X" % (self._run, next(self._count))
 
 
-def cors_headers(request: Request) -> bytes:
-    """Header lines for a browser's script: any origin may read; a preflight gets what it asks for."""
-    lines = b"Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + _EXPOSED_HEADERS + b"\r\n"
-    if request.method != b"OPTIONS":
-        return lines
-    for asked, granted in (
-        (b"access-control-request-headers", b"Access-Control-Allow-Headers: "),
-        (b"access-control-request-method", b"Access-Control-Allow-Methods: "),
-    ):
-        if asked in request.headers:
-            lines += granted + request.headers[asked] + b"\r\n"
-    return lines + b"Access-Control-Max-Age: 172800\r\n"
-
-
 def packed(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
     """The body as it is sent, and its encoding: compressed if the client accepts it and the body is large enough to gain by it."""
     body = answer.body
@@ -87,16 +72,14 @@ def packed(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
     return body, None
 
 
-def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, keep_alive: bool) -> bytes:
-    """The answer as bytes."""
+def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
+    """The answer as bytes; `cors` are the header lines for a browser's script."""
     body, encoding = packed(request, answer)
-    extra = answer.headers
+    extra = answer.headers + cors
     if encoding is not None:
         extra += b"Content-Encoding: " + encoding + b"\r\n"
     if answer.content_type is not None:
         extra += b"Content-Type: " + answer.content_type + b"\r\n"
-    if b"origin" in request.headers:
-        extra += cors_headers(request)
     # The checksum is of the bytes as sent, compressed or not: that is what the SDKs verify.
     return _HEAD % (
         _STATUS[answer.status],

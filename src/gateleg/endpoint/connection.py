@@ -8,6 +8,7 @@ from gateleg.endpoint.backend import Backend, execute
 from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.gate import Gate
 from gateleg.endpoint.limits import Limits
+from gateleg.endpoint.origins import Origins
 from gateleg.endpoint.reader import Phase, Reader
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.targets import Kind
@@ -22,9 +23,10 @@ _AHEAD = 16
 class Shared:
     """What the connections of a server have in common."""
 
-    def __init__(self, backend: Backend, gate: Gate, commits: Commits, limits: Limits) -> None:
+    def __init__(self, backend: Backend, gate: Gate, origins: Origins, commits: Commits, limits: Limits) -> None:
         self.backend = backend
         self.gate = gate
+        self.origins = origins
         self.commits = commits
         self.limits = limits
         self.request_ids = RequestIds()
@@ -123,7 +125,7 @@ class Connection(asyncio.Protocol):
 
     def _serve(self, request: Request) -> None:
         shared = self._shared
-        ruling = shared.gate.decide(request)
+        ruling = shared.origins.refusal(request) or shared.gate.decide(request)
         if isinstance(ruling, Answer):
             self._send(request, ruling)
         elif ruling.kind is Kind.READ:
@@ -145,7 +147,10 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         keep_alive = request.keep_alive and not shared.draining
-        self._transport.write(render(request, answer, date=shared.date, request_id=shared.request_ids.next(), keep_alive=keep_alive))
+        cors = shared.origins.headers(request)
+        self._transport.write(
+            render(request, answer, date=shared.date, request_id=shared.request_ids.next(), keep_alive=keep_alive, cors=cors)
+        )
         if not keep_alive:
             self._queue.clear()
             self._reader.end()

@@ -32,7 +32,7 @@ def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
         return body
     window = _WINDOW.get(encoding)
     if window is None:
-        raise UndecodableBody(encoding)
+        raise UndecodableBody(f"{encoding.decode('latin-1')!r} is not gzip, deflate or identity")
     plain = bytearray()
     stream, members = zlib.decompressobj(window), 1
     for start in range(0, len(body), _PIECE):

@@ -80,7 +80,7 @@ class Gate:
             try:
                 body = decompress(body, encoding, self._max_body)
             except UndecodableBody as error:
-                raise EngineError("InternalServerError", "Internal server error") from error
+                raise serialization(f"The body cannot be decoded as its Content-Encoding says: {error}") from error
             except OversizedBody:
                 return Answer(413, content_type=content_type)
         try:

@@ -62,7 +62,7 @@ class Server:
         if threaded is None:
             threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
         commits = Commits(self._engine, loop, threaded=threaded)
-        shared = self._shared = Shared(self._engine, gate, commits, options.limits)
+        shared = self._shared = Shared(self._engine, gate, options.origins(), commits, options.limits)
         self._tick(loop, shared)
         try:
             self._server = await loop.create_server(

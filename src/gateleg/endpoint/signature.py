@@ -37,7 +37,7 @@ class Claim:
     signed_headers: tuple[str, ...]
     signature: str
     stamp: str
-    #: seconds that a signature in the query is good for
+    #: seconds that a signature in the query asks to be good for; never longer than any other signature is
     expires: int | None = None
 
     @property
@@ -103,8 +103,7 @@ class Verifier:
     def verify(self, request: Request, claim: Claim) -> None:
         """Return if the signature is right; raise what DynamoDB says if it is not."""
         stamp = self._check_date(claim)
-        if "host" not in claim.signed_headers:
-            raise _invalid("'Host' must be a 'SignedHeader' in the AWS Authorization.")
+        _check_signed_headers(request, claim)
         if claim.algorithm != _ALGORITHM:
             raise _incomplete(f"Unsupported AWS 'algorithm': '{claim.algorithm}' (only {_ALGORITHM} for now). ")
         scope = _check_scope(claim, stamp)
@@ -122,7 +121,7 @@ class Verifier:
         when = _parse_stamp(claim.stamp)
         stamp = when.strftime(_STAMP)
         now = self._clock()
-        tolerance = timedelta(seconds=claim.expires) if claim.expires is not None else _TOLERANCE
+        tolerance = _TOLERANCE if claim.expires is None else min(timedelta(seconds=claim.expires), _TOLERANCE)
         earliest, latest = now - tolerance, now + _TOLERANCE
         if when < earliest:
             raise _invalid(f"Signature expired: {stamp} is now earlier than {earliest:{_STAMP}} ({now:{_STAMP}} - {_spell(tolerance)})")
@@ -131,6 +130,14 @@ class Verifier:
                 f"Signature not yet current: {stamp} is still later than {latest:{_STAMP}} ({now:{_STAMP}} + {_spell(_TOLERANCE)})"
             )
         return stamp
+
+
+def _check_signed_headers(request: Request, claim: Claim) -> None:
+    """Refuse a request of which the host, the operation or another header of the protocol could be exchanged without notice."""
+    names = [b"host", *(name for name in request.headers if name.startswith(b"x-amz-"))]
+    for name in (name.decode("latin-1") for name in names):
+        if name not in claim.signed_headers:
+            raise _invalid(f"'{name.title()}' must be a 'SignedHeader' in the AWS Authorization.")
 
 
 def _spell(span: timedelta) -> str:

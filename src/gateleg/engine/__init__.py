@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
     from gateleg.engine.failures import CLOSED
-    from gateleg.engine.integrity import check, compact
+    from gateleg.engine.integrity import check, compact, has_checksums
+    from gateleg.engine.repairing import repair
     from gateleg.engine.sessions import boto3_session
 
-__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact"]
+__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact", "has_checksums", "repair"]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LATER = {
@@ -23,6 +24,8 @@ _LATER = {
     "boto3_session": "sessions",
     "check": "integrity",
     "compact": "integrity",
+    "has_checksums": "integrity",
+    "repair": "repairing",
 }
 
 

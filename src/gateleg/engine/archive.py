@@ -40,7 +40,7 @@ _COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, 
 def keep(connection: apsw.Connection, table: Table, name: str, now: float) -> Backup:
     """Copy a table as it is now."""
     backup = _register(connection, table, name, "USER", now)
-    _room(connection, backup)
+    make_room(connection, backup.rows)
     connection.execute(f"INSERT INTO {backup.rows} SELECT k, size, v FROM items_{table.id}")
     return backup
 
@@ -86,8 +86,9 @@ def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) 
         milliseconds += 1
 
 
-def _room(connection: apsw.Connection, backup: Backup) -> None:
-    connection.execute(f"CREATE TABLE {backup.rows}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
+def make_room(connection: apsw.Connection, name: str) -> None:
+    """Make the SQLite table for the rows of a backup."""
+    connection.execute(f"CREATE TABLE {name}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
 
 
 def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:

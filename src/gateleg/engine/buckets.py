@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from gateleg.engine.permissions import make_folder, write_file
+
 
 class OutsideError(Exception):
     """A key that would lead out of its bucket."""
@@ -25,8 +27,8 @@ class Bucket:
     def write(self, key: str, content: bytes) -> None:
         """Store an object."""
         path = self.path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        make_folder(path.parent)
+        write_file(path, content)
 
     def path(self, key: str) -> Path:
         """Where an object lies."""

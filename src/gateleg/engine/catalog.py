@@ -11,7 +11,7 @@ import orjson
 
 from gateleg.engine import backfill, lifecycle
 from gateleg.engine.database import Connection, Database
-from gateleg.engine.errors import not_found
+from gateleg.engine.errors import EngineError, not_found
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Realm, Table
 from gateleg.engine.statistics import Statistics
@@ -92,7 +92,7 @@ class Catalog:
         Layout(table).create(connection)
         connection.execute(
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
-            (table.id, table.realm.account, table.realm.region, table.name, _dump(table)),
+            (table.id, table.realm.account, table.realm.region, table.name, dump(table)),
         )
         lifecycle.settled(connection, table, self._clock())
         self._changed(connection)
@@ -100,7 +100,7 @@ class Catalog:
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
-        connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (_dump(table), table.id))
+        connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (dump(table), table.id))
         lifecycle.settled(connection, table, self._clock())
         self._changed(connection)
 
@@ -183,19 +183,25 @@ class Catalog:
         return int(row[0])
 
 
-def _dump(table: Table) -> bytes:
+def dump(table: Table) -> bytes:
+    """A table's definition as it is stored."""
     return orjson.dumps(table, default=tuple)
 
 
 def load(definition: bytes) -> Table:
     """A table from its stored definition."""
-    data: dict[str, Any] = orjson.loads(definition)
-    data["realm"] = Realm(*data["realm"])
-    data["keys"] = _load_keys(data["keys"])
-    data["indexes"] = tuple(
-        Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]
-    )
-    return Table(**data)
+    try:
+        data: dict[str, Any] = orjson.loads(definition)
+        data["realm"] = Realm(*data["realm"])
+        data["keys"] = _load_keys(data["keys"])
+        data["indexes"] = tuple(
+            Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]
+        )
+        return Table(**data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EngineError(
+            "InternalServerError", f"The definition of a table is damaged ({error!r}). Run `gateleg engine repair` to save the others"
+        ) from error
 
 
 def _load_keys(data: dict[str, Any]) -> KeySchema:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import apsw
 
-from gateleg.engine import forks
+from gateleg.engine import checksums, forks, permissions
 from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
@@ -41,7 +41,10 @@ class Connection(apsw.Connection):
 
 
 class Database:
-    """One SQLite file (or memory), opened by any number of threads and processes. `vfs` names the file system of SQLite's to use."""
+    """One SQLite file (or memory), opened by any number of threads and processes.
+
+    `vfs` names the file system of SQLite's to use instead of the one that keeps checksums.
+    """
 
     def __init__(self, path: str, durability: Durability = "full", vfs: str | None = None) -> None:
         self.path = path
@@ -63,7 +66,7 @@ class Database:
         self._shared: Connection | None = None
         self._sharing = threading.RLock()
         if path != ":memory:":
-            self._make_folder()
+            self._make_private()
             forks.watch(self)
         first = self._connect()
         if path == ":memory:":
@@ -76,9 +79,13 @@ class Database:
             self.close()
             raise translate(error) from None
 
-    def _make_folder(self) -> None:
+    def _make_private(self) -> None:
+        """Have the file, and the folders that are made for it, be its owner's alone."""
+        path = Path(self.path)
         try:
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            permissions.make_folder(path.parent)
+            permissions.make_file(path)
+            permissions.tighten(path)
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
@@ -88,7 +95,7 @@ class Database:
         if forks.inherited(self.path):
             raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
-            connection = Connection(self.path, vfs=self._vfs)
+            connection = self._open_file()
             connection.set_busy_handler(Patience())
             connection.log = Log(connection)
             self._open.add(connection)
@@ -101,9 +108,27 @@ class Database:
                 "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to"
             ) from None
         except apsw.NotADBError:
-            raise EngineError("InternalServerError", f"{self.path} is not a Gateleg file: it is no SQLite database") from None
+            raise EngineError(
+                "InternalServerError", f"{self.path} is not a Gateleg file: it is not a SQLite database, or its beginning is damaged"
+            ) from None
         except apsw.Error as error:
             raise translate(error) from error
+        return connection
+
+    def _open_file(self) -> Connection:
+        """A connection to the file; a new file gets room for checksums, which the file system of SQLite's that we use computes."""
+        if self.path == ":memory:":
+            return Connection(self.path)
+        path = Path(self.path)
+        if self._vfs is not None:
+            connection = Connection(self.path, vfs=self._vfs)
+            if checksums.protected(connection):
+                connection.close()
+                raise EngineError("InternalServerError", f"{self.path} has checksums, which the VFS {self._vfs} does not keep")
+            return connection
+        connection = Connection(self.path, vfs=checksums.vfs())
+        if path.stat().st_size == 0:
+            checksums.protect(connection)
         return connection
 
     @property
@@ -262,7 +287,8 @@ class Writing:
                     self._undo()
             finally:
                 self._leave()
-        if isinstance(error, apsw.Error):
+        if isinstance(error, apsw.Error) and (kind is None or not checksums.is_damage(error)):
+            # Damage that the block met is named by whoever knows what it was looking for.
             raise translate(error) from error
 
     def _undo(self) -> None:

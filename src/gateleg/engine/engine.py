@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import shapes
+from gateleg.engine import checksums, damage, shapes
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
 from gateleg.engine.database import Database, Durability, Group
@@ -44,7 +44,8 @@ class Engine:
 
     Expired items, new indexes of large tables, exports and imports are seen to by a thread that is there when there is something to do;
     with `background=False` that is left to `maintain`. Exports and imports take the subfolders of `exports` for S3 buckets; by default
-    that is a folder of this name beside the file. `vfs` names the file system of SQLite's to use, where it is not the system's own.
+    that is a folder of this name beside the file. `vfs` names the file system of SQLite's to use, instead of
+    the one that keeps checksums (`checksums.py`).
     `like_local` makes the engine do as DynamoDB Local does where that differs from the service.
     """
 
@@ -66,7 +67,7 @@ class Engine:
         self.database = Database(path, durability, vfs)
         try:
             self.catalog = Catalog(self.database, clock)
-        except apsw.Error as error:
+        except (apsw.Error, EngineError) as error:
             self.database.close()
             raise translate(error) from error
         self.clock = clock
@@ -76,7 +77,9 @@ class Engine:
         context = Context(self.database, self.catalog, clock, self.realm, exports=folder, like_local=like_local)
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.consider)
-        self._raw = replace(self._context, raw=True)
+        # Without checksums, only reading an item shows whether it is one.
+        self._splices = path == ":memory:" or checksums.protected(self.database.connection)
+        self._raw = replace(self._context, raw=self._splices)
         self.catalog.on_load = self._maintenance.consider
         self._maintenance.consider()
 
@@ -96,8 +99,8 @@ class Engine:
             try:
                 row = self.database.row(layout.get, (place,))
                 return None if row is None else orjson.loads(row[1])
-            except apsw.Error:
-                # The table may be gone, or made anew; the long way finds out.
+            except (apsw.Error, orjson.JSONDecodeError):
+                # The table may be gone, or made anew, or the item damaged; the long way finds out.
                 pass
         return self._run(self._context, "GetItem", {"TableName": table, "Key": key}).get("Item")
 
@@ -107,7 +110,7 @@ class Engine:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:
             raise serialization() from None
-        context = self._raw if realm is None else self._for(realm, raw=True)
+        context = self._raw if realm is None else self._for(realm, raw=self._splices)
         return orjson.dumps(self._run(context, operation, request))
 
     def _for(self, realm: Realm, raw: bool = False) -> Context:
@@ -158,8 +161,16 @@ class Engine:
             # Another thread is creating the table, and has not committed it.
             _require_missing_table(error)
             raise not_found() from None
-        except apsw.Error as error:
+        except (apsw.Error, orjson.JSONDecodeError) as error:
+            if damage.is_damage(error):
+                raise self._damaged(context, request) from error
             raise translate(error) from error
+
+    def _damaged(self, context: Context, request: Any) -> EngineError:
+        """The error for a request that met damage, with the names of what is damaged."""
+        layouts = {layout.table.name: layout for layout in self.catalog.known() if layout.table.realm == context.realm}
+        with self.database.reading() as connection:
+            return damage.explain(layouts, connection, request)
 
     def is_write(self, operation: str) -> bool:
         """Whether an operation writes items, so that its commit can be shared with others."""

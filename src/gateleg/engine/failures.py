@@ -2,6 +2,7 @@
 
 import apsw
 
+from gateleg.engine.checksums import is_damage
 from gateleg.engine.errors import EngineError
 
 CLOSED = "The engine is closed: open it again to use it"
@@ -24,14 +25,16 @@ def translate(error: BaseException) -> BaseException:
         return EngineError("InternalServerError", "The disk is full: nothing was written. Free some space and try again")
     if isinstance(error, apsw.BusyError):
         return Busy()
+    if is_damage(error):
+        return EngineError(
+            "InternalServerError",
+            "The database's file is damaged: a page is not as it was written. Run `gateleg engine check` to see what is damaged, and "
+            "`gateleg engine repair` to save the rest",
+        )
     if isinstance(error, apsw.IOError):
         return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
     if isinstance(error, apsw.ReadOnlyError):
         return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
-    if isinstance(error, apsw.CorruptError):
-        return EngineError(
-            "InternalServerError", f"The database's file is damaged: {error}. Run `gateleg engine check`, and restore a backup"
-        )
     if isinstance(error, apsw.ConnectionClosedError | apsw.ThreadingViolationError):
         # Connections are not shared between threads: only one that closes them all can be in the way.
         return EngineError("InternalServerError", CLOSED)

@@ -2,11 +2,14 @@
 
 import apsw
 
+from gateleg.engine.checksums import protected
 from gateleg.engine.errors import EngineError
 
-#: Marks a file as ours ("Gleg"), and the layout of what is in it.
+#: Marks a file as ours ("Gleg"), and the layout of what is in it. Files of format 1 are those of format 2 without checksums in their pages:
+#: they are used as they are until they are compacted. What knows format 1 only must not write to format 2, and refuses it.
 APPLICATION_ID = 0x476C6567
-FORMAT = 1
+FORMAT = 2
+WITHOUT_CHECKSUMS = 1
 
 _SCHEMA = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -43,10 +46,9 @@ CREATE INDEX tokens_by_time ON tokens(at);
 
 
 def prepare(connection: apsw.Connection, path: str) -> None:
-    """Create our tables in an empty file; refuse a file of somebody else's or of a later version."""
+    """Create our tables in an empty file; refuse a file of somebody else's, of a later version, or with a damaged beginning."""
     if _pragma(connection, "application_id") == APPLICATION_ID:
-        if _pragma(connection, "user_version") > FORMAT:
-            raise EngineError("InternalServerError", f"{path} was written by a later version of Gateleg: upgrade to open it")
+        _check_version(connection, path)
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -55,12 +57,23 @@ def prepare(connection: apsw.Connection, path: str) -> None:
                 raise EngineError("InternalServerError", f"{path} is a SQLite database of another program: choose another path")
             connection.execute(_SCHEMA)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute(f"PRAGMA user_version={FORMAT if protected(connection) else WITHOUT_CHECKSUMS}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _check_version(connection: apsw.Connection, path: str) -> None:
+    version = _pragma(connection, "user_version")
+    if version > FORMAT:
+        raise EngineError("InternalServerError", f"{path} was written by a later version of Gateleg: upgrade to open it")
+    if protected(connection) != (version == FORMAT):
+        if version == FORMAT:
+            raise EngineError("InternalServerError", f"{path} is damaged: its header does not say that its pages have checksums")
+        # It was being compacted, and what did it has ended before it could say so.
+        connection.execute(f"PRAGMA user_version={FORMAT}")
 
 
 def _pragma(connection: apsw.Connection, name: str) -> int:

@@ -2,27 +2,45 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import orjson
 
-from gateleg.engine import changelog
-from gateleg.engine.catalog import Catalog
+from gateleg.engine import changelog, checksums
+from gateleg.engine.catalog import Catalog, load
+from gateleg.engine.damage import is_damage, spell_key
 from gateleg.engine.database import Database
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
+from gateleg.engine.fileformat import FORMAT
 from gateleg.engine.layout import Layout
+from gateleg.engine.pages import Malformed, Pages
 from gateleg.engine.values import Item, item_size
+
+#: How many damaged pages are named.
+_SHOWN = 20
 
 
 def check(path: str) -> list[str]:
-    """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing."""
+    """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing.
+
+    Damage is a fault like any other, wherever it is: the check goes on with what can still be read.
+    """
     _must_exist(path)
-    database = Database(path)
-    found: list[str] = []
+    damaged = _damaged_pages(path)
+    found = [f"page {number} is not as it was written" for number in damaged[:_SHOWN]]
+    if len(damaged) > _SHOWN:
+        found.append(f"{len(damaged) - _SHOWN} more pages are not as they were written")
+    try:
+        database = Database(path)
+    except EngineError as error:
+        if not damaged:
+            raise
+        return [*found, str(error.message)]
     try:
         with database.snapshot() as connection:
-            found.extend(_faults(connection, database))
+            found.extend(_guarded("The catalog", _faults(connection, database, bool(damaged))))
     except apsw.Error as error:
         found.append(f"SQLite: {error}")
     finally:
@@ -30,8 +48,43 @@ def check(path: str) -> list[str]:
     return found
 
 
+def has_checksums(path: str) -> bool:
+    """Whether the pages of a file have checksums. Files of earlier versions have none until they are compacted."""
+    pages = Pages(Path(path))
+    try:
+        return pages.has_checksums
+    finally:
+        pages.close()
+
+
+def _damaged_pages(path: str) -> list[int]:
+    pages = Pages(Path(path))
+    try:
+        return pages.damaged()
+    except Malformed:
+        return []
+    finally:
+        pages.close()
+
+
+def _guarded(where: str, faults: Iterator[str]) -> Iterator[str]:
+    """Faults up to the first thing that cannot be read, and that."""
+    try:
+        yield from faults
+    except apsw.Error as error:
+        yield f"{where}: {'a page is not as it was written' if is_damage(error) else error}"
+    except EngineError as error:
+        yield f"{where}: {error.message}"
+    except (ValueError, TypeError, KeyError, AttributeError, LookupError) as error:
+        # What is stored is not what was: anything may be wrong with it.
+        yield f"{where}: what is stored cannot be understood: {error!r}"
+
+
 def compact(path: str) -> tuple[int, int]:
-    """Give free pages back to the disk; the file's bytes before and after. No other process may be writing."""
+    """Give free pages back to the disk, and checksums to a file that has none; the file's bytes before and after.
+
+    No other process may be writing, or, where checksums are added, have the file open.
+    """
     _must_exist(path)
     database = Database(path)
     try:
@@ -40,13 +93,27 @@ def compact(path: str) -> tuple[int, int]:
         before = _bytes(path)
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            connection.execute("VACUUM")
+            if checksums.protected(connection):
+                connection.execute("VACUUM")
+            else:
+                _add_checksums(connection)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except apsw.BusyError:
             raise EngineError("InternalServerError", f"{path} is in use: stop the processes that have it open, then compact it") from None
         return before, _bytes(path)
     finally:
         database.close()
+
+
+def _add_checksums(connection: apsw.Connection) -> None:
+    """Write the file anew with checksums. Only one that has it alone may leave the write-ahead log, and nobody else may write without."""
+    connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+    try:
+        checksums.protect(connection)
+        connection.execute("VACUUM")
+        connection.execute(f"PRAGMA user_version={FORMAT}")
+    finally:
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
 
 
 def _must_exist(path: str) -> None:
@@ -58,16 +125,49 @@ def _bytes(path: str) -> int:
     return sum(p.stat().st_size for p in (Path(path), Path(f"{path}-wal")) if p.exists())
 
 
-def _faults(connection: apsw.Connection, database: Database) -> Iterator[str]:
+def _faults(connection: apsw.Connection, database: Database, damaged: bool) -> Iterator[str]:
+    yield from _guarded("SQLite", _sqlite_faults(connection))
+    layouts = Catalog(database).known()
+    for layout in layouts:
+        name = layout.table.name
+        if damaged:
+            yield from _guarded(name, _unreadable_items(connection, layout))
+        yield from _guarded(name, _row_faults(connection, layout))
+        for index in layout.indexes:
+            if index.index.status != "CREATING":
+                yield from _guarded(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
+        yield from _guarded(name, _log_faults(connection, layout))
+    yield from _guarded("backups", _backup_faults(connection))
+
+
+def _sqlite_faults(connection: apsw.Connection) -> Iterator[str]:
     for (line,) in connection.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             yield f"SQLite: {line}"
-    for layout in Catalog(database).known():
-        yield from _row_faults(connection, layout)
-        for index in layout.indexes:
-            if index.index.status != "CREATING":
-                yield from _index_faults(connection, layout, index)
-        yield from _log_faults(connection, layout)
+
+
+def _unreadable_items(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    """The items that lie on damaged pages. Their keys are read from where they are a second time, in order."""
+    keys: list[Any] = connection.execute(f"SELECT k FROM {layout.name} ORDER BY k").fetchall()
+    for (key,) in keys:
+        try:
+            connection.execute(layout.get, (key,)).fetchone()
+        except apsw.Error:
+            yield f"{layout.table.name}: the item {spell_key(layout.table, key)} cannot be read"
+
+
+def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
+    rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
+    for number, name, definition in rows:
+        table = load(definition)
+        yield from _guarded(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
+
+
+def _backup_row_faults(connection: apsw.Connection, number: int, name: str, layout: Layout) -> Iterator[str]:
+    for key, size, stored in connection.execute(f"SELECT k, size, v FROM backup_{number}"):
+        item = orjson.loads(stored)
+        if layout.key(item) != key or item_size(item) != size:
+            yield f"backup {name} of {layout.table.name}: the item {spell_key(layout.table, key)} is not what was kept"
 
 
 def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:

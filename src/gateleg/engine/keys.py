@@ -5,6 +5,7 @@ scan is a range), then each key attribute in a form that sorts like its value an
 """
 
 import hashlib
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -116,6 +117,27 @@ def partitions(start: bytes, end: bytes | None, total: int) -> int:
     if end is not None:
         last = int.from_bytes(end[:HASH_BYTES].ljust(HASH_BYTES, b"\x00"), "big") - (len(end) <= HASH_BYTES)
     return last * total // space - first * total // space + 1
+
+
+def parse(attributes: tuple[KeyAttribute, ...], key: bytes) -> Item | None:
+    """The attributes that a row's key was made of; none if these bytes are not such a key."""
+    rest, item = key[HASH_BYTES:], {}
+    try:
+        for attribute in attributes:
+            content, rest = _parse_component(attribute.type, rest)
+            item[attribute.name] = {attribute.type: content}
+        return None if rest or not item else item
+    except (ValueError, IndexError, ArithmeticError):
+        return None
+
+
+def _parse_component(kind: str, rest: bytes) -> tuple[str, bytes]:
+    if kind == "N":
+        end = rest.index(b"\x00" if rest[0] >= 0x80 else b"\xff", 1)
+        return numbers.decode(rest[:end]), rest[end + 1 :]
+    end = rest.index(_END)
+    raw = rest[:end].replace(b"\x00\xff", b"\x00")
+    return (raw.decode() if kind == "S" else b64encode(raw).decode()), rest[end + len(_END) :]
 
 
 def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:

@@ -126,6 +126,18 @@ def encode(text: str) -> bytes:
     return bytes([head ^ 0xFF, *(101 - p for p in pairs), *tail])
 
 
+def decode(encoded: bytes) -> str:
+    """The number that `encode` made these bytes of."""
+    head, pairs = encoded[0], encoded[1:]
+    negative = head < 0x80
+    if negative:
+        head, pairs = head ^ 0xFF, bytes(101 - p for p in pairs if p != 102)
+    else:
+        pairs = bytes(p - 1 for p in pairs)
+    digits = "".join(f"{p:02d}" for p in pairs)
+    return spell(Decimal(f"{'-' if negative else ''}0.{digits or '0'}E{(head - 0xC0) * 2}"))
+
+
 def _significant(text: str) -> tuple[str, int, bool]:
     """The significant digits of a canonical number, the exponent that makes it 0.digits x 10^exponent, and whether it is negative."""
     negative = text[0] == "-"

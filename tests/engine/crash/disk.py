@@ -94,7 +94,7 @@ class _File(apsw.VFSFile):
         self._disk = disk
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         self._name = Path(path).name if path else ""
-        super().__init__("", name, flags)
+        super().__init__("unix", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         self._disk.before_write()
@@ -114,7 +114,7 @@ class _File(apsw.VFSFile):
 class _FileSystem(apsw.VFS):
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        super().__init__(disk.vfs, "")
+        super().__init__(disk.vfs, "unix")
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
         return _File(self._disk, name, flags)

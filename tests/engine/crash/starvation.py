@@ -35,7 +35,7 @@ class Room:
 @contextmanager
 def limited_room() -> Iterator[Room]:
     """Put all of SQLite's writes in this process under a limit."""
-    system = apsw.VFS("", "")
+    system = apsw.VFS("", "unix")
     library = ctypes.CDLL(None, use_errno=True)
     room = Room()
     kept = []

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import apsw
 import orjson
 
 from gateleg.engine import capacity, keys
 from gateleg.engine.context import Context, parsed
+from gateleg.engine.damage import damaged_item, damaged_tables, is_damage
 from gateleg.engine.entries import IndexLayout
-from gateleg.engine.errors import invalid_parameter, validation
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Projection
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations.footprint import LARGE, NEVER_FULL, Meter
@@ -106,16 +108,33 @@ def read_page(context: Context, where: Source, span: Span, request: dict[str, An
     limit = request.get("Limit") or -1
     page = Page([], None, 0, 0, 0, None)
     with context.database.reading() as connection:
-        rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
-        if whole:
-            rows = _completed(page, rows, bool(request.get("ConsistentRead")))
-        range_ = where.layout.table.keys.range
-        meter = Meter(range_[0].name if range_ else None)
-        if prepared.filter is None:
-            _take(page, rows, limit, meter)
-        else:
-            _sift(page, rows, limit, meter, prepared.filter, prepared.values)
+        try:
+            rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
+            if whole:
+                rows = _completed(page, rows, bool(request.get("ConsistentRead")))
+            range_ = where.layout.table.keys.range
+            meter = Meter(range_[0].name if range_ else None)
+            if prepared.filter is None:
+                _take(page, rows, limit, meter)
+            else:
+                _sift(page, rows, limit, meter, prepared.filter, prepared.values)
+        except apsw.Error as error:
+            if is_damage(error):
+                raise _damaged(connection, where, span, max(page.scanned, len(page.stored))) from error
+            raise
     return page
+
+
+def _damaged(connection: apsw.Connection, where: Source, span: Span, read: int) -> EngineError:
+    """The error for the row after so many that were read; its key can be had without it, unless the order of keys is damaged too."""
+    table, index = where.layout.table, where.index
+    select = f"SELECT k FROM {where.layout.name}" if index is None else f"SELECT i.b FROM {index.name} i"
+    clauses, bindings = _range(where, span)
+    try:
+        row = connection.execute(f"{select} {clauses} LIMIT 1 OFFSET ?", (*bindings, read)).fetchone()
+    except apsw.Error:
+        row = None
+    return damaged_tables([table.name]) if row is None else damaged_item(table, row[0])
 
 
 def _completed(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
@@ -163,6 +182,14 @@ def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter,
 
 def _statement(where: Source, span: Span, whole: bool) -> tuple[str, list[Any]]:
     index = where.index
+    select = where.layout.select if index is None else index.select_whole if whole else index.select
+    clauses, bindings = _range(where, span)
+    return f"{select} {clauses}", bindings
+
+
+def _range(where: Source, span: Span) -> tuple[str, list[Any]]:
+    """The rows of a span, in their order."""
+    index = where.index
     prefix = "i." if index else ""
     start, end = span.start, span.end
     clauses, bindings = [], []
@@ -182,8 +209,7 @@ def _statement(where: Source, span: Span, whole: bool) -> tuple[str, list[Any]]:
         bindings.append(end)
     direction = "" if span.forward else " DESC"
     order = f"i.k{direction}, i.b{direction}" if index else f"k{direction}"
-    select = where.layout.select if index is None else index.select_whole if whole else index.select
-    return f"{select} WHERE {' AND '.join(clauses)} ORDER BY {order}", bindings
+    return f"WHERE {' AND '.join(clauses)} ORDER BY {order}", bindings
 
 
 def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> bool:

@@ -1,0 +1,113 @@
+"""Which web pages may use a server, and by which names it may be called.
+
+A browser sends what any page asks it to, also to this machine; only the headers `Origin` and `Host` say on whose behalf. Where nobody has
+to sign, these decide: the origin must be of this machine or be allowed by name, and so must the host, since a page can have its own name
+resolve to this machine (DNS rebinding), and then has no foreign origin. Where requests are signed, a page that has no credentials gets
+nothing, and any origin may ask, as with DynamoDB.
+"""
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import orjson
+
+from gateleg.endpoint.answers import AMZ_JSON, Answer
+from gateleg.endpoint.hosts import is_loopback
+from gateleg.endpoint.requests import Request
+from gateleg.engine.errors import EngineError
+
+_EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
+
+
+class BadOrigin(ValueError):
+    """What is to be allowed is not an origin."""
+
+
+class Origins:
+    """Decides on the `Origin` and the `Host` of requests.
+
+    `allowed` are further origins such as `https://example.com`; their hosts are names by which the server may be called. With `signed`,
+    every request must carry a valid signature: any host will do, and any origin too unless some are `allowed` by name.
+    """
+
+    def __init__(self, allowed: Iterable[str] = (), *, signed: bool = False) -> None:
+        origins = [_normal(origin) for origin in allowed]
+        self._allowed = frozenset(origins)
+        self._hosts = frozenset(_host_of(origin.partition(b"://")[2]) for origin in origins)
+        self._any_origin = signed and not origins
+        self._any_host = signed
+
+    def refusal(self, request: Request) -> Answer | None:
+        """The answer to a request of a page, or by a name, that is not allowed; none if it is."""
+        headers = request.headers
+        origin = headers.get(b"origin")
+        if origin is not None and not self._any_origin and not self._allows(origin):
+            return _refused(f"The origin {origin.decode('latin-1')} may not use this endpoint. Allow it with --allow-origin.")
+        host = headers.get(b"host")
+        if host is not None and not self._any_host and not self._answers_to(_host_of(host)):
+            return _refused(
+                f"This endpoint is not called {host.decode('latin-1')}. Use its loopback address, allow the name with --allow-origin, "
+                "or have requests signed with --credentials."
+            )
+        return None
+
+    def headers(self, request: Request) -> bytes:
+        """Header lines for a script of an origin that is allowed; a preflight gets what it asks for."""
+        origin = request.headers.get(b"origin")
+        if origin is None or not (self._any_origin or self._allows(origin)):
+            return b""
+        granted = b"*" if self._any_origin else origin + b"\r\nVary: Origin"
+        lines = b"Access-Control-Allow-Origin: " + granted + b"\r\nAccess-Control-Expose-Headers: " + _EXPOSED_HEADERS + b"\r\n"
+        return lines + _preflight(request) if request.method == b"OPTIONS" else lines
+
+    def _allows(self, origin: bytes) -> bool:
+        scheme, separator, host = origin.lower().partition(b"://")
+        if not separator:
+            return False
+        return origin.lower() in self._allowed or (scheme in (b"http", b"https") and _is_local(_host_of(host)))
+
+    def _answers_to(self, host: str) -> bool:
+        return _is_local(host) or host in self._hosts
+
+
+def _preflight(request: Request) -> bytes:
+    lines = b""
+    for asked, granted in (
+        (b"access-control-request-headers", b"Access-Control-Allow-Headers: "),
+        (b"access-control-request-method", b"Access-Control-Allow-Methods: "),
+    ):
+        if asked in request.headers:
+            lines += granted + request.headers[asked] + b"\r\n"
+    return lines + b"Access-Control-Max-Age: 172800\r\n"
+
+
+def _normal(origin: str) -> bytes:
+    try:
+        parts = urlsplit(origin)
+        port = parts.port
+    except ValueError:
+        raise BadOrigin(f"{origin!r} is not an origin: write it like https://example.com") from None
+    if not parts.scheme or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
+        raise BadOrigin(f"{origin!r} is not an origin: write it like https://example.com")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    if not host.isascii():
+        raise BadOrigin(f"{origin!r} is not an origin: write its host as browsers send it, in ASCII (xn--...)")
+    return f"{parts.scheme}://{host}{'' if port in (None, usual) else f':{port}'}".lower().encode()
+
+
+def _host_of(place: bytes) -> str:
+    """The host of `host:port`, in lower case; brackets of an IPv6 address are taken off."""
+    text = place.decode("latin-1").strip().lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    name, colon, port = text.rpartition(":")
+    return name if colon and port.isdigit() else text
+
+
+def _is_local(host: str) -> bool:
+    return is_loopback(host) or host.endswith(".localhost")
+
+
+def _refused(message: str) -> Answer:
+    return Answer(403, orjson.dumps(EngineError("AccessDeniedException", message).body()), AMZ_JSON)
