@@ -9,6 +9,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
 from gateleg.web.headers import security_headers
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.web.metrics import Traffic
 
 REQUEST_ID = "x-request-id"
+#: What the log and the metrics have for a caller that has left before its answer; as nginx has it.
+CLIENT_LEFT = 499
 _SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _log = logging.getLogger("gateleg.web")
 
@@ -75,6 +78,9 @@ class Passage:
         self._traffic.begun()
         try:
             await self.app(scope, receive, dressed)
+        except ClientDisconnect:
+            # Nobody is left to answer, and nothing here has failed.
+            status = status or CLIENT_LEFT
         except Exception as error:
             if status or status_of(error) >= 500:
                 _log.exception("The request failed.", extra={"request_id": request_id, "path": scope["path"]})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from gateleg.web.connections import BoundedWebSocket, bounded_http
 from gateleg.web.errors import Refusal
 from gateleg.web.gate import is_loopback
 from gateleg.web.settings import DEFAULT, FILE, PREFIX
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.web")
 #: Seconds that requests have to end once the host is told to stop.
 _GRACE = 10
+#: Seconds for which a connection may wait for its next request.
+_IDLE = 5
 
 
 class OpenToAll(Refusal):
@@ -149,7 +152,9 @@ async def serve(
         access_log=False,
         server_header=False,
         lifespan="on",
-        ws="websockets-sansio",
+        http=bounded_http(settings),
+        ws=BoundedWebSocket,
+        timeout_keep_alive=_IDLE,
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         timeout_graceful_shutdown=_GRACE,

@@ -59,6 +59,13 @@ class Settings(BaseModel):
     applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
     body_limit: int = Field(default=1_000_000, ge=1, description="bytes that the body of a request may have")
     upload_limit: int = Field(default=5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
+    head_limit: int = Field(default=65_536, ge=1_024, description="bytes that the request line and the headers of a request may have")
+    request_seconds: float = Field(default=30, gt=0, description="seconds in which a request's headers must be complete")
+    body_pace: int = Field(default=500, ge=0, description="bytes a second that the body of a request must bring")
+    connections: int = Field(default=800, ge=1, description="connections that may be open at once")
+    address_connections: int = Field(
+        default=200, ge=1, description="connections that may be open at once from one address, which is none of `proxies`"
+    )
     key_rate: int = Field(default=6_000, ge=0, description="requests that one key may make in a minute; 0 is no limit")
     signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session ends in any case")
