@@ -16,6 +16,7 @@ from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.keys import Keys
+from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.pulse import Pulse
 from gateleg.web.sessions import Sessions
@@ -50,6 +51,8 @@ class Host:
     secret: Secret = field(repr=False)
     keys: Keys
     sessions: Sessions
+    #: who may come while there is no key
+    local: LocalAccess
     audit: Audit
     #: what requests to the store have cost, by access pattern
     costs: Metrics
@@ -111,6 +114,7 @@ class Host:
                 secret=secret,
                 keys=keys,
                 sessions=Sessions(prompt, keys, secret, settings),
+                local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 costs=costs,
                 pulse=Pulse(queue),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: What our log records carry besides their message.
 _MEMBERS = ("request_id", "method", "path", "status", "ms", "caller")
-_TOKEN = re.compile(r"gl_[a-z2-7]{12}_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
+_TOKEN = re.compile(r"gl_(?:[a-z2-7]{12}|local)_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
 
 
 def redacted(text: str) -> str:

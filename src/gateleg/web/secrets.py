@@ -71,6 +71,21 @@ def kept_secret(folder: Path) -> Secret:
             pass
         finally:
             fresh.unlink()
+    return read_secret(folder)
+
+
+class SecretMissing(Refusal):
+    """No host has kept its secret in the data folder."""
+
+    code = "secret-missing"
+    fix = "Name the data folder of the host with --data, or in the settings; `gateleg up` makes one."
+
+
+def read_secret(folder: Path) -> Secret:
+    """The secret that a host has kept in its data folder."""
+    place = folder / _NAME
+    if not place.exists():
+        raise SecretMissing(f"There is no secret of a host in {folder}.")
     kept = place.read_bytes().strip()
     if len(kept) < SHORTEST:
         raise SecretCutShort(f"The secret in {place} is cut short.")

@@ -14,7 +14,7 @@ import uvicorn
 
 from gateleg.web.connections import BoundedWebSocket, bounded_http
 from gateleg.web.errors import Refusal
-from gateleg.web.gate import is_loopback
+from gateleg.web.local import is_loopback
 from gateleg.web.settings import DEFAULT, FILE, PREFIX
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
-from gateleg.web.secrets import SHORTEST, Secret, given_secret, kept_secret
+from gateleg.web.secrets import SHORTEST, Secret, given_secret, kept_secret, read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,9 +92,11 @@ class Settings(BaseModel):
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
         return self._origins.get(name, DEFAULT)
 
-    def load_secret(self) -> Secret:
-        """The secret of the settings, or that of the data folder."""
-        return given_secret(self.secret.get_secret_value()) if self.secret is not None else kept_secret(self.data)
+    def load_secret(self, *, make: bool = True) -> Secret:
+        """The secret of the settings, or that of the data folder, where it is made unless `make` is off."""
+        if self.secret is not None:
+            return given_secret(self.secret.get_secret_value())
+        return kept_secret(self.data) if make else read_secret(self.data)
 
     def table(self) -> Iterator[tuple[str, str, str]]:
         """Every setting with its value, as it is written in a file, and its origin. Secrets are hidden."""
