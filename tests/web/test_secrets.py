@@ -31,3 +31,13 @@ def test_what_is_signed_for_one_purpose_fits_no_other() -> None:
     assert not secret.verify("csrf", "b", signature)
     assert not secret.verify("csrf", "a", "é")
     assert "xxxx" not in repr(secret)
+
+
+def test_a_secret_that_others_could_read_is_closed_to_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "data"
+    kept_secret(folder)
+    folder.chmod(0o755)
+    (folder / "secret").chmod(0o644)
+    kept_secret(folder)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "secret")] == [0o700, 0o600]
+    assert len(caplog.records) == 2

@@ -55,8 +55,10 @@ def up(
 
 
 def _announce(address: str, settings: "Settings") -> None:
+    from gateleg.web.settings import shown
+
     typer.echo(f"Gateleg is up at {address}")
-    typer.echo(f"  {settings.store} · {settings.objects} · API at {address}/api/docs · Ctrl-C stops it")
+    typer.echo(f"  {shown(settings.store)} · {shown(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")
     if settings.dynamodb:
         typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
 

@@ -30,6 +30,7 @@ from gateleg.web.keys import check_usable, principal_of
 from gateleg.web.limits import Limits
 from gateleg.web.local import LOCAL_ID
 from gateleg.web.principal import Principal, Role
+from gateleg.web.settings import shown
 from gateleg.web.tables import ApiKey
 
 
@@ -65,7 +66,7 @@ def engine_of(host: Host) -> Engine:
     """The engine of a host's store; raises `NotEmbedded` where the store is elsewhere."""
     transport = host.store.transport
     if not isinstance(transport, AsyncEmbeddedTransport):
-        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {host.settings.store}.")
+        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {shown(host.settings.store)}.")
     return transport.engine
 
 

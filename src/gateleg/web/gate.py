@@ -18,6 +18,7 @@ from starlette.responses import RedirectResponse
 from gateleg.store import StoreError
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.web.headers import sent_path
 from gateleg.web.local import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
@@ -201,8 +202,7 @@ class Gate:
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # As it was sent: a part of a path may hold what would mean something else once it is decoded.
-            path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
-            asked = path + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            asked = sent_path(scope) + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
             place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
             await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
         else:

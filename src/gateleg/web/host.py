@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import Offloaded, open_objects, parse_objects_address
+from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
@@ -20,6 +21,7 @@ from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.pulse import Pulse
 from gateleg.web.sessions import Sessions
+from gateleg.web.settings import shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ class Host:
         `rules` are those of the queue, for a worker.
         """
         installed = checked(applications)
+        make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
         vault = _open_vault(settings, secret)
@@ -165,4 +168,4 @@ def place_of(store: str) -> str:
     address = parse_address(store)
     if address.kind == "embedded":
         return f"embedded, {address.place}" + (", relaxed durability" if address.durability == "relaxed" else "")
-    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else store
+    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else shown(store)

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
-from gateleg.web.headers import security_headers
+from gateleg.web.headers import security_headers, sent_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -83,7 +83,7 @@ class Passage:
             status = status or CLIENT_LEFT
         except Exception as error:
             if status or status_of(error) >= 500:
-                _log.exception("The request failed.", extra={"request_id": request_id, "path": scope["path"]})
+                _log.exception("The request failed.", extra={"request_id": request_id, "path": sent_path(scope)})
             if status:
                 # The answer is on its way: all that is left is to cut it off, so that nobody takes it for whole.
                 raise
@@ -98,7 +98,7 @@ class Passage:
         told = {
             "request_id": request_id,
             "method": scope["method"],
-            "path": scope["path"],
+            "path": sent_path(scope),
             "status": status,
             "ms": round(seconds * 1000, 1),
             "caller": None if principal is None else principal.name,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
+from gateleg.store.redaction import without_credentials
 from gateleg.web.secrets import SHORTEST, Secret, given_secret, kept_secret, read_secret
 
 if TYPE_CHECKING:
@@ -105,14 +106,14 @@ class Settings(BaseModel):
 
 
 def shown(value: Any) -> str:
-    """A value as people read it; a secret stays one."""
+    """A value as people read it; a secret stays one, and so does a password in an address."""
     if value is None:
         return ""
     if isinstance(value, SecretStr):
         return "(hidden)"
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return without_credentials(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
 
 
 def load_settings(
