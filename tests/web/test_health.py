@@ -35,7 +35,9 @@ async def test_a_host_whose_table_is_missing_is_not_ready(client: httpx.AsyncCli
 
 
 async def test_a_host_whose_index_is_missing_is_not_ready(client: httpx.AsyncClient, host: Host, clock: ManualClock) -> None:
-    requests = lambda: sum(tally.requests for tally in host.costs.by_pattern().values())  # noqa: E731
+    def requests() -> int:
+        return sum(tally.requests for tally in host.costs.by_pattern().values())
+
     assert (await client.get("/ready")).status_code == 200
     before = requests()
     assert (await client.get("/ready")).status_code == 200

@@ -145,7 +145,7 @@ def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_
     address = waiting.get_attribute("href")
     assert address is not None
     # What happens to it elsewhere is seen here.
-    told = page.request.post(f"{town.url}/api{address}/cancel", data={}, headers={"origin": town.url})
+    told = page.request.post(f"{town.url}/api{address}/cancel", data={}, headers={"authorization": f"Bearer {town.token}"})
     assert told.ok, told.text()
     expect(waiting).to_have_count(0)
     expect(page.get_by_role("button", name="Map it again")).to_be_visible()
