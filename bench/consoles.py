@@ -27,6 +27,9 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from gateleg.web.local import token_from
+from gateleg.web.secrets import read_secret
+
 COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()", "up", "--demo", "--no-browser", "--port", "0", "--drain", "0"]
 PATHS = ("/", "/jobs")
 #: Seconds for which the consoles are left alone.
@@ -67,8 +70,11 @@ class Console:
             "EIO": 4,
             "transport": "websocket",
         }
+        known = {"authorization": client.headers["authorization"]}
         base = str(client.base_url).replace("http", "ws", 1).rstrip("/")
-        self.socket = await connect(f"{base}/_nicegui_ws/socket.io/?{urlencode(query)}", max_size=None, ping_interval=None)
+        self.socket = await connect(
+            f"{base}/_nicegui_ws/socket.io/?{urlencode(query)}", max_size=None, ping_interval=None, additional_headers=known
+        )
         self._id = found[1]
         await self.socket.recv()
         await self.socket.send("40")
@@ -106,7 +112,8 @@ class Console:
 @asynccontextmanager
 async def host(folder: str) -> AsyncIterator[tuple[str, int]]:
     """A host on a new folder: its address and its process id."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")}
+    environ |= {"PYTHONUNBUFFERED": "1", "GATELEG_ADDRESS_CONNECTIONS": "800"}
     with (Path(folder) / "log.txt").open("w") as log:
         process = subprocess.Popen([*COMMAND, "--data", f"{folder}/data"], stdout=subprocess.PIPE, stderr=log, text=True, env=environ)
     try:
@@ -170,6 +177,7 @@ async def measure(number: int) -> None:
     """Open, leave alone, change."""
     with tempfile.TemporaryDirectory() as folder:
         async with host(folder) as (url, pid), httpx.AsyncClient(base_url=url, timeout=60) as client:
+            client.headers["authorization"] = f"Bearer {token_from(read_secret(Path(folder) / 'data'))}"
             await settle(client)
             await idle(pid, [], "idle, nobody looks")
             consoles, wanted = [Console(PATHS[index % len(PATHS)]) for index in range(number)], set[str]()

@@ -28,3 +28,10 @@ def test_a_wrong_setting_is_told() -> None:
     Path("gateleg.toml").write_text("port = 'x'\nhost = 1\n")
     result = CliRunner().invoke(app, ["config"])
     assert (result.exit_code, "port (from gateleg.toml)" in result.output, "host (from gateleg.toml)" in result.output) == (2, True, True)
+
+
+def test_passwords_in_addresses_are_not_printed() -> None:
+    Path("gateleg.toml").write_text('store = "http://ann:pa55word@127.0.0.1:9"\nobjects_endpoint = "https://x:pa55word@s3.example"\n')
+    told = [CliRunner().invoke(app, words).output for words in (["config"], ["config", "--json"], ["keys", "list"])]
+    assert [text for text in told if "pa55word" in text] == []
+    assert "http://(hidden)@127.0.0.1:9" in told[0]

@@ -19,8 +19,8 @@ COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()"]
 
 
 @contextmanager
-def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A command in a process of its own, and the address that it has printed."""
+def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """A command in a process of its own, and a client that has opened the link that it has printed."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
     with (folder / "err.txt").open("w") as errors:
         process = subprocess.Popen(
@@ -31,7 +31,13 @@ def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subpr
             assert process.stdout is not None
             line = process.stdout.readline()
             assert " at http://127.0.0.1:" in line, (line, (folder / "err.txt").read_text())
-            yield process, line.rpartition(" ")[2].strip()
+            url = line.rpartition(" ")[2].strip()
+            link = next(line.split()[1] for line in process.stdout if line.startswith("  Open "))
+            assert link.startswith(f"{url}/signin?token=gl_local_")
+            with httpx.Client(base_url=url) as client:
+                assert client.get(link).status_code == 303
+                client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf_token"]
+                yield process, client
         finally:
             process.kill()
 
@@ -65,10 +71,7 @@ def finished(client: httpx.Client, job_id: str) -> dict[str, object]:
 
 
 def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path) -> None:
-    with (
-        running(tmp_path, "up", "--demo", "--no-browser", "--data", "d", "--drain", "1") as (process, url),
-        httpx.Client(base_url=url) as client,
-    ):
+    with running(tmp_path, "up", "--demo", "--no-browser", "--data", "d", "--drain", "1") as (process, client):
         assert client.get("/health").json()["status"] == "ok"
         assert client.get("/ready").status_code == 200
         assert client.get("/api/docs").status_code == 200
@@ -94,18 +97,28 @@ def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path)
 
 
 def test_serve_answers_without_a_worker_and_stops_when_told(tmp_path: Path) -> None:
-    with running(tmp_path, "serve", "--log", "json", "--dynamodb") as (process, url):
+    with running(tmp_path, "serve", "--log", "json", "--dynamodb") as (process, client):
         target = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
-        assert "DelphiJobQueue" in httpx.post(f"{url}/dynamodb", content=b"{}", headers=target).json()["TableNames"]
-        assert httpx.get(f"{url}/api/jobs/workers").json() == []
-        assert httpx.get(f"{url}/api/music").status_code == 404
-        with httpx.stream("GET", f"{url}/events/stats") as stream:
+        assert "DelphiJobQueue" in client.post("/dynamodb", content=b"{}", headers=target).json()["TableNames"]
+        assert client.get("/api/jobs/workers").json() == []
+        assert client.get("/api/music").status_code == 404
+        with client.stream("GET", "/events/stats") as stream:
             assert stream.status_code == 200
             process.send_signal(signal.SIGTERM)
             stream.read()
         assert process.wait(60) == 0
     lines = [json.loads(line) for line in (tmp_path / "err.txt").read_text().splitlines()]
     assert {line["path"] for line in lines} >= {"/api/jobs/workers", "/api/music"}
+
+
+def test_the_token_of_a_host_is_printed_for_programs_at_this_machine(tmp_path: Path, failed: Callable[..., str]) -> None:
+    assert "There is no secret of a host in data" in failed("token")
+    assert not (tmp_path / "data").exists()
+    with running(tmp_path, "serve") as (_, client):
+        printed = subprocess.run([*COMMAND, "token"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+        answer = httpx.get(f"{client.base_url}/api/session", headers={"authorization": f"Bearer {printed}"})
+        assert answer.json()["name"] == "local"
+        assert httpx.get(f"{client.base_url}/api/session").status_code == 401
 
 
 def test_a_port_that_is_taken_is_told(failed: Callable[..., str]) -> None:
@@ -150,7 +163,7 @@ def test_an_application_that_is_not_there_is_told(tmp_path: Path, failed: Callab
 def test_help_of_every_command_of_a_host_loads_none_of_it() -> None:
     program = (
         "import sys; from gateleg.cli.commands import app\n"
-        "for name in ('up', 'serve', 'keys', 'config', 'worker'): app([name, '--help'], standalone_mode=False)\n"
+        "for name in ('up', 'serve', 'keys', 'token', 'config', 'worker'): app([name, '--help'], standalone_mode=False)\n"
         "sys.exit(', '.join(name for name in ('fastapi', 'nicegui', 'uvicorn', 'apsw', 'gateleg.web') if name in sys.modules) or 0)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

@@ -218,9 +218,7 @@ def test_an_unknown_attribute_names_the_class_and_the_closest_one() -> None:
 
 
 def test_an_action_of_another_entity_is_refused_with_advice() -> None:
-    with pytest.raises(
-        ExpressionError, match=r"Simple.name is not an attribute of Member, which the update changes. Use the attributes of Member: "
-    ):
+    with pytest.raises(ExpressionError, match=r"Simple.name is not an attribute of Member.* Use the attributes of Member: "):
         plan_update(member(), [Simple.name.set("x")], now=datetime.now(UTC))
 
 

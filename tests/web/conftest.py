@@ -50,8 +50,15 @@ def client_of(app: FastAPI, *, token: str | None = None, peer: str = "127.0.0.1"
 
 
 @pytest.fixture
-async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    """Somebody at this machine, while there are no keys."""
+async def client(app: FastAPI, host: Host) -> AsyncIterator[httpx.AsyncClient]:
+    """A program at this machine with the token of the host, while there are no keys."""
+    async with client_of(app, token=host.local.token) as client:
+        yield client
+
+
+@pytest.fixture
+async def stranger(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser at this machine that has neither a key nor the token nor a session."""
     async with client_of(app) as client:
         yield client
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from gateleg.jobs import JobContext, Jobs, Retry
-from gateleg.model import Attr, Entity, Key, Pattern, Table
+from gateleg.model import Attr, Entity, Key, Pattern, Table, required
 from gateleg.web import Application, Refusal, Resources
 
 songs = Table("Songs", hash="artist", range="title")
@@ -14,7 +14,7 @@ class Song(Entity, table=songs):
     """A song of somebody."""
 
     artist: Attr[str]
-    title: Attr[str]
+    title: Attr[str] = required(max_length=50)
 
     key = Key("{artist}", "{title}")
     of_artist = Pattern(title="Songs of somebody")
@@ -59,6 +59,10 @@ def _routes(resources: Resources) -> APIRouter:
     @router.get("/broken")
     async def broken() -> None:
         raise RuntimeError("the secret is in here")
+
+    @router.post("/songs/{title}")
+    async def sing(title: str) -> None:
+        await resources.store.create(Song(artist="Nina", title=title))
 
     return router
 

@@ -153,7 +153,7 @@ async def test_a_download_is_saved_under_its_name(host: Host, stranger: httpx.As
 async def test_no_path_leads_out_of_the_objects(app: FastAPI, host: Host, path: str) -> None:
     (host.settings.data / "secret").chmod(0o644)
     transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
-    async with httpx.AsyncClient(transport=transport) as client:
+    async with httpx.AsyncClient(transport=transport, headers={"authorization": f"Bearer {host.local.token}"}) as client:
         for method in ("GET", "HEAD", "PUT"):
             request = client.build_request(method, "http://127.0.0.1:8000/")
             request.url = httpx.URL("http://127.0.0.1:8000").copy_with(raw_path=path.encode())
@@ -204,7 +204,7 @@ async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_
     vault = S3Objects("bucket", client=MemoryClient(), credentials=Credentials("key", "secret"))
     with_bucket = replace(host, vault=vault, objects=Offloaded(vault))
     await with_bucket.objects.put("a.txt", TEXT)
-    async with client_of(create_app(with_bucket, console=False)) as client:
+    async with client_of(create_app(with_bucket, console=False), token=host.local.token) as client:
         part = await client.get("/objects/a.txt", headers={"range": "bytes=2-4"})
         assert (part.status_code, part.content) == (206, b"234")
         assert (await client.get("/objects/a.txt?signature=x&expires=9999999999")).content == TEXT

@@ -103,12 +103,25 @@ async def test_boto3_works_with_the_credentials_of_an_admins_key(host: Host) -> 
     assert done == {("ann", "dynamodb.CreateTable", "Notes"), ("ann", "dynamodb.DeleteTable", "Notes")}
 
 
-async def test_any_credentials_will_do_at_this_machine_while_there_is_no_key(host: Host) -> None:
+async def test_an_sdk_signs_with_the_token_while_there_is_no_key(host: Host, client: httpx.AsyncClient) -> None:
+    told = (await client.get("/api/dynamodb/credentials")).json()
+    assert (told["AccessKeyId"], told["SecretAccessKey"]) == ("local", host.local.token)
     async with serving(host) as url:
-        made = {"aws_access_key_id": "any", "aws_secret_access_key": "thing"}
-        client = boto3.client("dynamodb", endpoint_url=f"{url}/dynamodb/", region_name="eu-west-1", **made)
-        assert await asyncio.to_thread(work_with_notes, client) == ["a", "b"]
-        client.close()
+        made = {"aws_access_key_id": "local", "aws_secret_access_key": host.local.token}
+        sdk = boto3.client("dynamodb", endpoint_url=f"{url}/dynamodb/", region_name="eu-west-1", **made)
+        assert await asyncio.to_thread(work_with_notes, sdk) == ["a", "b"]
+        sdk.close()
+
+
+async def test_no_other_signature_will_do_without_keys_nor_the_token_with_them(host: Host, stranger: httpx.AsyncClient) -> None:
+    for key_id, secret in (("any", "thing"), ("local", "local"), ("any", host.local.token)):
+        answer = await stranger.send(signed("ListTables", b"{}", key_id, secret))
+        assert code_of(answer) in ("UnrecognizedClientException", "InvalidSignatureException")
+    proxied = signed("ListTables", b"{}", "local", host.local.token)
+    proxied.headers["via"] = "1.1 proxy"
+    assert (await stranger.send(proxied)).status_code == 421
+    await host.keys.create("ann", Role.ADMIN)
+    assert code_of(await stranger.send(signed("ListTables", b"{}", "local", host.local.token))) == "UnrecognizedClientException"
 
 
 async def test_what_an_sdk_writes_is_what_the_host_reads(host: Host, app: FastAPI, staff: Staff) -> None:
@@ -175,10 +188,11 @@ async def test_a_session_gets_no_credentials(host: Host, app: FastAPI) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "key-not-shown")
 
 
-async def test_a_page_of_another_site_cannot_speak_the_protocol(client: httpx.AsyncClient) -> None:
+async def test_a_page_of_another_site_cannot_speak_the_protocol(stranger: httpx.AsyncClient, host: Host) -> None:
+    await stranger.get(host.local.link(""))
     headers = headers_of("ListTables") | {"origin": "https://elsewhere.example"}
-    assert (await client.post("/dynamodb", content=b"{}", headers=headers)).status_code == 403
-    assert "access-control-allow-origin" not in (await client.options("/dynamodb", headers=headers)).headers
+    assert (await stranger.post("/dynamodb", content=b"{}", headers=headers)).status_code == 403
+    assert "access-control-allow-origin" not in (await stranger.options("/dynamodb", headers=headers)).headers
 
 
 async def test_a_signature_from_another_machine_is_no_way_in_while_there_is_no_key(app: FastAPI) -> None:
@@ -225,7 +239,7 @@ async def test_other_methods_are_told_apart(client: httpx.AsyncClient) -> None:
 async def test_there_is_nothing_unless_it_is_asked_for(settings: Settings, clock: ManualClock) -> None:
     async with Host.open(settings.model_copy(update={"dynamodb": False}), clock=clock, ticks=clock) as host:
         app = create_app(host, console=False)
-        async with client_of(app) as client:
+        async with client_of(app, token=host.local.token) as client:
             for path in ("/dynamodb", "/dynamodb/", "/api/dynamodb/credentials"):
                 assert (await client.post(path, content=b"{}", headers=headers_of("ListTables"))).status_code == 404
         key = await host.keys.create("ann", Role.ADMIN)

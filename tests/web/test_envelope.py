@@ -1,15 +1,18 @@
 import inspect
 import logging
+import re
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from gateleg import jobs, objects, store
 from gateleg.model import errors as model_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
-from gateleg.web.envelope import body_of, status_of
+from gateleg.web.envelope import advice_for, body_of, status_of
 from gateleg.web.errors import Refusal
+from tests.web.sample import Song
 
 
 def kinds(module: object, base: type[Exception]) -> list[type[Exception]]:
@@ -96,3 +99,25 @@ async def test_a_body_that_is_no_json_comes_in_the_envelope(client: httpx.AsyncC
     for content, kind in ((b"{", "application/json"), (b"\xff", "application/json"), (b"{}", "text/plain")):
         answer = await client.post("/api/jobs", content=content, headers={"content-type": kind})
         assert (answer.status_code, answer.json()["error"]["code"]) in ((422, "invalid"), (400, "bad-request"))
+
+
+async def test_an_entity_that_does_not_fit_what_was_sent_is_told_without_its_value(client: httpx.AsyncClient) -> None:
+    answer = await client.post(f"/api/music/songs/{'x' * 60}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+    assert [problem["at"] for problem in answer.json()["error"]["details"]["problems"]] == [["title"]]
+    assert "x" * 60 not in answer.text
+
+
+async def test_an_entity_that_does_not_fit_without_anything_sent_is_a_fault_here(client: httpx.AsyncClient, app: FastAPI) -> None:
+    app.add_api_route("/own", lambda: Song(artist="Nina", title="y" * 60), methods=["GET"], response_model=None)
+    answer = await client.get("/own")
+    assert (answer.status_code, "y" * 10 in answer.text) == (500, False)
+
+
+async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/api/music/songs/again")).status_code == 200
+    answer = await client.post("/api/music/songs/again")
+    assert (answer.status_code, answer.json()["error"]["details"]["fix"]) == (409, "Choose another key, or change what is there.")
+    for kind in kinds(store, StoreError):
+        error = kind.__new__(kind)
+        assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|`", advice_for(error))

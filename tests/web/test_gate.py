@@ -11,8 +11,9 @@ from starlette.datastructures import Headers
 from gateleg.jobs import ManualClock
 from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
-from gateleg.web.gate import host_name, is_for_members, is_loopback, same_origin
+from gateleg.web.gate import is_for_members, same_origin
 from gateleg.web.host import Host
+from gateleg.web.local import host_name, is_loopback
 from gateleg.web.principal import Role
 from gateleg.web.sessions import COOKIE
 from gateleg.web.settings import Settings
@@ -47,14 +48,23 @@ def test_no_header_that_somebody_makes_up_is_taken_for_this_machine_or_breaks_th
         assert origin == f"http://{host}"
 
 
-async def test_without_keys_whoever_is_at_this_machine_may_do_everything(client: httpx.AsyncClient) -> None:
+async def test_without_keys_whoever_has_the_token_may_do_everything(client: httpx.AsyncClient) -> None:
     assert (await client.get("/api/session")).json()["role"] == "admin"
 
 
-async def test_without_keys_other_machines_are_refused(app: FastAPI) -> None:
-    async with client_of(app, peer="10.1.2.3") as client:
-        assert code(await client.get(SONGS)) == "foreign-host"
-        assert (await client.get("/health")).status_code == 200
+async def test_without_keys_being_at_this_machine_is_not_enough(stranger: httpx.AsyncClient) -> None:
+    told = await stranger.get(SONGS)
+    assert (told.status_code, code(told), "gateleg token" in told.text) == (401, "not-signed-in", True)
+    assert (await stranger.get(SONGS, headers={"authorization": f"Bearer gl_local_{'a' * 43}"})).status_code == 401
+    page = await stranger.get("/jobs", headers={"accept": "text/html"})
+    assert (page.status_code, page.headers["location"]) == (303, "/signin?next=%2Fjobs")
+
+
+async def test_without_keys_other_machines_are_refused(app: FastAPI, host: Host) -> None:
+    for token in (None, host.local.token):
+        async with client_of(app, peer="10.1.2.3", token=token) as client:
+            assert code(await client.get(SONGS)) == "foreign-host"
+            assert (await client.get("/health")).status_code == 200
 
 
 @pytest.fixture
@@ -111,15 +121,25 @@ async def test_a_person_is_told_on_a_page_that_the_store_does_not_answer(client:
     assert "cannot reach its store" in answer.text
 
 
-async def test_a_name_that_was_bound_to_this_machine_by_another_site_is_refused(app: FastAPI) -> None:
-    async with client_of(app, home="http://evil.example") as client:
-        answer = await client.get(SONGS)
-        assert (answer.status_code, code(answer)) == (421, "foreign-host")
+async def test_a_name_that_was_bound_to_this_machine_by_another_site_is_refused(app: FastAPI, host: Host) -> None:
+    for token in (None, host.local.token):
+        async with client_of(app, home="http://evil.example", token=token) as client:
+            answer = await client.get(SONGS)
+            assert (answer.status_code, code(answer)) == (421, "foreign-host")
 
 
-@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "x-real-ip"])
-async def test_without_keys_nobody_comes_in_through_a_proxy(client: httpx.AsyncClient, header: str) -> None:
+@pytest.mark.parametrize(
+    "header",
+    ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip"],
+)
+async def test_without_keys_the_token_and_its_session_are_not_taken_through_a_proxy(
+    client: httpx.AsyncClient, stranger: httpx.AsyncClient, host: Host, header: str
+) -> None:
     assert (await client.get(SONGS, headers={header: "1.2.3.4"})).status_code == 421
+    assert (await stranger.get(host.local.link(""), headers={header: "1.2.3.4"})).status_code == 421
+    assert (await stranger.get(host.local.link(""))).status_code == 303
+    assert (await stranger.get(SONGS)).status_code == 200
+    assert (await stranger.get(SONGS, headers={header: "1.2.3.4"})).status_code == 421
 
 
 async def test_the_first_key_closes_the_door_for_those_without(client: httpx.AsyncClient, host: Host) -> None:
@@ -192,10 +212,12 @@ async def test_a_key_in_the_header_needs_no_token(host: Host, app: FastAPI) -> N
         assert (await client.post("/api/jobs", json=JOB, headers={"origin": "https://evil.example"})).status_code == 201
 
 
-async def test_without_keys_other_sites_cannot_write_through_a_browser_here(client: httpx.AsyncClient) -> None:
-    assert (await client.post("/api/jobs", json=JOB, headers={"origin": "https://evil.example"})).status_code == 403
-    assert (await client.post("/api/jobs", json=JOB, headers={"origin": HOME})).status_code == 201
-    assert (await client.post("/api/jobs", json=JOB)).status_code == 201
+async def test_without_keys_other_sites_cannot_write_through_a_browser_here(stranger: httpx.AsyncClient, host: Host) -> None:
+    await stranger.get(host.local.link(""))
+    good = {"x-csrf-token": (await stranger.get("/api/session")).json()["csrf_token"], "origin": HOME}
+    for bad in ({"origin": "https://evil.example"}, {"origin": HOME}, {}, good | {"origin": "https://evil.example"}):
+        assert (await stranger.post("/api/jobs", json=JOB, headers=bad)).status_code == 403
+    assert (await stranger.post("/api/jobs", json=JOB, headers=good)).status_code == 201
 
 
 class Socket:
@@ -306,5 +328,5 @@ async def test_a_person_without_the_role_is_told_on_a_page_and_a_program_in_the_
 async def test_a_browser_that_comes_by_a_foreign_name_is_told_on_a_page(app: FastAPI) -> None:
     async with client_of(app, home="http://elsewhere.example") as client:
         page = await client.get("/", headers={"accept": "text/html"})
-    assert (page.status_code, "Use the address that the host printed" in page.text) == (421, True)
+    assert (page.status_code, "Open the link that it printed" in page.text) == (421, True)
     assert 'href="/signout"' not in page.text

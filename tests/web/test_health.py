@@ -3,6 +3,7 @@ import re
 import httpx
 from fastapi import FastAPI
 
+from gateleg.jobs import ManualClock
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from tests.web.conftest import client_of, run_all
@@ -31,6 +32,22 @@ async def test_a_host_whose_table_is_missing_is_not_ready(client: httpx.AsyncCli
     async with client_of(app, peer="10.0.0.1") as stranger:
         told = await stranger.get("/ready")
         assert (told.status_code, "Songs" in told.text) == (503, False)
+
+
+async def test_a_host_whose_index_is_missing_is_not_ready(client: httpx.AsyncClient, host: Host, clock: ManualClock) -> None:
+    def requests() -> int:
+        return sum(tally.requests for tally in host.costs.by_pattern().values())
+
+    assert (await client.get("/ready")).status_code == 200
+    before = requests()
+    assert (await client.get("/ready")).status_code == 200
+    assert requests() == before
+    drop = {"TableName": "GatelegAudit", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "ActorIndex"}}]}
+    await host.store.transport.call("UpdateTable", drop)
+    clock.advance(5)
+    answer = await client.get("/ready")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "not-ready")
+    assert "The index ActorIndex of the table GatelegAudit is" in answer.text
 
 
 async def test_metrics_are_text_that_prometheus_reads(client: httpx.AsyncClient, host: Host) -> None:

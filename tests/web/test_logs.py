@@ -39,3 +39,24 @@ def test_keys_and_signatures_never_get_into_a_line() -> None:
     text = f"bearer {TOKEN} /objects/a?expires=1&signature={'s' * 43}"
     assert redacted(text) == "bearer (hidden) /objects/a?expires=1&signature=(hidden)"
     assert TOKEN not in JsonLines().format(record(text)) + HumanLines().format(record(text))
+
+
+FORGED = "/api/x\n12:00:00 200 GET /api/keys 1.0 ms ann \x1b[31m\u2028\x9b\u202e"
+
+
+def test_nothing_that_a_request_brings_begins_a_line_or_colours_a_terminal() -> None:
+    made = record(FORGED, method="GET", path=FORGED, status=404, ms=1.0, caller=FORGED)
+    fault = record(FORGED, exc_info=(ValueError, ValueError(FORGED), None))
+    for line in (HumanLines().format(made), JsonLines().format(made), JsonLines().format(fault)):
+        assert line.isprintable(), line
+    first, *rest = HumanLines().format(fault).split("\n")
+    assert first.isprintable()
+    assert all(line.startswith("    ") and line.isprintable() for line in rest)
+    assert json.loads(JsonLines().format(made))["path"] == FORGED
+
+
+def test_passwords_in_addresses_never_get_into_a_line() -> None:
+    text = "cannot reach https://ann:pa55word@db.example:8000/x and redis://:pa55word@cache"
+    line = HumanLines().format(record(text))
+    assert "pa55word" not in line
+    assert "https://(hidden)@db.example:8000/x" in line

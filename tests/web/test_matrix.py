@@ -82,6 +82,7 @@ RULES: dict[tuple[str, str], int] = {
     ("PUT", "/objects/{key:path}"): LINK,
     ("GET", "/api/music/whoami"): MEMBER,
     ("GET", "/api/music/piano"): MEMBER,
+    ("POST", "/api/music/songs/{title}"): MEMBER,
     ("GET", "/api/music/broken"): MEMBER,
 }
 PLACES = {
@@ -91,6 +92,7 @@ PLACES = {
     "{pattern}": "Song.of_artist",
     "{key:path}": "a/b.txt",
     "{key_id}": "aaaaaaaaaaaa",
+    "{title}": "sinnerman",
 }
 #: Streams without an end are looked at in their own tests.
 ENDLESS = {("GET", "/events/stats")}

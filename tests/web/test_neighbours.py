@@ -79,7 +79,7 @@ async def test_a_key_that_one_host_revokes_is_refused_by_the_other_within_a_seco
 
 
 async def test_the_first_key_of_one_host_closes_the_door_of_the_other(hosts: tuple[Host, Host], clock: ManualClock) -> None:
-    async with client_of(create_app(hosts[1], console=False)) as local:
+    async with client_of(create_app(hosts[1], console=False), token=hosts[0].local.token) as local:
         assert (await local.get("/api/session")).status_code == 200
         await hosts[0].keys.create("ann", Role.ADMIN)
         clock.advance(1)

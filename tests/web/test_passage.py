@@ -37,3 +37,9 @@ async def test_a_request_is_logged_with_who_what_and_how_it_went(client: httpx.A
     (record,) = caplog.records
     assert (record.__dict__["status"], record.__dict__["path"], record.__dict__["caller"]) == (200, "/api/jobs", "local")
     assert "private" not in str(record.__dict__)
+
+
+async def test_a_path_is_logged_as_it_was_sent(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "gateleg.web"):
+        await client.get("/api/x%0a12:00:00%20200%20GET%20/%1b[31m")
+    assert caplog.records[-1].__dict__["path"] == "/api/x%0a12:00:00%20200%20GET%20/%1b[31m"

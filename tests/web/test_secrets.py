@@ -21,3 +21,13 @@ def test_a_secret_that_is_cut_short_is_refused(tmp_path: Path) -> None:
         kept_secret(tmp_path)
     with pytest.raises(ValueError, match="16 bytes"):
         given_secret("abc")
+
+
+def test_a_secret_that_others_could_read_is_closed_to_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "data"
+    kept_secret(folder)
+    folder.chmod(0o755)
+    (folder / "secret").chmod(0o644)
+    kept_secret(folder)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "secret")] == [0o700, 0o600]
+    assert len(caplog.records) == 2

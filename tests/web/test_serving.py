@@ -21,7 +21,8 @@ async def test_a_host_serves_until_it_is_told_to_stop_and_streams_do_not_hold_it
     stop, ready = asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(serve(host, create_app(host, console=False), listener, stop=stop, ready=ready.set))
     await ready.wait()
-    async with httpx.AsyncClient(base_url=url) as client, client.stream("GET", "/events/stats") as stream:
+    known = {"authorization": f"Bearer {host.local.token}"}
+    async with httpx.AsyncClient(base_url=url, headers=known) as client, client.stream("GET", "/events/stats") as stream:
         assert stream.status_code == 200
         lines = stream.aiter_lines()
         assert await anext(lines) == "retry: 2000"

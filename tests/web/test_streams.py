@@ -1,6 +1,7 @@
 import asyncio
 from uuid import UUID, uuid4
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -9,7 +10,7 @@ from gateleg.jobs.tables import LogEntry, Logs
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.streams import seen_by
-from tests.web.conftest import client_of, run_all
+from tests.web.conftest import run_all
 from tests.web.streaming import Event, reading
 
 
@@ -86,10 +87,9 @@ async def test_a_finished_job_is_told_and_that_is_all(host: Host, app: FastAPI) 
         assert [event.name for event in await stream.rest()] == ["end"]
 
 
-async def test_a_job_that_is_not_there_is_not_followed(app: FastAPI) -> None:
-    async with client_of(app) as client:
-        assert (await client.get(f"/events/jobs/{uuid4()}")).status_code == 404
-        assert (await client.get("/events/jobs/nothing")).status_code == 422
+async def test_a_job_that_is_not_there_is_not_followed(client: httpx.AsyncClient) -> None:
+    assert (await client.get(f"/events/jobs/{uuid4()}")).status_code == 404
+    assert (await client.get("/events/jobs/nothing")).status_code == 422
 
 
 async def test_statistics_are_told_when_they_change(host: Host, app: FastAPI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:

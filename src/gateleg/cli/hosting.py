@@ -30,6 +30,13 @@ DynamoFlag = Annotated[
 LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
 
 
+def announce_link(link: str | None) -> None:
+    """Print the link that signs a browser in, while there is no key."""
+    if link is not None:
+        typer.echo(f"  Open {link}")
+        typer.echo("  There is no key yet: the link signs you in as admin, on this machine only. Keep it to yourself.")
+
+
 def settings_from(config: Path | None, flags: dict[str, Any]) -> Settings:
     """The settings in force; what is wrong with them ends the command."""
     import os
@@ -47,12 +54,15 @@ def settings_from(config: Path | None, flags: dict[str, Any]) -> Settings:
 def run_host(
     settings: Settings,
     applications: list[Application],
-    ready: Callable[[str], None],
+    ready: Callable[[str, str | None], None],
     *,
     prepared: Callable[[Host], Any] | None = None,
     beside: Callable[[], AbstractAsyncContextManager[object]] | None = None,
 ) -> None:
-    """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs."""
+    """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs.
+
+    `ready` is told the address, and while there is no key the link that signs a browser in.
+    """
     import asyncio
 
     from gateleg.cli.installed import needs
@@ -98,7 +108,7 @@ def explain(error: Exception, settings: Settings) -> NoReturn:
 async def _run(
     settings: Settings,
     applications: list[Application],
-    ready: Callable[[str], None],
+    ready: Callable[[str, str | None], None],
     prepared: Callable[[Host], Any] | None,
     beside: Callable[[], AbstractAsyncContextManager[object]] | None,
 ) -> None:
@@ -122,7 +132,10 @@ async def _run(
 
                     app = create_app(host)
                     address = address_of(listener, settings)
-                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address), first=_warming(settings))
+                    # A proxy's address would not do: the token is taken at this machine only.
+                    here = address_of(listener, settings.model_copy(update={"url": None}))
+                    link = None if await host.keys.exist() else host.local.link(here)
+                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address, link), first=_warming(settings))
             finally:
                 listener.close()
 

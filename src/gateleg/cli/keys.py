@@ -92,7 +92,7 @@ def listed(store: StoreFlag = None, prefix: PrefixFlag = None, config: ConfigOpt
     elif rows:
         print_rows(rows)
     else:
-        typer.echo("No keys: a host on this store listens on loopback only.")
+        typer.echo("No keys: a host on this store listens on loopback only, and takes its token (`gateleg token`).")
 
 
 def _row(key: "ApiKey") -> dict[str, str]:

@@ -2,7 +2,17 @@
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, ObjectsFlag, PortOption, PrefixFlag, StoreFlag
+from gateleg.cli.hosting import (
+    ConfigOption,
+    DynamoFlag,
+    HostOption,
+    LogOption,
+    ObjectsFlag,
+    PortOption,
+    PrefixFlag,
+    StoreFlag,
+    announce_link,
+)
 
 app = typer.Typer(add_completion=False)
 
@@ -21,7 +31,13 @@ def serve(
     """Serve the API and the console. Workers run apart: `gateleg worker`. SIGINT and SIGTERM let requests end."""
     from gateleg.cli.hosting import run_host, settings_from
     from gateleg.cli.installed import installed_applications
+    from gateleg.web.settings import shown
 
     flags = {"store": store, "prefix": prefix, "objects": objects, "host": host, "port": port, "dynamodb": dynamodb, "log": log}
     settings = settings_from(config, flags)
-    run_host(settings, installed_applications(settings), lambda address: typer.echo(f"Serving {settings.store} at {address}"))
+
+    def ready(address: str, link: str | None) -> None:
+        typer.echo(f"Serving {shown(settings.store)} at {address}")
+        announce_link(link)
+
+    run_host(settings, installed_applications(settings), ready)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, PortOption
+from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, PortOption, announce_link
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
@@ -44,18 +44,21 @@ def up(
             if application.demo is not None:
                 await application.demo(host)
 
-    def ready(address: str) -> None:
+    def ready(address: str, link: str | None) -> None:
         _announce(address, settings)
+        announce_link(link)
         if browser:
-            _open_browser(address)
+            _open_browser(link or address)
 
     run_host(settings, applications, ready, prepared=prepare, beside=lambda: companion(task))
     typer.echo("Gateleg has stopped.")
 
 
 def _announce(address: str, settings: "Settings") -> None:
+    from gateleg.web.settings import shown
+
     typer.echo(f"Gateleg is up at {address}")
-    typer.echo(f"  {settings.store} · {settings.objects} · API at {address}/api/docs · Ctrl-C stops it")
+    typer.echo(f"  {shown(settings.store)} · {shown(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")
     if settings.dynamodb:
         typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
 

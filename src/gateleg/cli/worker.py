@@ -64,13 +64,14 @@ async def _work(
     import signal
 
     from gateleg.jobs import Worker, collect_seldom
+    from gateleg.web.settings import shown
 
     async with _opened(app, settings, rules) as (queue, objects):
         named = queues or {handler.queue: 1 for handler in queue.desk.jobs} or {"default": 1}
         worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, worker.stop)
-        typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {settings.store}")
+        typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
         collect_seldom()
         await worker.run()
         typer.echo(f"{worker.worker_id} has stopped")

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 
+_USABLE = ("ACTIVE", "UPDATING")
+_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+
+
 @dataclass(frozen=True)
 class Health:
     """What a look at a store found."""
@@ -33,7 +37,7 @@ class Health:
 
     @property
     def well(self) -> bool:
-        """Whether the store answers and every table is there and active."""
+        """Whether the store answers, and every table and index is there as declared, and active."""
         return not self.problems
 
 
@@ -52,9 +56,7 @@ class Look(Operation[Health]):
             for table in self.tables:
                 name = setup.name_of(table)
                 described = yield from describe(name)
-                status = "missing" if described is None else described["TableStatus"]
-                if status not in ("ACTIVE", "UPDATING"):
-                    problems.append(f"The table {name} is {status.lower()}.")
+                problems += drift(table, name, described)
         except (ServiceError, Unreachable) as error:
             problems.append(str(translated(error, None)))
         return Health(setup.ticks() - started, tuple(problems))
@@ -62,6 +64,23 @@ class Look(Operation[Health]):
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """All of it: no scope has room for a table."""
         raise OutOfScope("Tables belong to no partition.")
+
+
+def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[str]:
+    """What keeps a table from being used as it is declared: that it, or an index, is missing, is not ready, or has another key."""
+    status = "missing" if described is None else described["TableStatus"]
+    if described is None or status not in _USABLE:
+        return [f"The table {name} is {status.lower()}."]
+    problems = [] if described["KeySchema"] == table.definition()["KeySchema"] else [f"The table {name} has another key than declared."]
+    deployed = {one["IndexName"]: one for kind in _KINDS for one in described.get(kind) or ()}
+    for index in table.indexes:
+        found = deployed.get(index.name)
+        status = "MISSING" if found is None else found.get("IndexStatus", "ACTIVE")
+        if found is None or status not in _USABLE:
+            problems.append(f"The index {index.name} of the table {name} is {status.lower()}.")
+        elif found["KeySchema"] != index.definition()["KeySchema"]:
+            problems.append(f"The index {index.name} of the table {name} has another key than declared.")
+    return problems
 
 
 def health(*tables: Table) -> Operation[Health]:

@@ -1,12 +1,23 @@
-"""Requests without the data in them, for errors, logs and traces: names and expressions stay, values become their type and length."""
+"""Requests without the data in them, and addresses without their passwords, for errors, logs and traces.
+
+Of a request, names and expressions stay, and values become their type and length.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 #: Members whose content is attribute values by name.
 _ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
 _CONTAINERS = (dict, list)
+#: The user and the password in a URL.
+_USER = re.compile(r"(?<=://)[^/?#\s@'\"]+@")
+
+
+def without_credentials(text: str) -> str:
+    """A text in which URLs do not say with whose name and password they are opened."""
+    return _USER.sub("(hidden)@", text)
 
 
 def redacted(request: Any) -> Any:

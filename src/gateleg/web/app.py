@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from fastapi.responses import Response
 
     from gateleg.web.host import Host
+
+
+#: Requests that bring something to be stored.
+_WRITES = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Misread(Refusal):
@@ -88,9 +93,23 @@ def _handle_errors(app: FastAPI) -> None:
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
         return answer(Misread("The request does not have the form that it must have.", details={"problems": problems}))
 
+    async def unfit(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ValidationError)
+        if request.method not in _WRITES or error.title not in _entities(app.state.host):
+            # Something else than an item made of what was sent: a fault of ours, which the log has.
+            raise error
+        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
+        return answer(Misread("What was sent does not fit what is stored.", details={"problems": problems}))
+
     for kind in (Refusal, StoreError, JobError, ObjectsError, ModelError, HTTPException):
         app.add_exception_handler(kind, told)
     app.add_exception_handler(RequestValidationError, misread)
+    app.add_exception_handler(ValidationError, unfit)
+
+
+def _entities(host: Host) -> set[str]:
+    """The names of the applications' entities, which their routes make of what requests bring."""
+    return {spec.entity.__name__ for application in host.applications for table in application.tables for spec in table.specs}
 
 
 def _end_surfaces(app: FastAPI) -> None:

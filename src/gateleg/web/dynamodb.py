@@ -17,18 +17,20 @@ from gateleg.endpoint.answers import AMZ_JSON, Answer, error_answer, packed
 from gateleg.endpoint.backend import execute
 from gateleg.endpoint.gate import Call, Gate
 from gateleg.endpoint.requests import Request as WireRequest
-from gateleg.endpoint.signature import Verifier, read_claim
+from gateleg.endpoint.signature import Claim, Verifier, read_claim
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
 from gateleg.web.bodies import DYNAMODB_LIMIT
-from gateleg.web.errors import NotAllowed, NotSignedIn, Refusal, TooOften
+from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
 from gateleg.web.gate import DYNAMODB_PATHS
 from gateleg.web.host import Host
 from gateleg.web.keys import check_usable, principal_of
 from gateleg.web.limits import Limits
-from gateleg.web.principal import LOCAL, Principal, Role
+from gateleg.web.local import LOCAL_ID
+from gateleg.web.principal import Principal, Role
+from gateleg.web.settings import shown
 from gateleg.web.tables import ApiKey
 
 
@@ -64,7 +66,7 @@ def engine_of(host: Host) -> Engine:
     """The engine of a host's store; raises `NotEmbedded` where the store is elsewhere."""
     transport = host.store.transport
     if not isinstance(transport, AsyncEmbeddedTransport):
-        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {host.settings.store}.")
+        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {shown(host.settings.store)}.")
     return transport.engine
 
 
@@ -82,11 +84,10 @@ def dynamodb_routes(host: Host, limits: Limits) -> APIRouter:
 
 async def _credentials(call: Administering, request: Request) -> Credentials:
     """What an SDK signs with on behalf of the key that is shown."""
-    if call.principal is LOCAL:
-        # While there is no key, a signature is not looked at.
-        return Credentials(AccessKeyId="local", SecretAccessKey="local")
-    if request.state.session is not None or call.principal.key_id is None:
+    if request.state.session is not None:
         raise KeyNotShown("A session does not give credentials.")
+    if call.principal.key_id is None:
+        return Credentials(AccessKeyId=LOCAL_ID, SecretAccessKey=call.host.local.token)
     key = await call.host.keys.get(call.principal.key_id)
     return Credentials(AccessKeyId=key.key_id, SecretAccessKey=signing_secret(call.host, key))
 
@@ -124,6 +125,8 @@ class _Surface:
     async def _signer(self, request: Request, asked: WireRequest) -> Principal:
         """The key behind a signature, once the signature is known to be right."""
         claim = read_claim(asked)
+        if claim.key_id == LOCAL_ID:
+            return await self._local_signer(request, asked, claim)
         key = await self._host.keys.read(claim.key_id)
         try:
             if key is None:
@@ -141,6 +144,16 @@ class _Surface:
         except TooOften as error:
             raise EngineError("ThrottlingException", error.what) from None
         return principal
+
+    async def _local_signer(self, request: Request, asked: WireRequest, claim: Claim) -> Principal:
+        """Whoever signs with the token of the host, while it has no keys."""
+        try:
+            found = await self._host.local.recognise(self._host.local.token, request.scope, request.headers)
+        except (NotSignedIn, ForeignHost):
+            raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.") from None
+        asked.body = await request.body()
+        Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(asked, claim)
+        return found
 
     async def _note(self, request: Request, principal: Principal, call: Call, answer: Answer) -> None:
         """Write into the audit log what was done to whole tables. Items are too many."""

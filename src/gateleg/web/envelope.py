@@ -68,6 +68,32 @@ STATUSES: Mapping[type[Exception], int] = {
     ModelError: 422,
     S3KeyRefused: 422,
 }
+_LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
+_AGAIN = "Read it again, and decide on what it is now."
+#: What a client of the API can do about an error of the store. The store's own advice is for whoever writes the application.
+ADVICE: Mapping[type[Exception], str] = {
+    store.StoreError: "",
+    store.NotFound: "Look at the id; what was there may have been deleted.",
+    store.ConditionFailed: _AGAIN,
+    store.AlreadyExists: "Choose another key, or change what is there.",
+    store.UniqueTaken: "Choose another value.",
+    store.TransactionCanceled: "Read again what it was about; nothing was written.",
+    store.TransactionConflict: _LATER,
+    store.IdempotencyMismatch: "Use a token for one request only.",
+    store.Throttled: _LATER,
+    store.TooLarge: "Send less.",
+    store.KeyTooLong: "Send a shorter name or id.",
+    store.TooMany: "Send fewer at once.",
+    store.CursorRejected: "Start again without a cursor.",
+    store.LockHeld: _LATER,
+    store.LockLost: _LATER,
+    store.TableMissing: _LATER,
+    store.TableBusy: _LATER,
+    store.QuotaExceeded: _LATER,
+    store.ServiceFailed: _LATER,
+    store.NoAnswer: _LATER,
+    store.TimedOut: "Ask for less at once, or try again in a moment.",
+}
 #: What HTTP itself refuses, by status.
 _CODES = {400: "bad-request", 401: "not-signed-in", 403: "not-allowed", 404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 
@@ -90,10 +116,16 @@ def body_of(error: Exception) -> dict[str, Any]:
     if not isinstance(code, str) or (status == 500 and not isinstance(error, Refusal)):
         return _body("internal", "Something went wrong here; the log has it under the request id.", {})
     details = dict(error.details) if isinstance(error, Refusal) else _details(error)
-    if fix := getattr(error, "fix", ""):
+    if fix := advice_for(error):
         details = {"fix": fix} | details
     what = str(getattr(error, "what", "") or error)
     return _body(code, what, details)
+
+
+def advice_for(error: Exception) -> str:
+    """What whoever has sent the request can do about an error."""
+    own = str(getattr(error, "fix", ""))
+    return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), own)
 
 
 def _details(error: Exception) -> dict[str, Any]:

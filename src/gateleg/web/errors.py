@@ -117,6 +117,33 @@ class TooLargeBody(Refusal):
     fix = "Send less at once; large content goes to the objects by a link to PUT."
 
 
+class HeadTooLarge(Refusal):
+    """The request line and the headers are larger than the host takes."""
+
+    code = "head-too-large"
+    status = 431
+    fix = "Send fewer or shorter headers; cookies of other programs on the same machine count too."
+
+
+class TooSlow(Refusal):
+    """The request did not arrive in time."""
+
+    code = "too-slow"
+    status = 408
+    fix = "Send it again, without pauses."
+
+
+class TooManyConnections(Refusal):
+    """The host has as many open connections as it takes, in all or from one address."""
+
+    code = "too-many-connections"
+    status = 503
+    fix = "Close connections that are not used, and try again in a moment."
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, headers={"Retry-After": "5"})
+
+
 class TooOften(Refusal):
     """The caller asks more often than it may."""
 

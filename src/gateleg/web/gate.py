@@ -6,11 +6,10 @@ It sets `scope["state"]["principal"]`, so that `request.state.principal` is ther
 from __future__ import annotations
 
 import functools
-import ipaddress
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -19,6 +18,8 @@ from starlette.responses import RedirectResponse
 from gateleg.store import StoreError
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.web.headers import sent_path
+from gateleg.web.local import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
@@ -47,7 +48,6 @@ _FOR_MEMBERS = ("/_nicegui", "/_console/")
 #: Where SDKs sign their requests.
 DYNAMODB_PATHS = ("/dynamodb", "/dynamodb/")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
 @dataclass(frozen=True)
@@ -59,38 +59,12 @@ class Caller:
     cookie: str | None = None
 
 
-def is_loopback(address: str) -> bool:
-    """Whether an address, or a host name as a request has it, means this machine."""
-    name = address.strip("[]").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-def host_name(headers: Headers) -> str:
-    """The host that a request is for, without its port."""
-    try:
-        return urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    except ValueError:
-        return ""
-
-
 def same_origin(headers: Headers, scheme: str, url: str | None) -> bool:
     """Whether a request comes from a page of this host, or from no page at all."""
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     return origin in (url, f"{scheme}://{headers.get('host', '')}")
-
-
-def is_local(scope: Scope, headers: Headers) -> bool:
-    """Whether a request was sent on this machine, to this machine, and by no proxy."""
-    client = scope.get("client")
-    near = client is not None and is_loopback(client[0])
-    return near and is_loopback(host_name(headers)) and not any(name in headers for name in _FORWARDED)
 
 
 def shown_key(headers: Headers) -> str | None:
@@ -170,21 +144,30 @@ class Gate:
         """Who calls, by the store. A key or session that is shown and not good is refused where that matters."""
         open_to_all = _is_open(scope["path"])
         try:
-            if token := shown_key(headers):
-                return Caller(await self._host.keys.recognise(token))
-            if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
-                return Caller(await self._host.sessions.recognise(cookie), cookie)
-        except NotSignedIn:
+            caller = await self._shown(scope, headers)
+            if caller is not None or await self._host.keys.exist():
+                return caller
+            check_direct(scope, headers)
+        except (NotSignedIn, ForeignHost):
             if not open_to_all:
                 raise
             return None
-        if await self._host.keys.exist():
+        if open_to_all or self._is_signed(scope, headers):
             return None
-        if is_local(scope, headers):
-            return Caller(LOCAL)
-        if open_to_all:
-            return None
-        raise ForeignHost("This host has no keys yet, so it answers only to this machine under a name of this machine.")
+        raise token_needed()
+
+    async def _shown(self, scope: Scope, headers: Headers) -> Caller | None:
+        """Who calls, by the key, the token or the session that the request shows; None when it shows none."""
+        if token := shown_key(headers):
+            if token.startswith(LOCAL_PREFIX):
+                return Caller(await self._host.local.recognise(token, scope, headers))
+            return Caller(await self._host.keys.recognise(token))
+        if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
+            principal = await self._host.sessions.recognise(cookie)
+            if principal is LOCAL:
+                check_direct(scope, headers)
+            return Caller(principal, cookie)
+        return None
 
     def _check_member(self, path: str, principal: Principal) -> None:
         """Keep members to the applications, whatever a page or a route of the kit may forget to ask."""
@@ -192,16 +175,15 @@ class Gate:
             raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
 
     def _check_origin(self, scope: Scope, headers: Headers, caller: Caller) -> None:
-        """Refuse what a page of another site has a browser send: a browser adds the cookie, or its being here, by itself."""
-        by_itself = caller.cookie is not None or caller.principal is LOCAL
+        """Refuse what a page of another site has a browser send: a browser adds the cookie by itself."""
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
-        if not (by_itself and changes) or scope["path"].startswith(_OPEN_BELOW):
+        if caller.cookie is None or not changes or scope["path"].startswith(_OPEN_BELOW):
             return
         scheme = scope.get("scheme", "http").replace("ws", "http")
         if not same_origin(headers, scheme, self._host.settings.url):
             raise ForeignOrigin("The request comes from a page of another site.")
         path = scope["path"]
-        if caller.cookie is None or scope["type"] == "websocket" or path.startswith(_PAGES_OWN) or path in OPEN:
+        if scope["type"] == "websocket" or path.startswith(_PAGES_OWN) or path in OPEN:
             # The forms of the open pages carry the token in their body; their routes look at it.
             return
         if not self._host.sessions.csrf_fits(caller.cookie, headers.get(CSRF_HEADER, "")):
@@ -220,8 +202,7 @@ class Gate:
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # As it was sent: a part of a path may hold what would mean something else once it is decoded.
-            path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
-            asked = path + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            asked = sent_path(scope) + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
             place = "/signin" if asked == "/" else f"/signin?next={quote(asked, safe='')}"
             await RedirectResponse(place, 303, {"Cache-Control": "no-store"})(scope, receive, send)
         else:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from starlette.types import Scope
 
 #: The console is Vue with templates that are compiled in the browser, which needs `unsafe-eval`; scripts come from this host only.
 CONSOLE_POLICY = "; ".join(
@@ -31,6 +34,12 @@ PLAIN_POLICY = (
 )
 #: For answers that are no pages.
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+
+def sent_path(scope: Scope) -> str:
+    """The path as it was sent, before anything in it was decoded."""
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    return raw.decode("latin-1")
 
 
 def security_headers(path: str, present: Mapping[str, str], secure: bool) -> dict[str, str]:

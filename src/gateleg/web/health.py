@@ -10,6 +10,8 @@ from gateleg.web.errors import Refusal
 from gateleg.web.metrics import exposition
 
 router = APIRouter(tags=["Health"])
+#: Seconds for which a store that was well is believed to be so.
+_BELIEVED = 5.0
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -21,11 +23,11 @@ class Alive(BaseModel):
 
 
 class NotReady(Refusal):
-    """The host runs, and cannot do its work: its store does not answer, or a table is missing."""
+    """The host runs, and cannot do its work: its store does not answer, or a table or an index is missing."""
 
     code = "not-ready"
     status = 503
-    fix = "Look at the store; the host is ready again as soon as it answers."
+    fix = "Look at the store, and at `gateleg tables drift`; the host is ready again as soon as the store answers as it should."
 
 
 # What only wants to know whether the host is there asks by HEAD.
@@ -39,9 +41,13 @@ async def health() -> Alive:
 @router.head("/ready", include_in_schema=False)
 @router.get("/ready")
 async def ready(request: Request) -> Alive:
-    """Whether the host can do its work: the store answers, and every table is there."""
-    host = host_of(request)
-    found = await host.store.within(5.0).health(*host.tables)
+    """Whether the host can do its work: the store answers, and every table and index is there as it is declared."""
+    host, now = host_of(request), host_of(request).store.setup.ticks()
+    looked = getattr(request.app.state, "health", None)
+    if looked is None or not looked[1].well or now - looked[0] >= _BELIEVED:
+        # One request for each table, which a service counts: whoever asks often is told what was found a moment ago.
+        looked = request.app.state.health = (now, await host.store.within(5.0).health(*host.tables))
+    found = looked[1]
     if not found.well:
         # Who is not known is told that something is wrong, not what.
         known = getattr(request.state, "principal", None) is not None

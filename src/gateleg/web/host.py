@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import Offloaded, open_objects, parse_objects_address
+from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.keys import Keys
+from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.pulse import Pulse
 from gateleg.web.sessions import Sessions
+from gateleg.web.settings import shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
@@ -50,6 +53,8 @@ class Host:
     secret: Secret = field(repr=False)
     keys: Keys
     sessions: Sessions
+    #: who may come while there is no key
+    local: LocalAccess
     audit: Audit
     #: what requests to the store have cost, by access pattern
     costs: Metrics
@@ -89,6 +94,7 @@ class Host:
         `rules` are those of the queue, for a worker.
         """
         installed = checked(applications)
+        make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
         vault = _open_vault(settings, secret)
@@ -111,6 +117,7 @@ class Host:
                 secret=secret,
                 keys=keys,
                 sessions=Sessions(prompt, keys, secret, settings),
+                local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 costs=costs,
                 pulse=Pulse(queue),
@@ -161,4 +168,4 @@ def place_of(store: str) -> str:
     address = parse_address(store)
     if address.kind == "embedded":
         return f"embedded, {address.place}" + (", relaxed durability" if address.durability == "relaxed" else "")
-    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else store
+    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else shown(store)

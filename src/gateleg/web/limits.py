@@ -68,14 +68,11 @@ class Limits:
             raise TooOften(f"The key {principal.name!r} has made all the requests of this minute.", seconds=wait)
         self._keys.take(principal.key_id)
 
-    def check_attempt(self, address: str) -> None:
-        """Refuse an attempt to sign in from an address that has failed too often."""
+    def failed_attempt(self, address: str) -> None:
+        """Count a failed attempt to sign in, or refuse it when its address has failed too often."""
         wait = self._attempts.wait(address)
         if wait > 0:
             raise TooOften("Too many attempts to sign in have failed.", seconds=wait)
-
-    def failed_attempt(self, address: str) -> None:
-        """Count a failed attempt."""
         self._attempts.take(address)
 
     def signed_in(self, address: str) -> None:

@@ -9,17 +9,28 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gateleg.store.redaction import without_credentials
+
 if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 #: What our log records carry besides their message.
 _MEMBERS = ("request_id", "method", "path", "status", "ms", "caller")
-_TOKEN = re.compile(r"gl_[a-z2-7]{12}_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
+_TOKEN = re.compile(r"gl_(?:[a-z2-7]{12}|local)_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
+
+
+#: What ends a line, moves the cursor, colours a terminal or turns the direction of a text.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def redacted(text: str) -> str:
-    """A text without keys and signatures that may have got into it."""
-    return _TOKEN.sub("(hidden)", text)
+    """A text without keys, signatures and passwords that may have got into it."""
+    return without_credentials(_TOKEN.sub("(hidden)", text))
+
+
+def one_line(text: str) -> str:
+    """A text in which control characters are written out: what a request brings cannot become a line of its own."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class JsonLines(logging.Formatter):
@@ -36,7 +47,7 @@ class JsonLines(logging.Formatter):
         told |= {name: getattr(record, name) for name in _MEMBERS if getattr(record, name, None) is not None}
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
-        return redacted(json.dumps(told, ensure_ascii=False, default=str))
+        return one_line(redacted(json.dumps(told, ensure_ascii=False, default=str)))
 
 
 class HumanLines(logging.Formatter):
@@ -51,8 +62,11 @@ class HumanLines(logging.Formatter):
         else:
             told = record.getMessage()
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        line = f"{moment} {level}{told}"
-        return redacted(f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line)
+        lines = [f"{moment} {level}{told}"]
+        if record.exc_info:
+            # Indented, so that no message of an error looks like a line of ours.
+            lines += [f"    {line}" for line in self.formatException(record.exc_info).split("\n")]
+        return "\n".join(one_line(redacted(line)) for line in lines)
 
 
 def set_up_logs(settings: Settings) -> None:

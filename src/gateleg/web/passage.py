@@ -9,9 +9,10 @@ import uuid
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
-from gateleg.web.headers import security_headers
+from gateleg.web.headers import security_headers, sent_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.web.metrics import Traffic
 
 REQUEST_ID = "x-request-id"
+#: What the log and the metrics have for a caller that has left before its answer; as nginx has it.
+CLIENT_LEFT = 499
 _SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _log = logging.getLogger("gateleg.web")
 
@@ -75,9 +78,12 @@ class Passage:
         self._traffic.begun()
         try:
             await self.app(scope, receive, dressed)
+        except ClientDisconnect:
+            # Nobody is left to answer, and nothing here has failed.
+            status = status or CLIENT_LEFT
         except Exception as error:
             if status or status_of(error) >= 500:
-                _log.exception("The request failed.", extra={"request_id": request_id, "path": scope["path"]})
+                _log.exception("The request failed.", extra={"request_id": request_id, "path": sent_path(scope)})
             if status:
                 # The answer is on its way: all that is left is to cut it off, so that nobody takes it for whole.
                 raise
@@ -92,7 +98,7 @@ class Passage:
         told = {
             "request_id": request_id,
             "method": scope["method"],
-            "path": scope["path"],
+            "path": sent_path(scope),
             "status": status,
             "ms": round(seconds * 1000, 1),
             "caller": None if principal is None else principal.name,

@@ -32,7 +32,7 @@ class Principal:
     role: Role
     groups: frozenset[str] = frozenset()
     tenant: str | None = None
-    #: the API key behind the caller; None for someone at this machine while no key exists
+    #: the API key behind the caller; None for somebody with the token of the host, while no key exists
     key_id: str | None = None
 
     def may(self, role: Role) -> bool:
@@ -40,5 +40,5 @@ class Principal:
         return self.role >= role
 
 
-#: Whoever reaches a host that has no keys: it listens on loopback only, so it is someone at this machine.
+#: Whoever shows the token of a host that has no keys: somebody at this machine who may read its data folder.
 LOCAL = Principal("local", Role.ADMIN)

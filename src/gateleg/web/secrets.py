@@ -7,6 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.net import Secret
+from gateleg.objects.private import FILE, close_to_others, make_private
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def given_secret(text: str) -> Secret:
 
 def kept_secret(folder: Path) -> Secret:
     """The secret of a data folder, made at the first use; only its owner can read it. Processes that start together agree on one."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     place = folder / _NAME
     if not place.exists():
         fresh = folder / f"{_NAME}.{os.getpid()}.{secrets.token_hex(4)}"
@@ -51,6 +52,22 @@ def kept_secret(folder: Path) -> Secret:
             pass
         finally:
             fresh.unlink()
+    return read_secret(folder)
+
+
+class SecretMissing(Refusal):
+    """No host has kept its secret in the data folder."""
+
+    code = "secret-missing"
+    fix = "Name the data folder of the host with --data, or in the settings; `gateleg up` makes one."
+
+
+def read_secret(folder: Path) -> Secret:
+    """The secret that a host has kept in its data folder."""
+    place = folder / _NAME
+    if not place.exists():
+        raise SecretMissing(f"There is no secret of a host in {folder}.")
+    close_to_others(place, FILE)
     kept = place.read_bytes().strip()
     if len(kept) < SHORTEST:
         raise SecretCutShort(f"The secret in {place} is cut short.")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from gateleg.web.connections import BoundedWebSocket, bounded_http
 from gateleg.web.errors import Refusal
-from gateleg.web.gate import is_loopback
-from gateleg.web.settings import DEFAULT, FILE, PREFIX
+from gateleg.web.local import is_loopback
+from gateleg.web.settings import DEFAULT, FILE, PREFIX, shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.web")
 #: Seconds that requests have to end once the host is told to stop.
 _GRACE = 10
+#: Seconds for which a connection may wait for its next request.
+_IDLE = 5
 
 
 class OpenToAll(Refusal):
@@ -42,7 +45,7 @@ def _where(settings: Settings) -> str:
     for name, value in (("store", settings.store), ("prefix", settings.prefix)):
         origin = settings.origin(name)
         if origin not in (DEFAULT, FILE) and not origin.startswith(PREFIX):
-            found += f" --{name} {shlex.quote(value)}"
+            found += f" --{name} {shlex.quote(shown(value))}"
     return found
 
 
@@ -59,7 +62,7 @@ async def check_reach(host: Host) -> None:
     if is_loopback(settings.host):
         return
     if not await host.keys.exist():
-        what = f"There is no key yet in {settings.store}, and {settings.host} can be reached from other machines."
+        what = f"There is no key yet in {shown(settings.store)}, and {settings.host} can be reached from other machines."
         raise OpenToAll(
             what, fix=f"Make a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
         )
@@ -149,7 +152,9 @@ async def serve(
         access_log=False,
         server_header=False,
         lifespan="on",
-        ws="websockets-sansio",
+        http=bounded_http(settings),
+        ws=BoundedWebSocket,
+        timeout_keep_alive=_IDLE,
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         timeout_graceful_shutdown=_GRACE,

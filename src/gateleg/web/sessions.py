@@ -1,4 +1,4 @@
-"""Sessions of the console: begun with a key, held in a cookie, known here by a digest only."""
+"""Sessions of the console: begun with a key or with the token of the host, held in a cookie, known here by a digest only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from gateleg.store import ConditionFailed, StoreError
 from gateleg.web.errors import NotSignedIn
 from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
+from gateleg.web.local import token_from
+from gateleg.web.principal import LOCAL
 from gateleg.web.tables import Session
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 COOKIE = "gateleg_session"
+#: What stands in place of a key's id in sessions that were begun with the token of the host; its digest follows.
+_LOCAL = "local:"
 _log = logging.getLogger("gateleg.web")
 #: How often the last use of a session is written down.
 _NOTE_EVERY = timedelta(minutes=1)
@@ -44,17 +48,25 @@ class Sessions:
         self._secret = secret
         self._longest = timedelta(hours=settings.session_hours)
         self._idle = timedelta(minutes=settings.idle_minutes)
+        self._local_id = _LOCAL + digest_of(token_from(secret))[:16]
         self._read: dict[str, tuple[float, Session | None]] = {}
 
     async def begin(self, token: str) -> NewSession:
         """Sign in with a key."""
         principal = await self._keys.recognise(token)
         assert principal.key_id is not None
+        return await self._begun(principal, principal.key_id)
+
+    async def begin_local(self) -> NewSession:
+        """Sign in with the token of the host, which the caller has looked at."""
+        return await self._begun(LOCAL, self._local_id)
+
+    async def _begun(self, principal: Principal, key_id: str) -> NewSession:
         now = self._store.setup.now()
         cookie = secrets.token_urlsafe(32)
         session = Session(
             digest=digest_of(cookie),
-            key_id=principal.key_id,
+            key_id=key_id,
             created_at=now,
             seen_at=now,
             ends_at=now + self._longest,
@@ -68,13 +80,21 @@ class Sessions:
         now = self._store.setup.now()
         if session is None or session.ends_at <= now or now - session.seen_at > self._idle:
             raise NotSignedIn("The session is over.", fix="Sign in again.")
+        if session.key_id.startswith(_LOCAL):
+            return await self._recognise_local(session)
         key = await self._keys.read(session.key_id)
         if key is None or (key.sessions_from is not None and session.created_at <= key.sessions_from):
             raise NotSignedIn("The session is over.", fix="Sign in again.")
         check_usable(key, now)
-        if now - session.seen_at >= min(_NOTE_EVERY, self._idle / 2):
-            await self._note_use(session)
+        await self._note_use(session)
         return principal_of(key)
+
+    async def _recognise_local(self, session: Session) -> Principal:
+        """Somebody who has signed in with the token: the first key ends such sessions, and so does another secret."""
+        if session.key_id != self._local_id or await self._keys.exist():
+            raise NotSignedIn("The session is over.", fix="Sign in again.")
+        await self._note_use(session)
+        return LOCAL
 
     async def end(self, cookie: str) -> None:
         """Sign out."""
@@ -103,6 +123,8 @@ class Sessions:
 
     async def _note_use(self, session: Session) -> None:
         now = self._store.setup.now()
+        if now - session.seen_at < min(_NOTE_EVERY, self._idle / 2):
+            return
         try:
             changed = await self._store.patch(Session.key(digest=session.digest), Session.seen_at.set(now))
         except ConditionFailed:

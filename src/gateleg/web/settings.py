@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
-from gateleg.web.secrets import SHORTEST, given_secret, kept_secret
+from gateleg.store.redaction import without_credentials
+from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,6 +62,17 @@ class Settings(BaseModel):
     applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
     body_limit: int = Field(default=1_000_000, ge=1, description="bytes that the body of a request may have")
     upload_limit: int = Field(default=5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
+    upload_rows: int = Field(default=5_000_000, ge=1, description="lines that a file may have which an application reads")
+    upload_ratio: int = Field(default=100, ge=1, description="how many times larger than packed an archive may be")
+    upload_memory: int = Field(default=2_000_000_000, ge=300_000_000, description="bytes of memory that reading an upload may take")
+    upload_seconds: float = Field(default=120, gt=0, description="seconds that reading an upload may take")
+    head_limit: int = Field(default=65_536, ge=1_024, description="bytes that the request line and the headers of a request may have")
+    request_seconds: float = Field(default=30, gt=0, description="seconds in which a request's headers must be complete")
+    body_pace: int = Field(default=500, ge=0, description="bytes a second that the body of a request must bring")
+    connections: int = Field(default=800, ge=1, description="connections that may be open at once")
+    address_connections: int = Field(
+        default=200, ge=1, description="connections that may be open at once from one address, which is none of `proxies`"
+    )
     key_rate: int = Field(default=6_000, ge=0, description="requests that one key may make in a minute; 0 is no limit")
     signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session ends in any case")
@@ -87,9 +99,11 @@ class Settings(BaseModel):
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
         return self._origins.get(name, DEFAULT)
 
-    def load_secret(self) -> Secret:
-        """The secret of the settings, or that of the data folder."""
-        return given_secret(self.secret.get_secret_value()) if self.secret is not None else kept_secret(self.data)
+    def load_secret(self, *, make: bool = True) -> Secret:
+        """The secret of the settings, or that of the data folder, where it is made unless `make` is off."""
+        if self.secret is not None:
+            return given_secret(self.secret.get_secret_value())
+        return kept_secret(self.data) if make else read_secret(self.data)
 
     def table(self) -> Iterator[tuple[str, str, str]]:
         """Every setting with its value, as it is written in a file, and its origin. Secrets are hidden."""
@@ -98,14 +112,14 @@ class Settings(BaseModel):
 
 
 def shown(value: Any) -> str:
-    """A value as people read it; a secret stays one."""
+    """A value as people read it; a secret stays one, and so does a password in an address."""
     if value is None:
         return ""
     if isinstance(value, SecretStr):
         return "(hidden)"
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return without_credentials(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
 
 
 def load_settings(

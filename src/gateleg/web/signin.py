@@ -10,14 +10,16 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from gateleg.store import StoreError
-from gateleg.web.errors import ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
+from gateleg.web.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
 from gateleg.web.gate import same_origin
+from gateleg.web.local import LOCAL_PREFIX
 from gateleg.web.plain import plain_page
 from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
     from gateleg.web.limits import Limits
+    from gateleg.web.sessions import NewSession
 
 
 def safe_next(place: str | None) -> str:
@@ -28,15 +30,22 @@ def safe_next(place: str | None) -> str:
     return "/" if parts.scheme or parts.netloc or parts.path in ("/signin", "/signout") else place
 
 
-def signin_page(next_place: str, problem: str | None = None, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """The form that takes a key."""
+_HINT = "It begins with <code>gl_</code>. Whoever runs this host makes keys with <code>gateleg keys create</code>."
+#: While there is no key.
+_TOKEN_HINT = "This host has no keys yet. Open the link that it printed when it started, or enter what <code>gateleg token</code> prints."
+
+
+def signin_page(
+    next_place: str, problem: str | None = None, status: int = 200, headers: dict[str, str] | None = None, *, keys: bool = True
+) -> Response:
+    """The form that takes a key, or the token of a host without keys."""
     state = ' aria-invalid="true"' if problem else ""
     note = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
     body = f"""{note}<form method="post" action="/signin">
 <input type="hidden" name="next" value="{html.escape(next_place)}">
-<label for="key">Your key</label>
+<label for="key">{"Your key" if keys else "The token of this host"}</label>
 <input id="key" name="key" type="password" autocomplete="current-password" spellcheck="false" required autofocus{state}>
-<p class="hint">It begins with <code>gl_</code>. Whoever runs this host makes keys with <code>gateleg keys create</code>.</p>
+<p class="hint">{_HINT if keys else _TOKEN_HINT}</p>
 <button type="submit">Sign in</button>
 </form>"""
     return plain_page("Sign in", body, status, headers)
@@ -47,30 +56,30 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/signin")
-    async def form(request: Request, next: str = "/") -> Response:
+    async def form(request: Request, next: str = "/", token: str = "") -> Response:
         place = safe_next(next)
-        return RedirectResponse(place, 303) if request.state.principal is not None else signin_page(place)
+        if request.state.principal is not None:
+            return RedirectResponse(place, 303)
+        return await begin(request, token, place) if token else signin_page(place, keys=await has_keys())
 
     @router.post("/signin")
     async def signin(request: Request) -> Response:
         given = await _form(request)
-        place = safe_next(given.get("next"))
+        _check_page(request, host)
+        return await begin(request, given.get("key", "").strip(), safe_next(given.get("next")))
+
+    async def begin(request: Request, key: str, place: str) -> Response:
         address = request.client.host if request.client else ""
         try:
-            _check_page(request, host)
-            limits.check_attempt(address)
-            begun = await host.sessions.begin(given.get("key", "").strip())
-        except TooOften as error:
-            return signin_page(place, f"{error.what} Try again in {error.headers['Retry-After']} seconds.", 429, error.headers)
+            begun = await _begin(host, request, key)
         except StoreError:
             away = StoreAway()
             return signin_page(place, f"{away.what} {away.fix}", away.status, away.headers)
-        except NotSignedIn as error:
-            limits.failed_attempt(address)
-            return signin_page(place, error.what, 401)
+        except (NotSignedIn, ForeignHost) as error:
+            return signin_page(place, *failed(address, error), keys=await has_keys())
         limits.signed_in(address)
         await host.audit.note(begun.principal, "session.begin", request_id=request.state.request_id)
-        answer = RedirectResponse(place, 303)
+        answer = RedirectResponse(place, 303, {"Cache-Control": "no-store"})
         secure = request.url.scheme == "https" or (host.settings.url or "").startswith("https:")
         answer.set_cookie(
             COOKIE,
@@ -83,16 +92,31 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         )
         return answer
 
+    def failed(address: str, error: Refusal) -> tuple[str, int, dict[str, str]]:
+        """What somebody is told whose key is wrong. A right one is taken however many wrong ones came from the same address."""
+        try:
+            limits.failed_attempt(address)
+        except TooOften as often:
+            return f"{often.what} Try again in {often.headers['Retry-After']} seconds.", often.status, often.headers
+        return error.what, error.status, {}
+
+    async def has_keys() -> bool:
+        try:
+            return await host.keys.exist()
+        except StoreError:
+            return True
+
     @router.get("/signout")
     async def ask(request: Request) -> Response:
         cookie = request.state.session
         if cookie is None:
             return RedirectResponse("/signin", 303)
         token = host.sessions.csrf_token(cookie)
+        everywhere = '<button type="submit" name="everywhere" value="1" class="second">Sign out everywhere</button>'
         body = f"""<p>You are signed in as <strong>{html.escape(request.state.principal.name)}</strong>.</p>
 <form method="post" action="/signout"><input type="hidden" name="csrf" value="{token}">
 <button type="submit">Sign out</button>
-<button type="submit" name="everywhere" value="1" class="second">Sign out everywhere</button></form>"""
+{everywhere if request.state.principal.key_id is not None else ""}</form>"""
         return plain_page("Sign out", body)
 
     @router.post("/signout")
@@ -103,7 +127,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
             if not host.sessions.csrf_fits(cookie, given.get("csrf", "")):
                 raise ForeignOrigin("The form is not one of this session.", fix="Open /signout and try again.")
             await host.sessions.end(cookie)
-            if given.get("everywhere"):
+            if given.get("everywhere") and request.state.principal.key_id is not None:
                 await host.keys.end_sessions(request.state.principal.key_id)
             await host.audit.note(request.state.principal, "session.end", request_id=request.state.request_id)
         answer = RedirectResponse("/signin", 303)
@@ -116,6 +140,14 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
 def signin_place(next_place: str) -> str:
     """The address of the sign-in page that leads on to a place."""
     return "/signin" if next_place == "/" else f"/signin?next={quote(next_place, safe='')}"
+
+
+async def _begin(host: Host, request: Request, key: str) -> NewSession:
+    """A session for a key, or for the token of the host."""
+    if not key.startswith(LOCAL_PREFIX):
+        return await host.sessions.begin(key)
+    await host.local.recognise(key, request.scope, request.headers)
+    return await host.sessions.begin_local()
 
 
 def _check_page(request: Request, host: Host) -> None:

@@ -145,7 +145,7 @@ def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_
     address = waiting.get_attribute("href")
     assert address is not None
     # What happens to it elsewhere is seen here.
-    told = page.request.post(f"{town.url}/api{address}/cancel", data={}, headers={"origin": town.url})
+    told = page.request.post(f"{town.url}/api{address}/cancel", data={}, headers={"authorization": f"Bearer {town.token}"})
     assert told.ok, told.text()
     expect(waiting).to_have_count(0)
     expect(page.get_by_role("button", name="Map it again")).to_be_visible()
@@ -175,6 +175,7 @@ def test_a_real_conversation_is_uploaded_and_mapped_from_a_page(town: Served, op
 def test_rows_that_cannot_be_read_are_shown_by_line_and_nothing_is_kept(town: Served, browser: Browser) -> None:
     votes = VOTES + "".join(f"1767571300,1,{person},9\n" for person in range(25))
     context = browser.new_context()
+    town.sign_in(context)
     page = context.new_page()
     page.goto(f"{town.url}/delphi?upload=new")
     files = (

@@ -1,6 +1,7 @@
 """A host of its own process for browser tests: `python -m tests.web.console.serving FOLDER [--keys] [--application MODULE:NAME]...`.
 
-It prints one line of JSON when it is ready: its address, and the tokens of its keys when it has any.
+It prints one line of JSON when it is ready: its address, the tokens of its keys, and the one of the host
+itself, which is good while it has no keys.
 """
 
 import argparse
@@ -56,7 +57,7 @@ async def serve(folder: Path, applications: list[Application], *, keys: bool, wo
         serving = asyncio.ensure_future(server.serve([listener]))
         while not server.started:
             await asyncio.sleep(0.01)
-        print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "tokens": tokens}), flush=True)
+        print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "tokens": tokens, "token": host.local.token}), flush=True)
         # The test that started this process ends it by closing its input.
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         server.should_exit = True

@@ -87,6 +87,7 @@ def test_a_page_that_its_host_has_forgotten_says_so_to_whoever_has_typed_into_it
 
 def test_whoever_makes_the_first_key_sees_it_and_signs_in_with_it(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--idle") as served, browser.new_context(reduced_motion="reduce") as context:
+        served.sign_in(context)
         page = context.new_page()
         page.goto(f"{served.url}/settings?tab=keys")
         page.get_by_role("button", name="Make a key").click()

@@ -23,6 +23,7 @@ class Form:
         self.page = page
         self._served = served
         self._sockets: list[WebSocketRoute] = []
+        served.sign_in(page.context)
         page.route_web_socket(re.compile("/_nicegui_ws/"), lambda socket: self._sockets.append(socket))
         page.clock.install(time=0)
         page.clock.pause_at(1)

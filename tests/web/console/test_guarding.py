@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import JobStatus, Submission
+from gateleg.web.console.unopened import MOST
 from tests.web.console.conftest import Served, serving
 from tests.web.console.sockets import Built, opened
 
@@ -90,3 +91,16 @@ def test_nonsense_is_not_acted_upon(keyed: Served, message: object) -> None:
         socket.send("event", message)
         socket.send("event", {"client_id": page.id, "id": 10**9, "listener_id": "none", "args": []})
         assert socket.accepted
+
+
+def test_a_page_of_another_site_may_not_read_what_the_socket_says(keyed: Served) -> None:
+    headers = {"authorization": f"Bearer {keyed.tokens['viewer']}", "origin": "https://elsewhere.example"}
+    answer = httpx.get(f"{keyed.url}/_nicegui_ws/socket.io/?EIO=4&transport=polling", headers=headers, timeout=60)
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_a_caller_has_only_some_pages_that_nobody_has_opened(keyed: Served) -> None:
+    theirs = Built(keyed.url, "/", keyed.tokens["operator"])
+    pages = [Built(keyed.url, "/search", keyed.tokens["viewer"]) for _ in range(MOST + 2)]
+    with opened(pages[1]) as dropped, opened(pages[2]) as oldest, opened(pages[-1]) as newest, opened(theirs) as other:
+        assert (dropped.accepted, oldest.accepted, newest.accepted, other.accepted) == (False, True, True, True)

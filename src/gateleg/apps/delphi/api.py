@@ -4,9 +4,6 @@ What a run has found is in `run_api`.
 """
 
 import asyncio
-import tempfile
-from dataclasses import replace
-from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
@@ -19,7 +16,10 @@ from gateleg.apps.delphi.opinions.modes import CHOICE
 from gateleg.apps.delphi.runs.pipeline import models_of
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
+from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.refusals import DelphiRoute
+from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web.api.calls import Call, Using
@@ -127,31 +127,25 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
     nothing is kept then."""
     current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
     rules.uploaded(call.principal, current, new.group)
-    read = await asyncio.to_thread(read_files, conversation, new)
-    made = await service.upload_conversation(
-        call.host.store, read, group=new.group, check=lambda there: rules.uploaded(call.principal, there, new.group)
-    )
+    async with turn(call.principal):
+        read = await read_files(conversation, new, Bounds.of(call.host.settings))
+        made = await service.upload_conversation(
+            call.host.store, read, group=new.group, check=lambda there: rules.uploaded(call.principal, there, new.group)
+        )
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
 
-def read_files(conversation: str, new: NewUpload) -> Conversation:
+async def read_files(conversation: str, new: NewUpload, bounds: Bounds) -> Conversation:
     """The conversation that was sent."""
-    from gateleg.apps.delphi.conversations.exports import read_export
-
     sent = {"votes": new.votes, "comments": new.comments, "flags": new.flags, "participants": new.participants}
-    with tempfile.TemporaryDirectory() as folder:
-        paths = {name: FilePath(folder, f"{name}.csv") for name, text in sent.items() if text is not None}
+    async with upload_folder() as folder:
+        paths = {name: folder / f"{name}.csv" for name, text in sent.items() if text is not None}
         for name, path in paths.items():
-            path.write_bytes((sent[name] or "").encode())
-        read = read_export(
-            paths["votes"],
-            paths["comments"],
-            flags=paths.get("flags"),
-            participants=paths.get("participants"),
-            conversation_id=conversation,
+            await asyncio.to_thread(path.write_bytes, (sent[name] or "").encode())
+        return await read_upload(
+            list(paths.values()), folder, bounds, conversation, topic=new.topic, description=new.description, kinds=list(paths)
         )
-    return replace(read, topic=new.topic, description=new.description)
 
 
 @router.get("/conversations/{conversation}/comments")

@@ -63,6 +63,13 @@ class UnreadableFile(DelphiError):
     fix = "Save it as CSV in UTF-8; nothing was loaded."
 
 
+class UploadTooLarge(DelphiError):
+    """Files that hold, or take, more than the host allows for one upload."""
+
+    code = "upload-too-large"
+    fix = "Send less at once; nothing was loaded."
+
+
 class ConversationMissing(DelphiError):
     """There is no such conversation, or nothing was uploaded to it."""
 

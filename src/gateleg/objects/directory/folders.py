@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Self
 
 from gateleg.objects.errors import OutsideRoot
+from gateleg.objects.private import FILE, FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,11 +88,11 @@ class Folder:
     def make(self, name: str) -> None:
         """Create a folder, unless it is there."""
         try:
-            os.mkdir(self._at(name), dir_fd=self._fd)
+            os.mkdir(self._at(name), FOLDER, dir_fd=self._fd)
         except FileExistsError:
             return
 
-    def create(self, name: str, mode: int = 0o666) -> int:
+    def create(self, name: str, mode: int = FILE) -> int:
         """A new file, open for writing."""
         return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, mode, dir_fd=self._fd)
 

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from gateleg.objects.directory.folders import Folder
+from gateleg.objects.private import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ class Tree:
     """The store's folder: `keys` holds the objects, `incoming` what is being written."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
-        root.mkdir(parents=True, exist_ok=True)
+        make_private(root)
         self.durable = durable
         self.path = os.path.realpath(root)
         self.root = Folder(self.path)

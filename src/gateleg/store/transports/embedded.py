@@ -122,7 +122,7 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     place = Path(path)
     if place.is_dir() or (not place.is_file() and place.suffix != ".db"):
         place = place / _DATABASE_NAME
-    place.parent.mkdir(parents=True, exist_ok=True)
+    place.parent.mkdir(0o700, parents=True, exist_ok=True)
     try:
         return Engine(str(place), durability=durability)
     except EngineError as error:

@@ -19,6 +19,7 @@ from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.patience import keep_late_answers_out_of_logs
 from gateleg.web.console.site import Console
 from gateleg.web.console.theme import tokens_css
+from gateleg.web.console.unopened import FewUnopened
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -40,6 +41,7 @@ def mount(app: FastAPI, host: Host) -> None:
     guard_sockets()
     # The last to see a request, when the gate has recognised the caller.
     app.user_middleware.append(Middleware(OwnPages))
+    app.user_middleware.append(Middleware(FewUnopened))
     keep_late_answers_out_of_logs()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)

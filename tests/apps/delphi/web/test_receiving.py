@@ -1,12 +1,14 @@
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gateleg.apps.delphi.errors import UnreadableFile
-from gateleg.apps.delphi.web import receiving
-from gateleg.apps.delphi.web.receiving import kind_of, plain_name, read_received, told_apart
+from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
+from gateleg.apps.delphi.web.receiving import Bounds, kind_of, plain_name, read_received, told_apart
 from tests.apps.delphi.test_api import COMMENTS, VOTES
+
+BOUNDS = Bounds()
 
 
 def written(folder: Path, files: dict[str, str]) -> list[Path]:
@@ -58,11 +60,11 @@ def test_a_file_in_another_encoding_is_refused_for_that(tmp_path: Path, encoding
     votes, comments = written(tmp_path, {"votes.csv": VOTES, "comments.csv": ""})
     comments.write_bytes(COMMENTS.replace("comment-body", "comment-body,grüße").encode(encoding))
     with pytest.raises(UnreadableFile, match=r"comments.csv is not UTF-8"):
-        read_received(told_apart([votes, comments], tmp_path), "trees")
+        read_received(told_apart([votes, comments], tmp_path, BOUNDS), "trees")
 
 
 def test_files_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
-    found = told_apart(written(tmp_path, {"one.csv": COMMENTS, "two.csv": VOTES}), tmp_path)
+    found = told_apart(written(tmp_path, {"one.csv": COMMENTS, "two.csv": VOTES}), tmp_path, BOUNDS)
     assert (found.votes.name, found.comments.name, found.flags) == ("two.csv", "one.csv", None)
 
 
@@ -73,12 +75,12 @@ def test_an_archive_of_an_export_is_read_and_what_is_not_needed_is_left(tmp_path
         "x/summary.csv": "topic,Trees\n",
         "x/participants-votes.csv": "participant\n",
     }
-    read = read_received(told_apart([packed(tmp_path, files)], tmp_path), "trees")
+    read = read_received(told_apart([packed(tmp_path, files)], tmp_path, BOUNDS), "trees")
     assert (read.conversation_id, read.topic, len(read.votes), len(read.comments)) == ("trees", "Trees", 96, 8)
 
 
 def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
-    found = told_apart([packed(tmp_path, {"../../votes.csv": VOTES, "/etc/comments.csv": COMMENTS})], tmp_path)
+    found = told_apart([packed(tmp_path, {"../../votes.csv": VOTES, "/etc/comments.csv": COMMENTS})], tmp_path, BOUNDS)
     assert all(tmp_path in path.parents for path in (found.votes, found.comments))
 
 
@@ -94,23 +96,43 @@ def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
 )
 def test_what_is_missing_twice_there_or_something_else_is_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
     with pytest.raises(UnreadableFile, match=why):
-        told_apart(written(tmp_path, files), tmp_path)
+        told_apart(written(tmp_path, files), tmp_path, BOUNDS)
 
 
-def test_an_archive_that_is_broken_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_is_broken_is_refused(tmp_path: Path) -> None:
     path = packed(tmp_path / "a", {"votes.csv": VOTES * 50})
-    monkeypatch.setattr(receiving, "MOST_BYTES", 1_000)
-    with pytest.raises(UnreadableFile, match="larger than 1,000 bytes"):
-        told_apart([path], tmp_path / "a")
     content = bytearray(path.read_bytes())
     content[40:60] = bytes(20)
     path.write_bytes(content)
-    monkeypatch.setattr(receiving, "MOST_BYTES", 10_000_000)
     with pytest.raises(UnreadableFile, match=r"cannot be unpacked"):
-        told_apart([path], tmp_path / "b")
-    monkeypatch.setattr(receiving, "MOST_FILES", 0)
-    with pytest.raises(UnreadableFile, match="has 1 files"):
-        told_apart([path], tmp_path / "c")
+        told_apart([path], tmp_path / "b", BOUNDS)
+
+
+def test_an_archive_that_was_packed_too_well_is_refused_while_it_is_unpacked(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a", {"votes.csv": VOTES + "x" * 50_000_000, "comments.csv": COMMENTS})
+    assert path.stat().st_size < 100_000
+    with pytest.raises(UploadTooLarge, match="100 times"):
+        told_apart([path], tmp_path / "a", BOUNDS)
+    assert sum(one.stat().st_size for one in (tmp_path / "a").rglob("*.csv")) < 15_000_000
+
+
+def test_an_archive_with_too_many_files_is_refused(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a", {"votes.csv": VOTES})
+    with pytest.raises(UploadTooLarge, match="has 1 files; at most 0"):
+        told_apart([path], tmp_path / "c", replace(BOUNDS, files=0))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_file_with_too_many_lines_is_refused_packed_or_not(tmp_path: Path, end: str) -> None:
+    lines = VOTES.count("\n")
+    votes = VOTES.replace("\n", end)
+    files = written(tmp_path, {"votes.csv": "", "comments.csv": COMMENTS})
+    files[0].write_bytes(votes.encode())
+    assert told_apart(files, tmp_path, replace(BOUNDS, rows=lines - 1)).votes == files[0]
+    with pytest.raises(UploadTooLarge, match=f"votes.csv has more than {lines - 2} lines"):
+        told_apart(files, tmp_path, replace(BOUNDS, rows=lines - 2))
+    with pytest.raises(UploadTooLarge, match=f"votes.csv has more than {lines - 2} lines"):
+        told_apart([packed(tmp_path / "z", {"votes.csv": votes})], tmp_path / "z", replace(BOUNDS, rows=lines - 2))
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,45 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.conversations.reading import column, opened
-from gateleg.apps.delphi.errors import UnreadableFile
+from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from gateleg.apps.delphi.conversations.conversation import Conversation
+    from gateleg.web.settings import Settings
 
-#: What an archive may hold: so many files, and so many bytes once unpacked.
-MOST_FILES, MOST_BYTES = 100, 2_000_000_000
+#: Bytes that an archive may unpack to however well they were packed: short exports are packed very well.
+_FREE = 10_000_000
 #: What the rows of a summary begin with.
 _SUMMARY = {"topic", "url", "voters", "voters-in-conv", "commenters", "comments", "groups", "conversation-description"}
 _CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one upload may hold, and what reading it may cost."""
+
+    #: lines of one file
+    rows: int = 5_000_000
+    #: files of an archive
+    files: int = 100
+    #: how many times larger than packed an archive may be, beyond some megabytes
+    ratio: int = 100
+    #: bytes of memory and seconds
+    memory: int = 2_000_000_000
+    seconds: float = 120.0
+
+    @classmethod
+    def of(cls, settings: Settings) -> Bounds:
+        """The bounds of a host's settings."""
+        return cls(
+            rows=settings.upload_rows,
+            ratio=settings.upload_ratio,
+            memory=settings.upload_memory,
+            seconds=settings.upload_seconds,
+        )
 
 
 @dataclass(frozen=True)
@@ -35,13 +61,15 @@ class Received:
     summary: Path | None = None
 
 
-def told_apart(files: Sequence[Path], folder: Path) -> Received:
+def told_apart(files: Sequence[Path], folder: Path, bounds: Bounds) -> Received:
     """The files by what is in them. Archives are unpacked into `folder`; `UnreadableFile` when votes or comments are missing or twice
     there, and for a file that is none of them."""
     found: dict[str, Path] = {}
     for path in files:
         archive = zipfile.is_zipfile(path)
-        for part in _unpacked(path, folder / f"{path.parent.name}.d") if archive else [path]:
+        if not archive:
+            check_lines(path, bounds.rows)
+        for part in _unpacked(path, folder / f"{path.parent.name}.d", bounds) if archive else [path]:
             kind = kind_of(part)
             if kind is None and not archive:
                 with opened(part) as file:
@@ -80,19 +108,17 @@ def kind_of(path: Path) -> str | None:
     return "summary" if first and first[0].strip() in _SUMMARY else None
 
 
-def _unpacked(path: Path, folder: Path) -> Iterable[Path]:
+def _unpacked(path: Path, folder: Path, bounds: Bounds) -> Iterable[Path]:
     """The CSV files of an archive, each written under its own name; paths inside of it do not matter."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.lower().endswith(".csv")]
-            if len(entries) > MOST_FILES:
-                raise UnreadableFile(
-                    f"{path.name} has {len(entries):,} files.", fix=f"At most {MOST_FILES} are looked at; nothing was loaded."
-                )
+            if len(entries) > bounds.files:
+                raise UploadTooLarge(f"{path.name} has {len(entries):,} files; at most {bounds.files:,} are looked at.")
             found: list[Path] = []
             for number, entry in enumerate(entries):
-                left = MOST_BYTES - sum(one.stat().st_size for one in found)
-                found.append(_unpack(archive, entry, folder / str(number), left))
+                left = max(_FREE, path.stat().st_size * bounds.ratio) - sum(one.stat().st_size for one in found)
+                found.append(_unpack(archive, entry, folder / str(number), left, bounds))
             return found
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
         raise UnreadableFile(
@@ -100,17 +126,45 @@ def _unpacked(path: Path, folder: Path) -> Iterable[Path]:
         ) from None
 
 
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int) -> Path:
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int, bounds: Bounds) -> Path:
     folder.mkdir(parents=True)
     target = folder / plain_name(entry.filename)
-    written = 0
+    written, lines = 0, Lines(target.name, bounds.rows)
     with archive.open(entry) as source, target.open("wb") as file:
         while chunk := source.read(_CHUNK):
             written += len(chunk)
             if written > most:
-                raise UnreadableFile(f"Unpacked, the archive is larger than {MOST_BYTES:,} bytes.", fix="Nothing was loaded.")
+                raise UploadTooLarge(
+                    f"Unpacked, the archive is more than {bounds.ratio} times as large as packed.",
+                    fix="Send the CSV files themselves; nothing was loaded.",
+                )
+            lines.count(chunk)
             file.write(chunk)
     return target
+
+
+class Lines:
+    """Counts the lines of a file as it comes in, and raises `UploadTooLarge` when there are too many."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name = name
+        self._most = most
+        self._found = 0
+
+    def count(self, chunk: bytes) -> None:
+        """Count those of the next bytes; a line may end in either sign, or in both."""
+        self._found += chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n")
+        # The last line may have no end, and the first is the header.
+        if self._found > self._most + 1:
+            raise UploadTooLarge(f"{self._name} has more than {self._most:,} lines.")
+
+
+def check_lines(path: Path, most: int) -> None:
+    """Refuse a file with too many lines, before anything is made of them."""
+    lines = Lines(path.name, most)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            lines.count(chunk)
 
 
 def plain_name(name: str) -> str:

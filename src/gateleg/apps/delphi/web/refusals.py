@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.routing import APIRoute
 
-from gateleg.apps.delphi.errors import ConversationMissing, DelphiError, RunMissing, UnreadableRows, UploadRaced
+from gateleg.apps.delphi.errors import ConversationMissing, DelphiError, RunMissing, UnreadableRows, UploadRaced, UploadTooLarge
 from gateleg.web import Refusal
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastapi import Request, Response
 
 #: The status of errors; of those that are not here it is 422, because they are about what was sent.
-STATUSES: dict[type[DelphiError], int] = {ConversationMissing: 404, RunMissing: 404, UploadRaced: 409}
+STATUSES: dict[type[DelphiError], int] = {ConversationMissing: 404, RunMissing: 404, UploadRaced: 409, UploadTooLarge: 413}
 
 
 def refusal_of(error: DelphiError) -> Refusal:

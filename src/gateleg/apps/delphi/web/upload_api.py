@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,11 @@ from starlette.datastructures import UploadFile
 
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Name, Text
-from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.apps.delphi.web.receiving import plain_name, read_received, told_apart
+from gateleg.apps.delphi.web.receiving import Bounds, plain_name
 from gateleg.apps.delphi.web.refusals import DelphiRoute
+from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
 
@@ -57,10 +57,11 @@ async def upload_files(
     # Who may not upload is refused before anything is read.
     current = await store.find(StoredConversation, conversation_id=conversation, consistent=True)
     _check(call, current, group, new)
-    with tempfile.TemporaryDirectory(prefix="gateleg-upload-") as folder:
-        files = await _receive(request, Path(folder))
-        read = await asyncio.to_thread(_read, files, Path(folder), conversation, topic, description)
-    made = await service.upload_conversation(store, read, group=group, check=lambda there: _check(call, there, group, new))
+    async with turn(call.principal):
+        async with upload_folder() as folder:
+            files = await _receive(request, folder)
+            read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, topic=topic, description=description)
+        made = await service.upload_conversation(store, read, group=group, check=lambda there: _check(call, there, group, new))
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
@@ -87,7 +88,3 @@ async def _receive(request: Request, folder: Path) -> list[Path]:
 def _keep(sent: UploadFile, target: Path) -> None:
     with target.open("wb") as file:
         shutil.copyfileobj(sent.file, file)
-
-
-def _read(files: list[Path], folder: Path, conversation: str, topic: str, description: str) -> Conversation:
-    return read_received(told_apart(files, folder), conversation, topic, description)

@@ -14,7 +14,7 @@ from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.rows import ARCHIVE_COLUMNS, archived_row
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 
 if TYPE_CHECKING:
     from gateleg.jobs import ArchivedJob
@@ -26,7 +26,7 @@ _LENGTH = 50
 def register() -> None:
     """Serve the archive at `/jobs/archive`."""
 
-    @ui.page("/jobs/archive")
+    @ui.page("/jobs/archive", response_timeout=PATIENT)
     async def archive() -> None:
         query = context.client.request.query_params
         subject, cursor = query.get("subject", "").strip() or None, query.get("cursor") or None

@@ -23,7 +23,7 @@ from gateleg.web.console.jobs.shown import short_kind
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
 
@@ -101,7 +101,7 @@ def dead_row(job: Job) -> Row:
 def register() -> None:
     """Serve the dead letters at `/jobs/dead`."""
 
-    @ui.page("/jobs/dead")
+    @ui.page("/jobs/dead", response_timeout=PATIENT)
     async def dead(cursor: str | None = None) -> None:
         with frame(title="Dead letters", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/dead")

@@ -20,7 +20,7 @@ from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
 
@@ -48,7 +48,7 @@ class Listed:
 def register() -> None:
     """Serve the list at `/jobs`."""
 
-    @ui.page("/jobs")
+    @ui.page("/jobs", response_timeout=PATIENT)
     async def jobs() -> None:
         filters = Filters.read(context.client.request.query_params)
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:

@@ -18,7 +18,7 @@ from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
@@ -104,7 +104,7 @@ def _deeds(mode: str) -> Cell:
 def register() -> None:
     """Serve the queues at `/jobs/queues`."""
 
-    @ui.page("/jobs/queues")
+    @ui.page("/jobs/queues", response_timeout=PATIENT)
     async def queues() -> None:
         with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/queues")

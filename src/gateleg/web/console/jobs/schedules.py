@@ -96,7 +96,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[Schedule]]:
 def register() -> None:
     """Serve the schedules at `/jobs/schedules`, and the form of one at `/jobs/schedules/edit`."""
 
-    @ui.page("/jobs/schedules")
+    @ui.page("/jobs/schedules", response_timeout=PATIENT)
     async def schedules() -> None:
         with frame(title="Schedules", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/schedules", deed=("Add a schedule", "/jobs/schedules/edit"))

@@ -15,7 +15,7 @@ from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def queues_text(worker: WorkerRecord) -> str:
 def register() -> None:
     """Serve the workers at `/jobs/workers`."""
 
-    @ui.page("/jobs/workers")
+    @ui.page("/jobs/workers", response_timeout=PATIENT)
     async def workers() -> None:
         with frame(title="Workers", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/workers")

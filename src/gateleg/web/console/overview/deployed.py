@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import gateleg
+from gateleg.web.settings import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str
     return [
         ("Host", f"Gateleg {gateleg.__version__}"),
         ("Tables", f"{len(host.tables)} in {host.environment}"),
-        ("Objects", host.settings.objects),
+        ("Objects", shown(host.settings.objects)),
         ("Workers", workers_text(workers)),
         ("Applications", installed),
     ]

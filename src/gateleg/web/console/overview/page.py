@@ -18,7 +18,7 @@ from gateleg.web.console.overview.deployed import deployed, queues_text, schedul
 from gateleg.web.console.overview.figures import Figure, four_figures
 from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
 from gateleg.web.console.overview.made import made_section
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
 from gateleg.web.principal import Role
@@ -35,7 +35,7 @@ _SHOWN = ("type", "state", "about", "created", "time")
 def register() -> None:
     """Serve the overview at `/`."""
 
-    @ui.page("/")
+    @ui.page("/", response_timeout=PATIENT)
     async def overview(span: str = "hour") -> None:
         with frame(title="Overview", section="overview", titled=False) as view:
             await _Page(view, "day" if span == "day" else "hour").build()

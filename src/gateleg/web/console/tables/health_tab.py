@@ -12,6 +12,7 @@ from gateleg.web.console.badges import Look, chip
 from gateleg.web.console.empty import empty
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.tables.listing import look_of, row_of
+from gateleg.web.settings import shown
 
 if TYPE_CHECKING:
     from gateleg.migrate import Plan
@@ -54,7 +55,7 @@ def _plan(view: View, plan: Plan, table: Table) -> None:
                 tag("span", f"{reason[:1].upper()}{reason[1:]}.", "strong")
                 tag("span", "No request changes this: it needs a new table.", "meta")
     modules = dict.fromkeys(spec.entity.__module__ for spec in table.specs)
-    words = ["gateleg", "tables", "apply", "--store", view.host.settings.store, "--only", table.name, "--billing", "keep"]
+    words = ["gateleg", "tables", "apply", "--store", shown(view.host.settings.store), "--only", table.name, "--billing", "keep"]
     words += [word for module in modules for word in ("--tables", module)]
     if view.host.settings.prefix:
         words += ["--prefix", view.host.settings.prefix]

@@ -28,6 +28,7 @@ from gateleg.web.console.tables.meters import cost_words
 from gateleg.web.console.tables.questions import Asked, ask, asks_by, fields_of, find_access
 from gateleg.web.console.tables.rules import why_not_read
 from gateleg.web.console.tables.snippets import as_command, as_python
+from gateleg.web.settings import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -169,7 +170,7 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
         if found.next or cursor:
             pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
         requests = "\n\n".join(f"{entry.operation} {laid_out(entry.request)}" for entry in found.sent)
-        store = view.host.settings.store
+        store = shown(view.host.settings.store)
         _snippets(
             {
                 _REQUEST: requests,

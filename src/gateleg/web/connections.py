@@ -1,0 +1,263 @@
+"""Bounds on connections before a caller is known: size and time of the head, pace of the body, and how many are open."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from gateleg.web.envelope import answer
+from gateleg.web.errors import BadRequest, HeadTooLarge, TooManyConnections, TooSlow
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from gateleg.web.errors import Refusal
+    from gateleg.web.settings import Settings
+
+#: Seconds and bytes for which a connection that was refused is still read, so that the client gets to see the answer.
+_LINGER, _LINGER_BYTES = 1.0, 1_000_000
+#: Seconds for which a client may leave an answer unread. Long, because browsers do so while a video is paused.
+_UNREAD = 300.0
+#: Bytes that go to the parser at once while it reads a head: it would keep all of them before it says so.
+_PIECE = 16_384
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a connection may cost, and how many may be open."""
+
+    #: bytes of the request line and the headers
+    head: int
+    #: seconds for the head; in each such time, a body has to bring `pace` bytes for every second
+    seconds: float
+    pace: int
+    #: open connections, in all and from one address
+    total: int
+    each: int
+    #: addresses that stand for many clients
+    proxies: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Bounds:
+        """The bounds of the settings."""
+        return cls(
+            head=settings.head_limit,
+            seconds=settings.request_seconds,
+            pace=settings.body_pace,
+            total=settings.connections,
+            each=settings.address_connections,
+            proxies=frozenset(settings.proxies),
+        )
+
+
+@dataclass
+class Connections:
+    """The open connections of a server, by address."""
+
+    bounds: Bounds
+    _open: Counter[str] = field(default_factory=Counter)
+    _total: int = 0
+
+    def enter(self, address: str) -> bool:
+        """Count a connection; False, and nothing counted, when there are too many."""
+        if self._total >= self.bounds.total or (address not in self.bounds.proxies and self._open[address] >= self.bounds.each):
+            return False
+        self._open[address] += 1
+        self._total += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        """A connection that was counted is over."""
+        self._total -= 1
+        self._open[address] -= 1
+        if not self._open[address]:
+            del self._open[address]
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """uvicorn's protocol with bounds, which neither it nor its parser has."""
+
+    def __init__(self, *, connections: Connections, **options: Any) -> None:
+        super().__init__(**options)
+        self._shared = connections
+        self._bounds = connections.bounds
+        self._address: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        #: bytes of the head that is being read, or of the body since its last check
+        self._received = 0
+        self._in_head = True
+        self._upgraded = False
+        self._refused: Refusal | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection, and give it time for its first request."""
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if not self._shared.enter(address):
+            self._refuse(TooManyConnections("There are too many open connections."), linger=False)
+            return
+        self._address = address
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Make room for another."""
+        self._stop_watching()
+        self.resume_writing()
+        if self._address is not None:
+            self._shared.leave(self._address)
+            self._address = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came in; of a head in small pieces, each of which is counted before the next."""
+        if self._refused:
+            self._received += len(data)
+            if self._received > _LINGER_BYTES:
+                self.transport.abort()
+            return
+        while data and not (self._refused or self._upgraded or self.transport.is_closing()):
+            piece, data = (data[:_PIECE], data[_PIECE:]) if self._in_head else (data, b"")
+            self._received += len(piece)
+            super().data_received(piece)
+            if self._in_head and not self._refused and not self._upgraded:
+                self._check_head()
+
+    def _check_head(self) -> None:
+        if self._received > self._bounds.head + _PIECE:
+            self._refuse(self._too_large())
+        elif self._timer is None:
+            # An idle connection has begun to speak, if only with an empty line.
+            self._watch_head()
+
+    def _too_large(self) -> HeadTooLarge:
+        return HeadTooLarge(f"The request line and the headers may have {self._bounds.head:,} bytes.", details={"limit": self._bounds.head})
+
+    def on_headers_complete(self) -> None:
+        """Measure the head exactly, then let the request begin."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > self._bounds.head:
+            self._refused = self._too_large()
+            # The parser hands it to `send_400_response`, which answers with it.
+            raise self._refused
+        self._in_head = False
+        self._stop_watching()
+        self._received = 0
+        self._timer = self.loop.call_later(self._bounds.seconds, self._check_pace)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is whole."""
+        self._in_head = True
+        self._received = 0
+        self._stop_watching()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """A body that is still under way when its answer is given has one more term, and is not read after that."""
+        super().on_response_complete()
+        if not self._in_head and self.cycle.response_complete and not self.transport.is_closing():
+            self._stop_watching()
+            self._timer = self.loop.call_later(self._bounds.seconds, self.transport.close)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection on, and its count with it."""
+        self._stop_watching()
+        self._upgraded = True
+        address, self._address = self._address, None
+        super().handle_websocket_upgrade()
+        protocol = self.transport.get_protocol()
+        if address is not None and isinstance(protocol, BoundedWebSocket):
+            protocol.counted = (self._shared, address)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, or not within the bounds, in the envelope."""
+        self._refuse(self._refused or BadRequest("The request is not valid HTTP."))
+
+    def pause_writing(self) -> None:
+        """The client does not read its answer."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(_UNREAD, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+        super().resume_writing()
+
+    def _watch_head(self) -> None:
+        self._timer = self.loop.call_later(self._bounds.seconds, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        self._timer = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            # It is answered first; there is no other request after that.
+            self.cycle.keep_alive = False
+        else:
+            self._refuse(TooSlow(f"The request was not complete within {self._bounds.seconds:g} seconds."))
+
+    def _check_pace(self) -> None:
+        """Look whether a body comes quickly enough. One that we do not read, because its route is busy, does."""
+        late = not self.flow.read_paused and self._received < self._bounds.pace * self._bounds.seconds
+        self._received = 0
+        if not late:
+            self._timer = self.loop.call_later(self._bounds.seconds, self._check_pace)
+            return
+        self._timer = None
+        if self.cycle.response_started:
+            self.transport.abort()
+            return
+        self.cycle.disconnected = True
+        self.cycle.message_event.set()
+        self._refuse(TooSlow(f"The body came more slowly than {self._bounds.pace:,} bytes a second."))
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, error: Refusal, *, linger: bool = True) -> None:
+        """Answer with an error, read nothing more, and close."""
+        self._refused = error
+        self._received = 0
+        self._stop_watching()
+        if self.transport.is_closing():
+            return
+        told = answer(error)
+        headers = [*told.raw_headers, (b"connection", b"close")]
+        self.transport.write(
+            STATUS_LINE[told.status_code] + b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n" + bytes(told.body)
+        )
+        if linger and self.transport.can_write_eof():
+            # Closing while the client still sends would throw away what we have just written.
+            self.transport.write_eof()
+            self._timer = self.loop.call_later(_LINGER, self.transport.abort)
+        else:
+            self.transport.close()
+
+
+class BoundedWebSocket(WebSocketsSansIOProtocol):
+    """uvicorn's websocket, which gives its place back at its end."""
+
+    #: where the connection was counted, and under which address
+    counted: tuple[Connections, str] | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Make room for another."""
+        if self.counted is not None:
+            connections, address = self.counted
+            self.counted = None
+            connections.leave(address)
+        super().connection_lost(exc)
+
+
+def bounded_http(settings: Settings) -> Any:
+    """The protocol of a server with the bounds of the settings. Its connections are counted together."""
+    return functools.partial(BoundedHttp, connections=Connections(Bounds.of(settings)))

@@ -1,0 +1,50 @@
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateleg.objects import open_objects
+from gateleg.objects.private import make_private
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture(autouse=True)
+def _open_mask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_objects_are_for_their_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    with open_objects(f"dir:{folder}", secret=b"x" * 32) as objects:
+        objects.put("a/b.txt", b"hello")
+        objects.put("a/b.txt", b"again")
+    found = [folder, *folder.rglob("*")]
+    assert any(path.is_file() for path in found)
+    assert {(path.is_dir(), mode(path)) for path in found} == {(True, 0o700), (False, 0o600)}
+
+
+def test_a_folder_of_before_is_closed_to_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(0o755)
+    make_private(folder)
+    assert (mode(folder), len(caplog.records)) == (0o700, 1)
+    make_private(folder)
+    assert len(caplog.records) == 1
+
+
+def test_a_folder_that_others_have_to_enter_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, project = tmp_path / "shared", tmp_path / "project"
+    for folder in (shared, project, project / "inner"):
+        folder.mkdir(0o755)
+    shared.chmod(0o1777)
+    monkeypatch.chdir(project / "inner")
+    for folder in (shared, project, project / "inner", Path()):
+        make_private(folder)
+    assert [mode(folder) for folder in (shared, project, project / "inner")] == [0o1777, 0o755, 0o755]

@@ -1,0 +1,125 @@
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from gateleg.web.connections import Bounds, Connections
+from gateleg.web.host import Host
+from tests.web.served import connected, listening, told
+
+HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+POST = b"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+UPGRADE = HEAD.replace(b"/health", b"/_nicegui_ws/") + b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+
+
+@pytest.mark.parametrize("start", [HEAD, UPGRADE, b"GET /health?"], ids=["header", "websocket", "target"])
+async def test_a_head_larger_than_the_limit_is_refused_and_the_connection_closed(host: Host, start: bytes) -> None:
+    async with listening(host, head_limit=4_096) as port, connected(port) as line:
+        end = b"" if start.endswith(b"?") else b"X-Long: "
+        await line.send(start + end + b"a" * 5_000 + (b" HTTP/1.1" if start.endswith(b"?") else b"") + b"\r\n\r\n")
+        assert told(await line.rest()) == (431, "head-too-large")
+
+
+async def test_a_head_of_the_limit_is_taken(host: Host) -> None:
+    async with listening(host, head_limit=4_096) as port, connected(port) as line:
+        await line.send(HEAD + b"X-Long: " + b"a" * 3_900 + b"\r\n\r\n")
+        assert (await line.answer())[0] == 200
+
+
+@pytest.mark.parametrize("filling", [b"a" * 65_536, b"a: b\r\n" * 10_000], ids=["one header", "many headers"])
+async def test_a_head_without_an_end_is_cut_off(host: Host, filling: bytes) -> None:
+    async with listening(host, head_limit=4_096) as port, connected(port) as line:
+        await line.send(HEAD + b"X-Long: ")
+        assert await line.flood(filling) < 50_000_000
+
+
+@pytest.mark.parametrize("start", [b"", b"\r\n", HEAD, UPGRADE], ids=["nothing", "an empty line", "half a head", "half a handshake"])
+async def test_a_head_that_is_not_complete_in_time_is_refused(host: Host, start: bytes) -> None:
+    async with listening(host, request_seconds=0.2) as port, connected(port) as line:
+        await line.send(start)
+        assert told(await line.rest()) == (408, "too-slow")
+
+
+async def test_empty_lines_do_not_keep_an_idle_connection_open(host: Host) -> None:
+    async with listening(host, request_seconds=0.2) as port, connected(port) as line:
+        await line.send(HEAD + b"\r\n")
+        assert (await line.answer())[0] == 200
+        await line.send(b"\r\n")
+        assert told(await line.rest()) == (408, "too-slow")
+
+
+async def test_a_body_that_comes_too_slowly_is_refused(host: Host) -> None:
+    async with listening(host, request_seconds=0.2, body_pace=100) as port, connected(port) as line:
+        await line.send(POST + b"Content-Length: 1000\r\n\r\nkey=")
+        assert told(await line.rest()) == (408, "too-slow")
+
+
+async def test_a_request_that_waits_for_its_answer_may_take_its_time(host: Host) -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for word in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{word}.complete"})
+            return
+        await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.5)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async with listening(host, app=slow, request_seconds=0.1) as port, connected(port) as line:
+        await line.send(HEAD + b"\r\n")
+        assert await line.answer() == (200, b"ok")
+
+
+async def test_a_body_that_goes_on_after_its_answer_is_not_read_for_ever(host: Host) -> None:
+    async with listening(host, request_seconds=0.2, body_limit=10) as port, connected(port) as line:
+        await line.send(POST + b"Content-Length: 1000\r\n\r\nkey=")
+        assert (await line.answer())[0] == 413
+        assert await line.rest() == b""
+
+
+async def test_what_is_not_http_is_told_in_the_envelope(host: Host) -> None:
+    async with listening(host) as port, connected(port) as line:
+        await line.send(b"\x16\x03\x01 this is TLS\r\n\r\n")
+        assert told(await line.rest()) == (400, "bad-request")
+
+
+@pytest.mark.parametrize("chosen", [{"connections": 2}, {"address_connections": 2}], ids=["in all", "from one address"])
+async def test_more_connections_than_the_limit_are_refused_until_one_is_closed(host: Host, chosen: dict[str, Any]) -> None:
+    async with listening(host, **chosen) as port, connected(port) as first:
+        async with connected(port) as second:
+            for line in (first, second):
+                await line.send(HEAD + b"\r\n")
+                assert (await line.answer())[0] == 200
+            async with connected(port) as third:
+                assert told(await third.rest()) == (503, "too-many-connections")
+            await second.send(HEAD + b"Connection: close\r\n\r\n")
+            await second.rest()
+        async with connected(port) as third:
+            await third.send(HEAD + b"\r\n")
+            assert (await third.answer())[0] == 200
+
+
+async def test_a_websocket_that_is_refused_gives_its_place_back(host: Host) -> None:
+    key = b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    async with listening(host, address_connections=1) as port:
+        for _ in range(3):
+            async with connected(port) as line:
+                await line.send(UPGRADE + key)
+                assert b"403 Forbidden" in await line.rest()
+
+
+def test_addresses_of_proxies_are_only_counted_in_all() -> None:
+    connections = Connections(Bounds(head=1, seconds=1, pace=1, total=3, each=1, proxies=frozenset({"10.0.0.5"})))
+    assert [connections.enter(address) for address in ("10.0.0.5", "10.0.0.5", "10.0.0.6", "10.0.0.6")] == [True, True, True, False]
+    assert not connections.enter("10.0.0.7")
+    connections.leave("10.0.0.5")
+    assert connections.enter("10.0.0.7")
+
+
+async def test_many_endless_heads_are_all_cut_off(host: Host) -> None:
+    async with listening(host) as port, AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(connected(port)) for _ in range(40)]
+        for line in lines:
+            await line.send(HEAD + b"X-Long: ")
+        assert len(await asyncio.gather(*(line.flood(b"a" * 65_536) for line in lines))) == 40
