@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import claiming, directing, finishing, leases, submitting
+from gateleg.jobs import claiming, directing, finishing, leases, schedules, submitting
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.desk import Settings
 from gateleg.jobs.errors import LeaseLost, ParentGone
@@ -402,3 +402,16 @@ def test_those_that_a_job_took_down_come_back_with_it_however_soon_it_is_complet
         assert it.queue.get(second.job_id).status == JobStatus.COMPLETED
 
     search(scenario)
+
+
+def test_two_processes_make_the_same_schedule_at_once(queue: Queue, clock: ManualClock) -> None:
+    def scenario(choices: Choices) -> None:
+        world = World(queue, clock)
+        makers = [
+            Actor(name, schedules.schedule(queue.desk, world.name, Submission("plain", queue=world.name), every=60)) for name in ("a", "b")
+        ]
+        run(makers, queue.store.transport, choices, preemptions=2)
+        assert [maker.error for maker in makers] == [None, None]
+        assert [one.every for one in queue.schedules() if one.name == world.name] == [60]
+
+    assert search(scenario) > 3

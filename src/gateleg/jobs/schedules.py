@@ -19,6 +19,7 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission, prepared
 from gateleg.jobs.tables import Job
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
+from gateleg.store.requests import Pause
 
 if TYPE_CHECKING:
     from gateleg.jobs.desk import Desk
@@ -86,11 +87,24 @@ def schedule(
         made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
     except OverflowError:
         raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
-    current = yield from find(Schedule, name=name, consistent=True).flow(desk.setup)
-    if current is not None:
-        made = made.model_copy(update={"version": current.version, "last_run_at": current.last_run_at, "last_job_id": current.last_job_id})
-    stored: Schedule = yield from put(made).flow(desk.setup)
-    return stored
+    return (yield from _stored(desk, made))
+
+
+def _stored(desk: Desk, made: Schedule) -> Flow[Schedule]:
+    """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
+    delays = desk.setup.backoff.delays(desk.setup)
+    while True:
+        current = yield from find(Schedule, name=made.name, consistent=True).flow(desk.setup)
+        kept = {} if current is None else {name: getattr(current, name) for name in ("version", "last_run_at", "last_job_id")}
+        try:
+            stored: Schedule = yield from put(made.model_copy(update=kept)).flow(desk.setup)
+        except ConditionFailed:
+            delay = next(delays, None)
+            if delay is None:
+                raise
+            yield Pause(delay)
+        else:
+            return stored
 
 
 def schedules(desk: Desk) -> Flow[list[Schedule]]:
