@@ -79,9 +79,9 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     """Submit many jobs; nothing is written when one of them is refused.
 
     Those whose id or key was submitted before are answered with the first job, and only the others are written; what refers to a
-    repetition refers to the first job. Jobs without keys, parents and dependencies are written in batches of any number. Others are written in one transaction, which takes
-    100 writes. When one has more dependencies than that, all are written in several steps, each after what it depends on; should one be
-    refused for something that was not known before, what was written stays.
+    repetition refers to the first job. Jobs without keys, parents and dependencies are written in batches of any number. Others are
+    written in one transaction, which takes 100 writes. When one has more dependencies than that, all are written in several steps, each
+    after what it depends on; should one be refused for something that was not known before, what was written stays.
     """
     now = desk.now()
     jobs = [prepared(desk, narrowed(submission), now, place) for place, submission in enumerate(submissions)]
