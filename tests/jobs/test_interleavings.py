@@ -2,9 +2,11 @@
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -16,6 +18,7 @@ from gateleg.jobs.ledger import Slots
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Ending, Released
+from gateleg.jobs.staleness import Staleness
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus, Readiness
 from gateleg.store import Store
@@ -71,16 +74,22 @@ class World:
         self.clock.advance(seconds)
 
     def reaps(self) -> Flow[list[Job]]:
-        return (yield from leases.reap(self.desk, self.name))
+        """Look at the leases twice, between which time may pass."""
+        seen: Staleness[UUID] = Staleness()
+        found = yield from leases.reap(self.desk, self.name, seen)
+        return [*found, *(yield from leases.reap(self.desk, self.name, seen))]
 
     def until_quiet(self) -> None:
         """What workers would do until nothing is left to do."""
-        picker = self.picker()
+        picker, seen = self.picker(), Staleness[UUID]()
+        self.queue.reap(self.name, seen)
         for _ in range(50):
             self.clock.advance(100)
-            self.queue.reap(self.name)
+            lost = self.queue.reap(self.name, seen)
             self.queue.promote(self.name)
             job = self.queue.claim(picker, self.name, "late")
+            if job is None and lost:
+                continue
             if job is None:
                 return
             if job.job_type == finishing.SETTLE:
@@ -105,10 +114,11 @@ def unexpected(actors: list[Actor]) -> list[Exception]:
 
 
 def attempts_add_up(job: Job) -> bool:
-    """Every claim is in the history once, and what counts as a retry is counted."""
+    """Every claim is in the history once, and retries and losses are counted."""
     numbers = [attempt.number for attempt in job.attempts]
-    retries = sum(attempt.outcome in ("retried", "lost") for attempt in job.attempts)
-    return numbers == list(range(1, job.attempt + 1)) and retries == job.retry_count
+    outcomes = Counter(attempt.outcome for attempt in job.attempts)
+    counted = (outcomes["retried"], outcomes["lost"]) == (job.retry_count, job.losses or 0)
+    return counted and numbers == list(range(1, job.attempt + 1))
 
 
 def play(

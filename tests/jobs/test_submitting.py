@@ -24,7 +24,7 @@ from gateleg.jobs.submissions import Submission, Submitted
 from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
 from gateleg.model import spec_of
 from gateleg.store import Store, StoreError, create
-from tests.jobs.sample import DONE, Sizes, claimed, failed, submitted
+from tests.jobs.sample import DONE, Sizes, claimed, failed, reaped, submitted
 
 
 def everything(store: Store) -> list[Job]:
@@ -289,8 +289,7 @@ class TestRepetitions:
         submitted(queue)
         asked = [Submission("plain", {"part": number}, idempotency_key=f"part {number}") for number in range(3)]
         first = queue.submit_many(asked, under=claimed(queue, picker, "lost"))
-        clock.advance(60)
-        queue.reap("default")
+        reaped(queue, clock)
         clock.advance(60)
         queue.promote("default")
         parent = next(job for job in (claimed(queue, picker, "other") for _ in range(4)) if job.attempt == 2)

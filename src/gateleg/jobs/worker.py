@@ -132,6 +132,7 @@ class Worker:
             queues=sorted(self.queues),
             weights=dict(self.queues),
             concurrency=self.concurrency,
+            lease_seconds=self.queue.desk.settings.lease_seconds,
             started_at=now,
             seen_at=now,
         )
