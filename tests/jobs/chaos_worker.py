@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -113,9 +113,11 @@ class AuditedExecution(Execution):
 
     audit: int
 
-    async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
+    async def carry_out(
+        self, vacate: Callable[[], None] = lambda: None, turn: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> Job | None:
         """As usual, with a note."""
-        job = await super().carry_out(vacate)
+        job = await super().carry_out(vacate, turn)
         told = "lost" if job is None else job.attempts[-1].outcome
         os.write(self.audit, f"{self.job.job_id} {self.job.attempt} {told}\n".encode())
         return job

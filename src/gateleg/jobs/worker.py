@@ -21,7 +21,8 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
 from gateleg.jobs.presence import Presence
-from gateleg.jobs.rules import Failed
+from gateleg.jobs.quarantine import Places, confined
+from gateleg.jobs.rules import Failed, is_suspect
 from gateleg.jobs.sight import Sight
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
@@ -92,6 +93,7 @@ class Worker:
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = concurrency
+        self._places = Places()
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
@@ -158,7 +160,7 @@ class Worker:
         pause, busy = self._idle[0], False
         while not self._stop.is_set():
             self._awake.clear()
-            if self._room == 0:
+            if self._room == 0 or self._places.reserved:
                 await self._awake.wait()
                 continue
             if not busy:
@@ -207,6 +209,7 @@ class Worker:
 
     def _start(self, job: Job) -> None:
         self._room -= 1
+        self._places.take(job)
         task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -228,8 +231,9 @@ class Worker:
                 failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
                 ended: Job | None = await self.queue.finish(job, Failed(failure))
             else:
-                execution = self.running[job.job_id] = self.execution(job, handler)
-                ended = await execution.carry_out(vacate)
+                alone = is_suspect(job)
+                execution = self.running[job.job_id] = self.execution(job, confined(handler) if alone else handler)
+                ended = await execution.carry_out(vacate, (lambda: self._places.turn(job)) if alone else None)
             if ended is not None:
                 self.tallies.ended(ended)
         except Exception:
@@ -240,6 +244,8 @@ class Worker:
                 self._picker.freed(job.concurrency_key)
             if not vacated:
                 await self._let_go(execution)
+            self._places.leave(job)
+            self._awake.set()
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
