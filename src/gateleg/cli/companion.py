@@ -110,6 +110,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
+    from gateleg.cli.leaving import end_soon
     from gateleg.jobs import Worker, collect_seldom
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
@@ -135,6 +136,7 @@ async def _work(task: Task) -> None:
         collect_seldom()
         await worker.run()
         watching.cancel()
+    end_soon()
 
 
 async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:

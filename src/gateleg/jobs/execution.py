@@ -72,8 +72,10 @@ class Execution:
             self._pulse = Pulse(self.queue, self.job, self.notes, self.stop, interval=self._interval, flush_every=self._flush_every)
         return self._pulse
 
-    def stop(self, reason: StopReason) -> None:
-        """Ask the handler to end; once is enough."""
+    def stop(self, reason: StopReason, *, patience: float | None = None) -> None:
+        """Ask the handler to end; once is enough. It has `patience` seconds to do so."""
+        if patience is not None:
+            self._patience = patience
         if self.run.stopping is None:
             self.run.stop(reason)
         self._end_wait()
