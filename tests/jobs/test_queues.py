@@ -91,7 +91,8 @@ class TestLists:
         assert found() == [third.job_id, second.job_id, first.job_id]
         assert found(subject="s") == [second.job_id, first.job_id]
         assert found(subject="s", status=JobStatus.COMPLETED) == [first.job_id]
-        assert found(job_type="plain") == [first.job_id, third.job_id]
+        assert found(job_type="plain") == [third.job_id, first.job_id]
+        assert found(job_type="plain", status=JobStatus.PENDING) == [third.job_id]
         assert found(status=JobStatus.PENDING) == [third.job_id, second.job_id]
         assert found(status=JobStatus.PENDING, queue="math") == [second.job_id]
         assert found(worker="w1") == [first.job_id]
@@ -144,3 +145,12 @@ def test_a_duty_of_a_worker_with_longer_terms_is_not_taken_before_they_end(queue
     assert not queue.take_duty("sweep", "short", 1, terms)
     clock.advance(2)
     assert queue.take_duty("sweep", "short", 1, terms)
+
+
+def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: Queue, store: Store) -> None:
+    store.create(Job(job_type="gateleg.settle", subject="s"))
+    own = submitted(queue, subject="s")
+    for filters in ({}, {"subject": "s"}, {"status": JobStatus.PENDING}):
+        assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]  # type: ignore[arg-type]
+        assert len(queue.jobs_page(internal=True, **filters)) == 2  # type: ignore[arg-type]
+    assert len(queue.jobs_page(job_type="gateleg.settle")) == 1
