@@ -11,7 +11,7 @@ from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.quarantine import confined
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.tables import Job, JobStatus, Readiness
 from tests.jobs.test_worker import Numbers, adds, ended, reaches, working
 
 running: set[str] = set()
@@ -46,7 +46,7 @@ def test_what_a_process_can_import_runs_in_one() -> None:
 async def lost(queue: Any, job_type: str, times: int, **options: Any) -> Job:
     """A job that was lost with its worker some times already."""
     job: Job = (await queue.submit(Submission(job_type, delay=3600, **options))).job
-    return await queue.store.patch(job, Job.losses.set(times), Job.readiness.set("ready"))  # type: ignore[no-any-return]
+    return await queue.store.patch(job, Job.losses.set(times), Job.readiness.set(Readiness.READY))  # type: ignore[no-any-return]
 
 
 async def test_a_job_that_was_lost_twice_runs_in_a_process_and_one_that_was_lost_once_does_not() -> None:

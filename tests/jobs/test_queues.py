@@ -151,6 +151,6 @@ def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: 
     store.create(Job(job_type="gateleg.settle", subject="s"))
     own = submitted(queue, subject="s")
     for filters in ({}, {"subject": "s"}, {"status": JobStatus.PENDING}):
-        assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]  # type: ignore[arg-type]
-        assert len(queue.jobs_page(internal=True, **filters)) == 2  # type: ignore[arg-type]
+        assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]
+        assert len(queue.jobs_page(internal=True, **filters)) == 2
     assert len(queue.jobs_page(job_type="gateleg.settle")) == 1
