@@ -45,6 +45,18 @@ async def work(job: JobContext, config: dict[str, Any]) -> dict[str, int]:
     return {"lines": LINES}
 
 
+@jobs.handler("ends-its-process", retry=Retry(times=1, first=0.02))
+async def ends_its_process(job: JobContext, config: dict[str, Any]) -> None:
+    """Takes its worker with it, unless it has a process of its own."""
+    os._exit(1)
+
+
+@jobs.handler("takes-long", retry=Retry(times=3, first=0.02))
+async def takes_long(job: JobContext, config: dict[str, Any]) -> None:
+    """Is not done when its worker is ended by another job."""
+    await asyncio.sleep(2)
+
+
 class Fate:
     """Whether a request is lost before it is carried out, refused for now, or its answer is lost after."""
 

@@ -26,12 +26,12 @@ def confined(handler: Handler) -> Handler:
 
 def _importable(named: Any) -> bool:
     try:
-        module = sys.modules[module_of(named)]
+        # The module that was started with `python -m` is imported by another name.
+        module_of(named)
+        module = sys.modules[named.__module__]
     except (BadHandler, KeyError, AttributeError):
         return False
-    found: Any = getattr(module, getattr(named, "__qualname__", ""), None)
-    # A module that was started with `python -m` is there twice, with the same code.
-    return found is named or (named.__module__ == "__main__" and "." not in named.__qualname__)
+    return getattr(module, getattr(named, "__qualname__", ""), None) is named
 
 
 class Places:
