@@ -8,7 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
+from gateleg.jobs import Queue, Submission
 from gateleg.objects import DirectoryObjects
+from gateleg.store import Store
+from tests.cli import stubborn
 
 COMMAND = [sys.executable, "-m", "gateleg"]
 DEMO = "gateleg.cli.demo.application:application"
@@ -36,3 +39,32 @@ def test_a_worker_runs_the_jobs_of_an_application_with_its_store_and_objects(tmp
 def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--queues", queues, "--store", f"embedded:{tmp_path}"])
     assert result.exit_code == 2
+
+
+def worker_on(tmp_path: Path, *options: str) -> subprocess.Popen[str]:
+    """A worker of the stubborn jobs, in a process of its own."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
+    command = [*COMMAND, "worker", "--app", "tests.cli.stubborn", "--store", f"embedded:{tmp_path}/d", "--lease", "60", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ)
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path, signals: list[signal.Signals]) -> None:
+    # Longer than the test may take, where a second Ctrl-C is to end it.
+    with worker_on(tmp_path, "--drain", "0.1" if len(signals) == 1 else "600") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                job = Queue(store, stubborn.jobs).submit(Submission("stubborn")).job
+            assert f"stubborn {job.job_id} started, attempt 1" in process.stdout.readline()
+            told = ""
+            for number in signals:
+                process.send_signal(number)
+                told += process.stdout.readline()
+            told += process.stdout.read()
+            assert process.wait(60) == (0 if len(signals) == 1 else 130)
+        finally:
+            process.kill()
+    assert f"stopping: stubborn {job.job_id} have up to" in told
+    assert ("went on although asked to stop" in told) if len(signals) == 1 else ("Ended at once" in told)

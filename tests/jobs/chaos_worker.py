@@ -8,7 +8,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,6 +43,18 @@ async def work(job: JobContext, config: dict[str, Any]) -> dict[str, int]:
         if number == fails_at:
             raise ConnectionError("by chance")
     return {"lines": LINES}
+
+
+@jobs.handler("ends-its-process", retry=Retry(times=1, first=0.02))
+async def ends_its_process(job: JobContext, config: dict[str, Any]) -> None:
+    """Takes its worker with it, unless it has a process of its own."""
+    os._exit(1)
+
+
+@jobs.handler("takes-long", retry=Retry(times=3, first=0.02))
+async def takes_long(job: JobContext, config: dict[str, Any]) -> None:
+    """Is not done when its worker is ended by another job."""
+    await asyncio.sleep(2)
 
 
 class Fate:
@@ -113,9 +125,11 @@ class AuditedExecution(Execution):
 
     audit: int
 
-    async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
+    async def carry_out(
+        self, vacate: Callable[[], None] = lambda: None, turn: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> Job | None:
         """As usual, with a note."""
-        job = await super().carry_out(vacate)
+        job = await super().carry_out(vacate, turn)
         told = "lost" if job is None else job.attempts[-1].outcome
         os.write(self.audit, f"{self.job.job_id} {self.job.attempt} {told}\n".encode())
         return job

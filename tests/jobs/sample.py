@@ -1,14 +1,17 @@
 """Handlers and short ways for the tests of the queue."""
 
 from typing import Any
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Completed, Failed, Retry
+from gateleg.jobs.staleness import Staleness
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Failure, Job, Results
 
@@ -37,6 +40,14 @@ def failed(kind: str = "ValueError", final: bool = False) -> Failed:
 
 def submitted(queue: Queue, /, **options: Any) -> Job:
     return queue.submit(Submission("plain", **options)).job
+
+
+def reaped(queue: Queue, clock: ManualClock, name: str = "default", seconds: float = 31) -> list[Job]:
+    """Time passes, as somebody sees it who looks after the leases of a queue: the jobs whose leases have not moved meanwhile."""
+    leases = Staleness[UUID]()
+    queue.reap(name, leases)
+    clock.advance(seconds)
+    return queue.reap(name, leases)
 
 
 def claimed(queue: Queue, picker: Picker, worker: str = "w1", name: str = "default") -> Job:

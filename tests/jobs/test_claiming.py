@@ -7,15 +7,17 @@ import pytest
 
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.errors import LeaseLost
-from gateleg.jobs.ledger import QueueState, ledger_table
+from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.ledger import QueueState, WorkerRecord, ledger_table
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
+from gateleg.jobs.staleness import Staleness
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus, Progress, Readiness
 from gateleg.store import Store
 from gateleg.store.transports import Unreachable
-from tests.jobs.sample import DONE, claimed, failed, submitted
+from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
 
 
 def test_a_claim_takes_the_job_off_the_ready_index(queue: Queue, picker: Picker, clock: ManualClock) -> None:
@@ -156,15 +158,13 @@ class TestLeases:
         assert stored.lease_until == beat.until == clock.now + timedelta(seconds=30)
         assert stored.version == running.version
         assert stored.progress == Progress(done=1, total=4, message="quarter")
-        clock.advance(29)
-        assert queue.reap("default") == []
+        assert reaped(queue, clock, seconds=29) == []
 
     def test_an_expired_lease_gives_the_job_to_another(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         submitted(queue)
         zombie = claimed(queue, picker, "zombie")
-        clock.advance(31)
-        (reaped,) = queue.reap("default")
-        assert (reaped.status, reaped.retry_count, reaped.attempts[-1].outcome) == (JobStatus.PENDING, 1, "lost")
+        (lost,) = reaped(queue, clock)
+        assert (lost.status, lost.retry_count, lost.losses, lost.attempts[-1].outcome) == (JobStatus.PENDING, 0, 1, "lost")
         clock.advance(60)
         queue.promote("default")
         winner = claimed(queue, picker, "winner")
@@ -182,24 +182,62 @@ class TestLeases:
         slow = claimed(queue, picker)
         clock.advance(100)
         assert queue.finish(slow, DONE).status == JobStatus.COMPLETED
-        assert queue.reap("default") == []
+        assert reaped(queue, clock) == []
 
     def test_a_job_that_loses_its_workers_too_often_fails(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
-        job = submitted(queue, max_retries=1)
-        for _ in range(2):
+        job = submitted(queue, max_retries=0)
+        for _ in range(11):
             claimed(queue, picker)
-            clock.advance(60)
-            queue.reap("default")
-            clock.advance(60)
+            reaped(queue, clock)
+            clock.advance(hours=1)
             queue.promote("default")
         stored = queue.get(job.job_id)
-        assert (stored.status, stored.attempt, stored.retry_count) == (JobStatus.FAILED, 2, 1)
+        assert (stored.status, stored.attempt, stored.retry_count, stored.losses) == (JobStatus.FAILED, 11, 0, 11)
+        error = stored.attempts[-1].error
+        assert error is not None
+        assert "lost with its worker 11 times, 9 of them while it ran alone, and is given up" in error.message
+        assert queue.retry(job.job_id).losses is None
+
+    def test_a_lease_that_moves_is_not_taken_by_a_worker_whose_clock_is_ahead(self, store: Store, jobs: Jobs) -> None:
+        ahead, right, ticks = ManualClock(), ManualClock(), ManualClock()
+        ahead.advance(hours=2)
+        queue = Queue(Store(store.transport, clock=right, ticks=ticks), jobs)
+        queue.ensure_tables()
+        other = Queue(Store(store.transport, clock=ahead, ticks=ticks), jobs)
+        submitted(queue)
+        running, leases = claimed(queue, Picker(ticks)), Staleness[UUID]()
+        for _ in range(10):
+            assert other.reap("default", leases) == []
+            for clock in (ahead, right, ticks):
+                clock.advance(10)
+            queue.renew(running)
+        assert queue.finish(running, DONE).status == JobStatus.COMPLETED
+
+    def test_a_lease_that_does_not_move_is_taken_whatever_time_it_tells(self, store: Store, jobs: Jobs) -> None:
+        ahead, right, ticks = ManualClock(), ManualClock(), ManualClock()
+        ahead.advance(days=3)
+        killed = Queue(Store(store.transport, clock=ahead, ticks=ticks), jobs)
+        killed.ensure_tables()
+        submitted(killed)
+        claimed(killed, Picker(ticks))
+        queue = Queue(Store(store.transport, clock=right, ticks=ticks), jobs)
+        (lost,) = reaped(queue, ticks)
+        assert lost.attempts[-1].outcome == "lost"
+
+    def test_the_lease_of_a_worker_that_was_started_with_a_longer_one_lasts_longer(
+        self, queue: Queue, picker: Picker, clock: ManualClock
+    ) -> None:
+        now = clock.now
+        queue.report_worker(WorkerRecord(worker_id="slow", host="h", pid=1, lease_seconds=90, started_at=now, seen_at=now))
+        submitted(queue)
+        claimed(queue, picker, "slow")
+        assert reaped(queue, clock, seconds=89) == []
+        assert len(reaped(queue, clock, seconds=91)) == 1
 
     def test_a_zombie_cannot_write_its_log_or_submit_children(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         submitted(queue)
         zombie = claimed(queue, picker)
-        clock.advance(31)
-        queue.reap("default")
+        reaped(queue, clock)
         with pytest.raises(Exception, match="no longer run by this worker"):
             queue.submit(Submission("plain"), under=zombie)
 
@@ -294,8 +332,7 @@ class TestConcurrencyKeys:
         submitted(queue, concurrency_key="k", priority=90)
         submitted(queue, concurrency_key="k")
         claimed(queue, picker)
-        clock.advance(31)
-        queue.reap("default")
+        reaped(queue, clock)
         assert queue.claim(picker, "default", "w") is not None
 
 

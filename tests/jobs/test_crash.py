@@ -19,7 +19,7 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import KEPT_ATTEMPTS, Job, JobStatus
 from gateleg.store import Store
-from tests.jobs.chaos_worker import LEASE, LINES, work
+from tests.jobs.chaos_worker import LEASE, LINES, jobs, work
 
 pytestmark = pytest.mark.crash
 
@@ -146,7 +146,7 @@ def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[st
         assert job.attempts[-1].outcome == "completed"
         assert [attempt.number for attempt in job.attempts] == list(range(1, job.attempt + 1))[-KEPT_ATTEMPTS:]
         if job.attempt <= KEPT_ATTEMPTS:
-            assert job.retry_count == outcomes["retried"] + outcomes["lost"]
+            assert (job.retry_count, job.losses or 0) == (outcomes["retried"], outcomes["lost"])
         _check_log(queue, job)
         counts.update({f"attempts {outcome}": number for outcome, number in outcomes.items()})
     for kind in ("ready", "due", "leased"):
@@ -161,3 +161,27 @@ def _check_log(queue: Queue, job: Job) -> None:
     for numbers in by_attempt.values():
         assert numbers == list(range(len(numbers)))
     assert len(by_attempt[str(job.attempt)]) == LINES
+
+
+def test_sound_jobs_beside_jobs_that_end_their_worker_are_all_completed(tmp_path: Path) -> None:
+    data, audit = tmp_path / "data", tmp_path / "audit"
+    with Store.connect(f"embedded:{data}") as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        poison = [queue.submit(Submission("ends-its-process", max_retries=1)).job.job_id for _ in range(2)]
+        sound = [queue.submit(Submission("takes-long")).job.job_id for _ in range(3)]
+        crew = Crew(data, audit, seed=1)
+        crew.start(rate=0.0)
+        try:
+            until = time.monotonic() + PATIENCE
+            while not all(queue.get(name).finished for name in [*poison, *sound]):
+                assert time.monotonic() < until, "jobs are stuck"
+                if crew.workers[0].poll() is not None:
+                    crew.workers.clear()
+                    crew.start(rate=0.0)
+                time.sleep(0.1)
+        finally:
+            crew.end()
+        assert [queue.get(name).status for name in sound] == [JobStatus.COMPLETED] * 3
+        assert [queue.get(name).status for name in poison] == [JobStatus.FAILED] * 2
+        assert [error.kind for name in poison if (error := queue.get(name).attempts[-1].error)] == ["process-died"] * 2

@@ -10,7 +10,7 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Cancelled
 from gateleg.jobs.tables import Job, JobStatus, Readiness
 from gateleg.store import Store
-from tests.jobs.sample import DONE, claimed, failed, submitted
+from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
 
 
 def settle_all(queue: Queue, picker: Picker) -> None:
@@ -54,9 +54,8 @@ def test_the_wish_to_cancel_outlives_the_worker(queue: Queue, picker: Picker, cl
     submitted(queue)
     running = claimed(queue, picker)
     queue.cancel(running.job_id)
-    clock.advance(31)
-    (reaped,) = queue.reap("default")
-    assert reaped.status == JobStatus.CANCELLED
+    (lost,) = reaped(queue, clock)
+    assert lost.status == JobStatus.CANCELLED
 
 
 def test_cancelling_keeps_the_place_of_a_running_job(queue: Queue, picker: Picker) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -101,41 +100,89 @@ async def test_a_job_that_cannot_be_read_stops_no_worker_and_no_duty() -> None:
 
 
 class TestAClock:
+    """The clock on the wall may jump. Who is gone is told by the monotonic one."""
+
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[tuple[ManualClock, AsyncQueue, Job]]:
-        clock = ManualClock()
-        async with AsyncStore.embedded(clock=clock, ticks=clock) as store:
+    async def running(self) -> AsyncIterator[tuple[ManualClock, ManualClock, AsyncQueue, Job]]:
+        clock, ticks = ManualClock(), ManualClock()
+        async with AsyncStore.embedded(clock=clock, ticks=ticks) as store:
             queue = AsyncQueue(store, jobs_of("a"), Settings(lease_seconds=30))
             await queue.ensure_tables()
             await queue.submit(Submission("a"))
-            job = await queue.claim(Picker(clock), "default", "w")
+            job = await queue.claim(Picker(ticks), "default", "w")
             assert job is not None
-            yield clock, queue, job
+            yield clock, ticks, queue, job
 
-    async def test_that_jumps_takes_no_job_from_a_worker_that_is_there(self) -> None:
-        async with self.running() as (clock, queue, job):
+    async def outcome(self, queue: AsyncQueue, job: Job) -> str | None:
+        attempts = (await queue.get(job.job_id)).attempts
+        return attempts[-1].outcome if attempts else None
+
+    @pytest.mark.parametrize("hours", [-8, 8])
+    async def test_that_jumps_takes_no_job_from_a_worker_that_is_there(self, hours: float) -> None:
+        async with self.running() as (clock, ticks, queue, job):
+            duties = Duties(queue, ("default",), "w")
+            for second in range(100):
+                await duties.round()
+                if second == 20:
+                    clock.advance(hours=hours)
+                if second % 10 == 0:
+                    await queue.renew(job)
+                clock.advance(1)
+                ticks.advance(1)
+            assert await self.outcome(queue, job) is None
+
+    @pytest.mark.parametrize("hours", [-8, 0, 8])
+    async def test_that_jumps_leaves_no_job_with_a_worker_that_is_gone(self, hours: float) -> None:
+        async with self.running() as (clock, ticks, queue, job):
+            duties = Duties(queue, ("default",), "w")
+            for second in range(40):
+                await duties.round()
+                if second == 2:
+                    clock.advance(hours=hours)
+                clock.advance(1)
+                ticks.advance(1)
+            assert await self.outcome(queue, job) == "lost"
+
+    async def test_that_was_ahead_when_its_worker_was_killed_freezes_nothing(self) -> None:
+        async with self.running() as (clock, ticks, queue, job):
+            await queue.schedule("often", Submission("a"), every=2)
+            clock.advance(hours=2)
+            await queue.renew(job)
+            await Duties(queue, ("default",), "killed").round()
+            delayed = (await queue.submit(Submission("a", delay=5))).job
+            clock.advance(hours=-2)
+            await queue.store.patch(delayed, Job.run_at.set(clock.now))
+            before = (await queue.schedules())[0].last_run_at
+            duties = Duties(queue, ("default",), "other")
+            for _ in range(60):
+                await duties.round()
+                clock.advance(1)
+                ticks.advance(1)
+            assert await self.outcome(queue, job) == "lost"
+            assert (await queue.get(delayed.job_id)).readiness is Readiness.READY
+            (schedule,) = await queue.schedules()
+            assert schedule.last_run_at is not None
+            assert schedule.last_run_at != before
+            assert clock.now - schedule.last_run_at <= timedelta(seconds=4)
+
+    async def test_a_process_that_was_stopped_leaves_others_the_time_of_a_lease(self) -> None:
+        async with self.running() as (clock, ticks, queue, job):
             duties = Duties(queue, ("default",), "w")
             await duties.round()
-            clock.advance(hours=8)
+            for one in (clock, ticks):
+                one.advance(hours=1)
             await duties.round()
             assert (await queue.renew(job)).until > clock.now
 
-    async def test_that_goes_on_takes_jobs_from_workers_that_are_gone(self) -> None:
-        async with self.running() as (clock, queue, job):
-            duties = Duties(queue, ("default",), "w")
-            for _ in range(32):
+    async def test_a_worker_that_has_no_duty_yet_knows_the_leases_when_it_gets_it(self) -> None:
+        async with self.running() as (clock, ticks, queue, job):
+            await Duties(queue, ("default",), "killed").round()
+            duties = Duties(queue, ("default",), "next")
+            for _ in range(37):
                 await duties.round()
                 clock.advance(1)
-            assert (await queue.get(job.job_id)).attempts[-1].outcome == "lost"
-
-    async def test_that_jumps_again_and_again_does_not_keep_jobs_with_workers_that_are_gone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async with self.running() as (clock, queue, job):
-            loop, duties = asyncio.get_running_loop(), Duties(queue, ("default",), "w")
-            for hour in range(4):
-                monkeypatch.setattr(loop, "time", lambda hour=hour: hour * 45.0)
-                await duties.round()
-                clock.advance(hours=1)
-            assert (await queue.get(job.job_id)).attempts[-1].outcome == "lost"
+                ticks.advance(1)
+            assert await self.outcome(queue, job) == "lost"
 
 
 async def test_a_duty_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +195,7 @@ async def test_a_duty_that_fails_keeps_no_other_waiting(monkeypatch: pytest.Monk
         clock.advance(6)
         asked: list[str] = []
 
-        async def fails(name: str, limit: int) -> None:
+        async def fails(name: str, leases: object, limit: int) -> None:
             asked.append(name)
             raise TableMissing("gone")
 

@@ -41,7 +41,7 @@ def test_what_cannot_be_a_handler_is_refused() -> None:
     for bad in (
         Handler("a#b", handle),
         Handler("x", handle, queue=""),
-        Handler("x", plain),
+        Handler("x", plain, runs="inline"),
         Handler("x", inner, runs="process"),
         Handler("x", handle, timeout=0),
         Handler("x", handle, priority=101),
@@ -78,3 +78,19 @@ def test_configs_and_results_are_checked_against_their_models() -> None:
     assert handler.checked_result({"n_components": 3}) == {"n_components": 3}
     with pytest.raises(ValueError, match="n_components"):
         handler.checked_result({"n_components": 0})
+
+
+def test_a_plain_function_runs_in_a_thread_unless_told_otherwise() -> None:
+    jobs = Jobs()
+
+    @jobs.handler("plain")
+    def plain(job: JobContext, config: Any) -> int:
+        return 1
+
+    @jobs.handler("async")
+    async def awaits(job: JobContext, config: Any) -> int:
+        return 1
+
+    assert (jobs.of("plain").runs, jobs.of("async").runs) == ("thread", "inline")
+    with pytest.raises(BadHandler, match="would hold up all other jobs"):
+        jobs.handler("x", runs="inline")(plain)

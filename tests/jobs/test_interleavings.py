@@ -2,13 +2,15 @@
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from gateleg.jobs import claiming, directing, finishing, leases, submitting
+from gateleg.jobs import claiming, directing, finishing, leases, schedules, submitting
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.desk import Settings
 from gateleg.jobs.errors import LeaseLost, ParentGone
@@ -16,6 +18,7 @@ from gateleg.jobs.ledger import Slots
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Ending, Released
+from gateleg.jobs.staleness import Staleness
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus, Readiness
 from gateleg.store import Store
@@ -71,16 +74,22 @@ class World:
         self.clock.advance(seconds)
 
     def reaps(self) -> Flow[list[Job]]:
-        return (yield from leases.reap(self.desk, self.name))
+        """Look at the leases twice, between which time may pass."""
+        seen: Staleness[UUID] = Staleness()
+        found = yield from leases.reap(self.desk, self.name, seen)
+        return [*found, *(yield from leases.reap(self.desk, self.name, seen))]
 
     def until_quiet(self) -> None:
         """What workers would do until nothing is left to do."""
-        picker = self.picker()
+        picker, seen = self.picker(), Staleness[UUID]()
+        self.queue.reap(self.name, seen)
         for _ in range(50):
             self.clock.advance(100)
-            self.queue.reap(self.name)
+            lost = self.queue.reap(self.name, seen)
             self.queue.promote(self.name)
             job = self.queue.claim(picker, self.name, "late")
+            if job is None and lost:
+                continue
             if job is None:
                 return
             if job.job_type == finishing.SETTLE:
@@ -105,10 +114,11 @@ def unexpected(actors: list[Actor]) -> list[Exception]:
 
 
 def attempts_add_up(job: Job) -> bool:
-    """Every claim is in the history once, and what counts as a retry is counted."""
+    """Every claim is in the history once, and retries and losses are counted."""
     numbers = [attempt.number for attempt in job.attempts]
-    retries = sum(attempt.outcome in ("retried", "lost") for attempt in job.attempts)
-    return numbers == list(range(1, job.attempt + 1)) and retries == job.retry_count
+    outcomes = Counter(attempt.outcome for attempt in job.attempts)
+    counted = (outcomes["retried"], outcomes["lost"]) == (job.retry_count, job.losses or 0)
+    return counted and numbers == list(range(1, job.attempt + 1))
 
 
 def play(
@@ -402,3 +412,16 @@ def test_those_that_a_job_took_down_come_back_with_it_however_soon_it_is_complet
         assert it.queue.get(second.job_id).status == JobStatus.COMPLETED
 
     search(scenario)
+
+
+def test_two_processes_make_the_same_schedule_at_once(queue: Queue, clock: ManualClock) -> None:
+    def scenario(choices: Choices) -> None:
+        world = World(queue, clock)
+        makers = [
+            Actor(name, schedules.schedule(queue.desk, world.name, Submission("plain", queue=world.name), every=60)) for name in ("a", "b")
+        ]
+        run(makers, queue.store.transport, choices, preemptions=2)
+        assert [maker.error for maker in makers] == [None, None]
+        assert [one.every for one in queue.schedules() if one.name == world.name] == [60]
+
+    assert search(scenario) > 3

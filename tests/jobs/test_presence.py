@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.ledger import WorkerRecord, ledger_table
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.presence import Presence
@@ -67,3 +68,43 @@ async def test_a_report_that_fails_is_no_end(far: AsyncQueue, caplog: pytest.Log
     await presence.report()
     await presence.leave()
     assert "report failed" in caplog.text
+
+
+async def test_a_clock_that_is_far_from_the_others_is_told_of_and_shown(caplog: pytest.LogCaptureFixture) -> None:
+    ticks, wrong, right = ManualClock(), ManualClock(), ManualClock()
+    wrong.advance(minutes=10)
+    async with AsyncStore.embedded(clock=right, ticks=ticks) as store:
+        queues = [AsyncQueue(AsyncStore(store.transport, clock=clock, ticks=ticks), make_jobs()) for clock in (right, right, wrong)]
+        await queues[0].ensure_tables()
+        workers = [present(queue, f"w{number}", "default")[0] for number, queue in enumerate(queues)]
+        for _ in range(12):
+            for worker in workers:
+                await worker.report()
+                for clock in (ticks, wrong, right):
+                    clock.advance(3)
+        ahead = {record.worker_id: record.clock_ahead for record in await queues[0].workers()}
+        assert (ahead["w0"], ahead["w1"]) == (0.0, 0.0)
+        assert ahead["w2"] == pytest.approx(600, abs=10)
+        told = [record.getMessage() for record in caplog.records if "clock of worker" in record.getMessage()]
+        assert len(told) == 1
+        assert "worker w2" in told[0]
+        assert "s ahead of" in told[0]
+        # It is not there any more a minute after its last report, as far as its clock is known.
+        right.advance(72)
+        assert await queues[0].workers() == []
+
+
+async def test_a_worker_whose_clock_is_behind_is_there_all_the_same() -> None:
+    ticks, wrong, right = ManualClock(), ManualClock(), ManualClock()
+    wrong.advance(hours=-1)
+    async with AsyncStore.embedded(clock=right, ticks=ticks) as store:
+        queues = [AsyncQueue(AsyncStore(store.transport, clock=clock, ticks=ticks), make_jobs()) for clock in (right, right, wrong)]
+        await queues[0].ensure_tables()
+        workers = [present(queue, f"w{number}", "default") for number, queue in enumerate(queues)]
+        for _ in range(12):
+            for worker, _picker in workers:
+                await worker.report()
+                for clock in (ticks, wrong, right):
+                    clock.advance(3)
+        assert len(await queues[0].workers()) == 3
+        assert [picker.peers for _, picker in workers] == [3, 3, 3]

@@ -4,9 +4,11 @@ import pytest
 
 from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
+from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.ledger import WorkerRecord
 from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.staleness import Staleness
 from gateleg.jobs.submissions import Submission
 from gateleg.jobs.tables import Job, JobStatus
 from gateleg.store import Store
@@ -51,16 +53,16 @@ def test_what_cannot_name_a_queue_cannot_be_paused(queue: Queue) -> None:
 
 
 def test_a_duty_is_one_workers_until_its_term_ends(queue: Queue, clock: ManualClock) -> None:
-    assert queue.take_duty("sweep", "a", 10)
-    assert queue.take_duty("sweep", "a", 10)
-    assert not queue.take_duty("sweep", "b", 10)
+    terms: Staleness[str] = Staleness()
+    assert queue.take_duty("sweep", "a", 10, terms)
+    assert queue.take_duty("sweep", "a", 10, terms)
+    assert not queue.take_duty("sweep", "b", 10, terms)
     clock.advance(11)
-    assert queue.take_duty("sweep", "b", 10)
+    assert queue.take_duty("sweep", "b", 10, terms)
     queue.drop_duty("sweep", "a")
-    assert not queue.take_duty("sweep", "a", 10)
+    assert not queue.take_duty("sweep", "a", 10, terms)
     queue.drop_duty("sweep", "b")
-    clock.advance(0.001)
-    assert queue.take_duty("sweep", "a", 10)
+    assert queue.take_duty("sweep", "a", 10, terms)
 
 
 def test_workers_are_forgotten_when_they_are_silent(queue: Queue, clock: ManualClock) -> None:
@@ -89,7 +91,8 @@ class TestLists:
         assert found() == [third.job_id, second.job_id, first.job_id]
         assert found(subject="s") == [second.job_id, first.job_id]
         assert found(subject="s", status=JobStatus.COMPLETED) == [first.job_id]
-        assert found(job_type="plain") == [first.job_id, third.job_id]
+        assert found(job_type="plain") == [third.job_id, first.job_id]
+        assert found(job_type="plain", status=JobStatus.PENDING) == [third.job_id]
         assert found(status=JobStatus.PENDING) == [third.job_id, second.job_id]
         assert found(status=JobStatus.PENDING, queue="math") == [second.job_id]
         assert found(worker="w1") == [first.job_id]
@@ -112,10 +115,42 @@ class TestLists:
             queue.log(Job(job_type="x").job_id)
 
 
-def test_a_duty_that_was_taken_by_a_wrong_clock_is_not_held_for_years(queue: Queue, clock: ManualClock) -> None:
-    right = clock.now
-    clock.advance(days=2000)
-    assert queue.take_duty("sweep", "killed", 15)
-    clock.now = right
-    assert queue.take_duty("sweep", "other", 15)
-    assert not queue.take_duty("sweep", "third", 15)
+@pytest.mark.parametrize("hours", [-2, 2, 24 * 2000])
+def test_a_duty_is_taken_when_it_was_not_renewed_for_a_term_whatever_the_clocks_say(store: Store, jobs: Jobs, hours: float) -> None:
+    wrong, right, ticks = ManualClock(), ManualClock(), ManualClock()
+    wrong.advance(hours=hours)
+    killed, other = (Queue(Store(store.transport, clock=clock, ticks=ticks), jobs) for clock in (wrong, right))
+    killed.ensure_tables()
+    assert killed.take_duty("sweep", "killed", 15, Staleness())
+    terms: Staleness[str] = Staleness()
+    for _ in range(4):
+        # While it is renewed nobody else takes it.
+        assert not other.take_duty("sweep", "other", 15, terms)
+        for clock in (wrong, right, ticks):
+            clock.advance(5)
+        assert killed.take_duty("sweep", "killed", 15, Staleness())
+    assert not other.take_duty("sweep", "other", 15, terms)
+    ticks.advance(14)
+    assert not other.take_duty("sweep", "other", 15, terms)
+    ticks.advance(1)
+    assert other.take_duty("sweep", "other", 15, terms)
+    assert not killed.take_duty("sweep", "killed", 15, Staleness())
+
+
+def test_a_duty_of_a_worker_with_longer_terms_is_not_taken_before_they_end(queue: Queue, clock: ManualClock) -> None:
+    assert queue.take_duty("sweep", "long", 15, Staleness())
+    terms: Staleness[str] = Staleness()
+    assert not queue.take_duty("sweep", "short", 1, terms)
+    clock.advance(14)
+    assert not queue.take_duty("sweep", "short", 1, terms)
+    clock.advance(2)
+    assert queue.take_duty("sweep", "short", 1, terms)
+
+
+def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: Queue, store: Store) -> None:
+    store.create(Job(job_type="gateleg.settle", subject="s"))
+    own = submitted(queue, subject="s")
+    for filters in ({}, {"subject": "s"}, {"status": JobStatus.PENDING}):
+        assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]
+        assert len(queue.jobs_page(internal=True, **filters)) == 2
+    assert len(queue.jobs_page(job_type="gateleg.settle")) == 1

@@ -20,6 +20,7 @@ from gateleg.jobs.rules import (
     expiry_of,
     failure_of,
     history_with,
+    is_suspect,
     judge,
     lease_expired,
     readiness_at,
@@ -59,9 +60,18 @@ def test_a_final_failure_is_not_tried_again() -> None:
     assert judged(Failed(Failure(kind="x", message="no"), final=True)).status == JobStatus.FAILED
 
 
-def test_a_lost_worker_counts_as_a_retry() -> None:
-    verdict = judged(lease_expired("w", NOW))
-    assert (verdict.outcome, verdict.retry_count) == ("lost", 1)
+def test_a_lost_worker_is_counted_apart_from_retries() -> None:
+    verdict = judged(lease_expired("w", NOW), retry_count=3)
+    assert (verdict.status, verdict.outcome, verdict.retry_count, verdict.losses) == (JobStatus.PENDING, "lost", 3, 1)
+
+
+def test_a_job_that_must_not_begin_again_fails_with_its_worker() -> None:
+    assert judged(lease_expired("w", NOW), Retry(losses=0)).status == JobStatus.FAILED
+
+
+@pytest.mark.parametrize(("losses", "suspect"), [(None, False), (1, False), (2, True), (9, True)])
+def test_a_job_that_was_lost_twice_is_to_run_alone(losses: int | None, suspect: bool) -> None:
+    assert is_suspect(Job(job_type="x", losses=losses)) is suspect
 
 
 def test_a_snooze_counts_as_no_retry() -> None:

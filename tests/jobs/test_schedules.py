@@ -1,4 +1,4 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -132,7 +132,38 @@ def test_a_clock_that_was_years_ahead_does_not_silence_a_schedule(
     assert after.next_run_at == made.next_run_at
 
 
-@pytest.mark.parametrize(("cron", "every"), [("0 3 * * *", None), ("0 3 1 * *", None), (None, 60), (None, 90 * 86_400)])
+@pytest.mark.parametrize(("cron", "every"), [("* * * * *", None), ("*/5 9-17 * * 1-5", None), (None, 2), (None, 60)])
+def test_a_clock_that_was_two_hours_ahead_does_not_silence_a_schedule(
+    queue: Queue, clock: ManualClock, cron: str | None, every: int | None
+) -> None:
+    # A Friday noon.
+    clock.reach(datetime(2100, 1, 8, 12, 0, tzinfo=UTC))
+    queue.schedule("often", PLAIN, cron=cron, every=every)
+    clock.advance(hours=2)
+    queue.run_schedules()
+    (moved,) = queue.schedules()
+    assert moved.next_run_at is not None
+    assert moved.next_run_at > clock.now
+    clock.advance(hours=-2)
+    assert queue.run_schedules() == []
+    (after,) = queue.schedules()
+    assert after.next_run_at is not None
+    assert after.next_run_at <= clock.now + timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(("cron", "every"), [("0 3 * * *", None), ("0 3 1 * *", None), ("30 2 * * 1-5", None), (None, 90 * 86_400)])
+def test_a_schedule_that_waits_for_its_time_is_left_alone(queue: Queue, clock: ManualClock, cron: str | None, every: int | None) -> None:
+    made = queue.schedule("seldom", PLAIN, cron=cron, every=every)
+    for _ in range(200):
+        clock.advance(minutes=7)
+        queue.run_schedules()
+        (now,) = queue.schedules()
+        if now.version != made.version:
+            assert now.last_run_at == clock.now
+            return
+
+
+@pytest.mark.parametrize(("cron", "every"), [("0 3 * * *", None), ("0 3 1 * *", None), (None, 90 * 86_400)])
 def test_a_clock_that_is_set_back_a_little_repeats_no_run(queue: Queue, clock: ManualClock, cron: str | None, every: int | None) -> None:
     queue.schedule("often", PLAIN, cron=cron, every=every)
     (before,) = queue.schedules()

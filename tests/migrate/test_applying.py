@@ -7,7 +7,7 @@ from gateleg.migrate import Settings, Step, apply, plan_of
 from gateleg.migrate.applying import until_settled
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.model import GSI, LSI, Table
-from gateleg.store import Store
+from gateleg.store import Refused, Store
 from gateleg.store.requests import Pause, Request
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_embedded
@@ -41,6 +41,37 @@ class Without:
 
     def close(self) -> None:
         self.inner.close()
+
+
+class Overtaken(Without):
+    """A transport of which another process sends every change to a table a moment before."""
+
+    def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        if operation in self.operations:
+            self.inner.call(operation, request, timeout=timeout)
+        answer: dict[str, Any] = self.inner.call(operation, request, timeout=timeout)
+        return answer
+
+
+def test_a_change_that_another_process_made_a_moment_before_is_fine(store: Store) -> None:
+    changes = ("CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource")
+    overtaken = Store(Overtaken(store.transport, *changes), sleep=lambda seconds: None)
+    for table in (OLD, NEW, rag.collections):
+        left = apply(overtaken, table, Settings(), Recorder()).left
+        assert left is not None
+        assert left.done
+
+
+def test_a_change_that_is_refused_and_was_not_made_is_an_error(store: Store) -> None:
+    class Refusing(Without):
+        def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+            if operation in self.operations:
+                raise ServiceError("ValidationException", "no")
+            answer: dict[str, Any] = self.inner.call(operation, request, timeout=timeout)
+            return answer
+
+    with pytest.raises(Refused, match="no"):
+        apply(Store(Refusing(store.transport, "CreateTable"), sleep=lambda seconds: None), OLD, Settings(), Recorder())
 
 
 @pytest.mark.parametrize("table", SEEDS, ids=lambda table: table.name)

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from gateleg.store import Store, TableBusy, TimedOut, create_tables, delete_tables, ensure_tables
+from gateleg.store import Refused, Store, TableBusy, TimedOut, create_tables, delete_tables, ensure_tables
 from gateleg.store.requests import Request
+from gateleg.store.transports import ServiceError
+from tests.jobs.interleaving import Actor, Choices, run, search
 from tests.model.seeds.rag import collections
 from tests.store.doubles import Answer, play, quiet_setup, refusal
 from tests.store.notes import Note, shelf, titles
@@ -91,3 +93,30 @@ def test_expiry_is_switched_on_once() -> None:
 
     operations = [request.operation for request in play(ensure_tables(collections).flow(quiet_setup()), answer).requests]
     assert "UpdateTimeToLive" not in operations
+
+
+def test_two_processes_that_start_together_both_get_their_tables_whatever_the_order_of_their_requests() -> None:
+    def scenario(choices: Choices) -> None:
+        with Store.embedded() as store:
+            starters = [Actor(name, ensure_tables(collections, shelf).flow(store.setup)) for name in ("host", "worker")]
+            run(starters, store.transport, choices, preemptions=2)
+            assert [starter.error for starter in starters] == [None, None]
+            assert sorted(name for starter in starters for name in starter.result) == sorted(
+                store.setup.name_of(table) for table in (collections, shelf)
+            )
+            described = store.transport.call("DescribeTimeToLive", {"TableName": store.setup.name_of(collections)})
+            assert described["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLED"
+
+    assert search(scenario) > 50
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ResourceInUseException"])
+def test_expiry_that_cannot_be_switched_on_is_an_error(code: str) -> None:
+    def answer(request: Request) -> Answer:
+        if request.operation == "UpdateTimeToLive":
+            return refusal(code)
+        reply: Answer = described("ACTIVE")(request)
+        return reply
+
+    with pytest.raises((Refused, ServiceError)):
+        play(ensure_tables(collections).flow(quiet_setup()), answer)

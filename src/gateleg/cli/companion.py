@@ -110,6 +110,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
+    from gateleg.cli.leaving import end_soon
     from gateleg.jobs import Worker, collect_seldom
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
@@ -136,11 +137,12 @@ async def _work(task: Task) -> None:
         if host.queue.desk.jobs:
             await worker.run()
             watching.cancel()
-            return
-        # Without job types there is nothing to work on; a process that ended would be started again.
-        loop.add_signal_handler(signal.SIGTERM, watching.cancel)
-        with contextlib.suppress(asyncio.CancelledError):
-            await watching
+        else:
+            # Without job types there is nothing to work on; a process that ended would be started again.
+            loop.add_signal_handler(signal.SIGTERM, watching.cancel)
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+    end_soon()
 
 
 async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:

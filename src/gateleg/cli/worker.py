@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.hosting import ConfigOption, ObjectsFlag, PrefixFlag, StoreFlag
+from gateleg.cli.hosting import ConfigOption, LogOption, ObjectsFlag, PrefixFlag, StoreFlag
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,6 +35,7 @@ def worker(
     lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
     version: Annotated[str, typer.Option(help="The application's version, for whoever looks at the workers.")] = "",
+    log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long."""
@@ -42,9 +43,11 @@ def worker(
 
     from gateleg.cli.hosting import explain, settings_from
     from gateleg.jobs import Settings as JobSettings
+    from gateleg.web.logs import set_up_logs
 
     weights = None if queues is None else _weights(queues)
-    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects})
+    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects, "log": log})
+    set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, concurrency, drain, version))
     except Exception as error:
@@ -63,18 +66,27 @@ async def _work(
     import asyncio
     import signal
 
+    from gateleg.cli.leaving import end_now, end_soon
     from gateleg.jobs import Worker, collect_seldom
     from gateleg.web.settings import shown
 
     async with _opened(app, settings, rules) as (queue, objects):
         named = queues or {handler.queue: 1 for handler in queue.desk.jobs} or {"default": 1}
         worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
+
+        def stop(number: int) -> None:
+            if number == signal.SIGINT and worker.stopping:
+                typer.echo("Ended at once; jobs that were running are run again when their leases end.")
+                end_now(130)
+            worker.stop()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
         typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
         collect_seldom()
         await worker.run()
         typer.echo(f"{worker.worker_id} has stopped")
+    end_soon()
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import importlib
+import inspect
 import os
 import signal
 import socket
@@ -28,7 +29,7 @@ from gateleg.jobs.texts import told_by, writable
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
 
 class Pipe:
@@ -124,7 +125,7 @@ def _named(place: list[str]) -> Any:
     return found
 
 
-async def _handled(pipe: Pipe, work: Coroutine[Any, Any, Any]) -> Any:
+async def _handled(pipe: Pipe, work: Awaitable[Any]) -> Any:
     """What a handler returns; being told to stop cancels what it awaits."""
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     pipe.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
@@ -142,7 +143,9 @@ def main(descriptor: int) -> None:
     try:
         job = spec_of(Job).decode(order["job"])
         config = job.job_config if order["config"] is None else _named(order["config"]).model_validate(job.job_config)
-        result = asyncio.run(_handled(pipe, _named(order["handle"])(JobContext(job, pipe), config)))
+        result = _named(order["handle"])(JobContext(job, pipe), config)
+        if inspect.isawaitable(result):
+            result = asyncio.run(_handled(pipe, result))
         pipe.send("result", result.model_dump(mode="json") if isinstance(result, BaseModel) else result)
     except Snooze as snooze:
         pipe.send("snooze", snooze.seconds)

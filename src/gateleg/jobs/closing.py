@@ -35,6 +35,8 @@ def ending_actions(desk: Desk, job: Job, verdict: Verdict, now: datetime) -> lis
     ]
     if verdict.retry_count != job.retry_count:
         actions.append(Job.retry_count.set(verdict.retry_count))
+    if verdict.losses is not None:
+        actions.append(Job.losses.set(verdict.losses))
     if verdict.outcome == "snoozed":
         actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
     if verdict.status == JobStatus.PENDING:

@@ -106,7 +106,15 @@ def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action
         Job.start_by.remove(),
         *(
             attribute.remove()
-            for attribute in (Job.completed_at, Job.job_results, Job.expires_at, Job.cancelled_by, Job.cancel_requested, Job.cancel_reason)
+            for attribute in (
+                Job.completed_at,
+                Job.job_results,
+                Job.expires_at,
+                Job.cancelled_by,
+                Job.cancel_requested,
+                Job.cancel_reason,
+                Job.losses,
+            )
         ),
     ]
 

@@ -16,7 +16,7 @@ from gateleg.model.wire import uuid_text
 from gateleg.store import StoreError, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue import AsyncQueue
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FLUSH_EVERY = 0.5
 #: Seconds that a handler has to end once it is asked to; a process is killed before.
 PATIENCE = KILL_AFTER + 1.0
+#: Seconds after its time is up in which a handler that returns by itself has still made it.
+_LENIENCY = 0.5
 
 
 class Execution:
@@ -45,6 +47,8 @@ class Execution:
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._pulse: Pulse | None = None
         self._ended = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._took = 0.0
         self._interval = queue.desk.settings.lease_seconds / 3
         self._flush_every = flush_every
         self._patience = patience
@@ -68,8 +72,10 @@ class Execution:
             self._pulse = Pulse(self.queue, self.job, self.notes, self.stop, interval=self._interval, flush_every=self._flush_every)
         return self._pulse
 
-    def stop(self, reason: StopReason) -> None:
-        """Ask the handler to end; once is enough."""
+    def stop(self, reason: StopReason, *, patience: float | None = None) -> None:
+        """Ask the handler to end; once is enough. It has `patience` seconds to do so."""
+        if patience is not None:
+            self._patience = patience
         if self.run.stopping is None:
             self.run.stop(reason)
         self._end_wait()
@@ -80,31 +86,46 @@ class Execution:
 
     async def _outcome(self) -> Any:
         """What the handler returned. Whoever waits for it goes on right after: a callback would be one turn of the loop later."""
+        began = self._loop.time()
         try:
             return await self.run.outcome()
         finally:
+            self._took = self._loop.time() - began
             self._end_wait()
 
-    async def carry_out(self, vacate: Callable[[], None] = lambda: None) -> Job | None:
+    async def carry_out(
+        self, vacate: Callable[[], None] = lambda: None, turn: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> Job | None:
         """Run the handler and write what came of it. The job as it is then; None when another worker has it.
 
-        `vacate` is called once the handler needs its place no more, before the end is written.
+        `vacate` is called once the handler needs its place no more, before the end is written. `turn` is waited for before it begins.
         """
-        # Most jobs end before their first heartbeat and say nothing: those need no task for it, and but one timer.
-        self._timer = self._loop.call_later(min(self._interval, self.job.timeout_seconds), self._go_on)
         try:
+            if turn is not None:
+                await self._wait_for(turn)
+            # Most jobs end before their first heartbeat and say nothing: those need no task for it, and but one timer.
+            self._timer = self._loop.call_later(min(self._interval, self.job.timeout_seconds), self._go_on)
             ending = await self._ending()
             self.notes.close()
             vacate()
             return None if ending is None else await self._end(ending)
         finally:
             self._ended = True
-            self._timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             # What is left refers to nothing that refers to it, so that it goes at once and nobody has to look for it.
             self.notes.leave()
             pulse, self._pulse = self._pulse, None
             if pulse is not None:
                 await pulse.rest()
+
+    async def _wait_for(self, turn: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Keep the lease until it is the job's turn, or the job is to stop."""
+        self._begin_to_beat()
+        waiting = self._loop.create_task(turn())
+        await asyncio.wait({waiting, self._over}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
 
     def _go_on(self) -> None:
         """The first heartbeat is due, or the time is up: do that, and see to the other when its moment comes."""
@@ -139,7 +160,12 @@ class Execution:
         if work.cancelled():
             return raised(job, notes, asyncio.CancelledError(), stopping)
         error = work.exception()
-        return returned(desk, job, notes, work.result()) if error is None else raised(job, notes, error, stopping)
+        if error is not None:
+            return raised(job, notes, error, stopping)
+        if self._took > job.timeout_seconds + _LENIENCY:
+            # It held up the event loop, so nobody could stop it in time. Time is up all the same.
+            return interrupted(job, notes, "timed-out")
+        return returned(desk, job, notes, work.result())
 
     async def _end(self, ending: Ending) -> Job | None:
         """Write the end until it is written: while the token holds, no failure of the store drops a result.

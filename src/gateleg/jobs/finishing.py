@@ -16,7 +16,6 @@ from gateleg.jobs.ledger import LogChunk, Slots
 from gateleg.jobs.rules import (
     WAITED_TOO_LONG,
     Ending,
-    Failed,
     Retry,
     Verdict,
     attempt_of,
@@ -206,16 +205,16 @@ def expire(desk: Desk, job_id: UUID) -> Flow[Job | None]:
         return None
 
 
-def reap_one(desk: Desk, job_id: UUID) -> Flow[Job | None]:
-    """Take a job from a worker whose lease has ended; None when it has been renewed or ended meanwhile."""
+def reap_one(desk: Desk, job_id: UUID, until: datetime) -> Flow[Job | None]:
+    """Take a job from a worker whose lease has not moved from `until`; None when it has been renewed or ended meanwhile."""
     job = yield from find(Job, job_id=job_id, consistent=True).flow(desk.setup)
     now = desk.now()
-    if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until > now:
+    if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
-    ending: Failed = lease_expired(job.worker_id, job.lease_until.isoformat())
+    ending = lease_expired(job.worker_id, job.lease_until.isoformat())
     verdict = judge(job, ending, retry_of(desk, job), now, desk.setup.random)
     actions = [*ending_actions(desk, job, verdict, now), Job.lease_token.remove()]
-    # Heartbeats do not move the version, so the lease itself must still be the one that has ended.
+    # Heartbeats do not move the version, so the lease itself must still be the one that was seen.
     unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
     try:
         return (yield from moved(desk, job, verdict.status, actions, condition=unchanged))

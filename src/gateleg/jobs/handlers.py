@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
 
 C = TypeVar("C")
+R = TypeVar("R")
 Runs = Literal["inline", "thread", "process"]
-Handle = Callable[["JobContext", Any], Awaitable[Any]]
+Handle = Callable[["JobContext", Any], Any]
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
 _DEFAULT_RETRY = Retry()
 
@@ -94,16 +95,21 @@ class Jobs:
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
-        runs: Runs = "inline",
-    ) -> Callable[[Callable[[JobContext, C], Awaitable[Any]]], Callable[[JobContext, C], Awaitable[Any]]]:
-        """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`."""
+        runs: Runs | None = None,
+    ) -> Callable[[Callable[[JobContext, C], R]], Callable[[JobContext, C], R]]:
+        """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`.
+
+        It runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can be
+        killed. Unless said otherwise an `async def` runs inline and a `def` in a thread.
+        """
 
         if callable(job_type):
             name = getattr(job_type, "__name__", "...")
             raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
 
-        def register(handle: Callable[[JobContext, C], Awaitable[Any]]) -> Callable[[JobContext, C], Awaitable[Any]]:
-            self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, runs))
+        def register(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:
+            chosen: Runs = runs or ("inline" if inspect.iscoroutinefunction(handle) else "thread")
+            self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
             return handle
 
         return register
@@ -150,8 +156,11 @@ def _check(handler: Handler) -> None:
             f"{handler.job_type!r} in queue {handler.queue!r} cannot be a job type.",
             fix="Names have 1 to 100 letters, digits and _ . : / -",
         )
-    if not inspect.iscoroutinefunction(handler.handle):
-        raise BadHandler(f"The handler of {handler.job_type} is not an async function.")
+    if handler.runs == "inline" and not inspect.iscoroutinefunction(handler.handle):
+        raise BadHandler(
+            f"The handler of {handler.job_type} is not async, and would hold up all other jobs of its worker.",
+            fix="Leave `runs` out: a plain function runs in a thread. Or declare it with `async def`, and await.",
+        )
     if handler.runs == "process" and ("<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__):
         raise BadHandler(f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.")
     try:

@@ -9,13 +9,14 @@ from gateleg.jobs.errors import KeyReused
 from gateleg.jobs.ledger import KeyHold
 from gateleg.jobs.submissions import Submitted, digest_of
 from gateleg.jobs.tables import Job, JobStatus
-from gateleg.store import ConditionFailed, batch_get, create, find, put
+from gateleg.store import ConditionFailed, TransactionCanceled, batch_get, create, find, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from uuid import UUID
 
     from gateleg.jobs.desk import Desk
-    from gateleg.store import TransactionCanceled, WriteOperation
+    from gateleg.store import StoreError, WriteOperation
     from gateleg.store.requests import Flow
 
 #: The holds that were seen, by purpose and text.
@@ -41,12 +42,13 @@ def hold_write(hold: KeyHold, holds: Holds) -> WriteOperation[Any]:
     return create(hold) if current is None else put(hold, condition=KeyHold.job_id == current.job_id)
 
 
-def taken_by(desk: Desk, jobs: Sequence[Job], holds: Holds) -> Flow[list[Submitted] | None]:
-    """What was submitted before with the same keys; None when the keys may be taken."""
+def taken_by(desk: Desk, jobs: Sequence[Job], holds: Holds) -> Flow[dict[UUID, Submitted]]:
+    """What was submitted before with the same keys, by the ids of the jobs that repeat it; `KeyReused` when it was something else."""
+    taken: dict[UUID, Submitted] = {}
     for job in jobs:
         for hold in wanted_holds(desk, job):
             current = holds.get((hold.purpose, hold.text))
-            if current is None or current.job_id == job.job_id:
+            if current is None or current.job_id == job.job_id or job.job_id in taken:
                 continue
             holder = yield from find(Job, job_id=current.job_id, consistent=True).flow(desk.setup)
             if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
@@ -55,12 +57,8 @@ def taken_by(desk: Desk, jobs: Sequence[Job], holds: Holds) -> Flow[list[Submitt
                 continue
             if hold.purpose == "idempotency" and current.digest != hold.digest:
                 raise KeyReused(f"The idempotency key {job.idempotency_key!r} was used for another submission.")
-            if len(jobs) > 1:
-                raise KeyReused(
-                    f"A key of one of the jobs is held by {current.job_id}.", fix="Submit jobs that may be repetitions one by one."
-                )
-            return [Submitted(holder or _remembered(job, current), created=False)]
-    return None
+            taken[job.job_id] = Submitted(holder or _remembered(job, current), created=False)
+    return taken
 
 
 def _remembered(job: Job, hold: KeyHold) -> Job:
@@ -68,10 +66,11 @@ def _remembered(job: Job, hold: KeyHold) -> Job:
     return job.model_copy(update={"job_id": hold.job_id, "status": JobStatus.COMPLETED})
 
 
-def noted(writes: Sequence[WriteOperation[Any]], refused: TransactionCanceled, holds: Holds) -> bool:
+def noted(writes: Sequence[WriteOperation[Any]], refused: StoreError, holds: Holds) -> bool:
     """Note who holds the keys that were not free, and which have become free; whether that says more than was known."""
     before = dict(holds)
-    for write, reason in zip(writes, refused.reasons, strict=True):
+    reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
+    for write, reason in zip(writes, reasons, strict=True):
         if write.ref.entity is KeyHold and isinstance(reason, ConditionFailed):
             place = (write.ref.values["purpose"], write.ref.values["text"])
             if reason.current is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.desk import gathered
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finishing import again, reap_one
+from gateleg.jobs.ledger import WorkerRecord
 from gateleg.jobs.tables import Job, JobStatus, Running
 from gateleg.model import ModelError
 from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, find, patch, put, query, transact
@@ -17,9 +18,11 @@ from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from uuid import UUID
 
     from gateleg.jobs.desk import Desk
     from gateleg.jobs.ledger import LogChunk
+    from gateleg.jobs.staleness import Staleness
     from gateleg.jobs.tables import Logs, Progress
     from gateleg.model import Action
     from gateleg.store.requests import Flow
@@ -60,19 +63,30 @@ def renew(
     return Beat(until, running is not None and running.cancel_requested is not None)
 
 
-def reap(desk: Desk, queue: str, limit: int = 25) -> Flow[list[Job]]:
-    """Give the jobs of workers that are gone to others, or fail them when they have no retries left; the jobs as they are then."""
-    expired = Job.leased(queue=queue).where(Job.lease_until < desk.now())
-    found = yield from gathered(query(expired, limit=limit, project=[Job.job_id]), desk)
+def reap(desk: Desk, queue: str, leases: Staleness[UUID], limit: int = 25) -> Flow[list[Job]]:
+    """Give the jobs of workers that are gone to others, or fail those that were lost too often; the jobs as they are then.
+
+    A worker is gone when its lease has not moved, between looks with the same `leases`, for as long as the lease lasts.
+    """
+    found = yield from gathered(query(Job.leased(queue=queue), project=[Job.job_id, Job.lease_until, Job.worker_id]), desk)
+    running = {values["job_id"]: values for values in found}
+    ages = leases.observe({job_id: values["lease_until"] for job_id, values in running.items()}, desk.setup.ticks())
+    stale = [job_id for job_id, age in ages.items() if age >= desk.settings.lease_seconds]
+    if not stale:
+        return []
+    terms = {one.worker_id: one.lease_seconds for one in (yield from gathered(query(WorkerRecord.every()), desk))}
     reaped = []
-    for values in found:
+    for job_id in stale[:limit]:
+        if ages[job_id] < (terms.get(running[job_id]["worker_id"]) or 0.0):
+            # Its worker was started with a longer lease.
+            continue
         try:
-            job = yield from reap_one(desk, values["job_id"])
+            job = yield from reap_one(desk, job_id, running[job_id]["lease_until"])
         except (ModelError, TooLarge, ServiceError) as error:
             if isinstance(error, ServiceError) and again(error):
                 raise
             # Another version may have written it, and can read it. The jobs after it need not wait for that.
-            _log.warning("the job %s, whose worker is gone, cannot be given to others: %s", values["job_id"], error)
+            _log.warning("the job %s, whose worker is gone, cannot be given to others: %s", job_id, error)
             continue
         if job is not None:
             reaped.append(job)

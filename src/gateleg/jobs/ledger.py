@@ -77,6 +77,10 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)
     memory_bytes: Attr[int] = field(0)
+    #: for how long its leases last
+    lease_seconds: Attr[float | None] = field(None)
+    #: by how many seconds its clock is ahead of those of the others, as far as that can be told
+    clock_ahead: Attr[float] = field(0.0)
     started_at: Attr[datetime]
     seen_at: Attr[datetime]
     expires_at: Attr[TTL | None] = field(None)
@@ -86,11 +90,15 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
 
 
 class Duty(Entity, table=ledger_table, tag="duty"):
-    """A duty that one worker has for all, until its term ends."""
+    """A duty that one worker has for all, as long as it renews its term."""
 
     name: Attr[str]
+    #: nobody, when it is empty
     holder: Attr[str]
+    #: moves with every renewal; by the clock of the holder, so nobody compares it with its own
     until: Attr[datetime]
+    #: how long a term is: who sees no renewal for that long may take the duty
+    seconds: Attr[float | None] = field(None)
     #: where a duty that is done in pieces goes on
     position: Attr[str | None] = field(None)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.model import Query
     from gateleg.store.requests import Flow
 
+#: How the types of the queue's own jobs begin, such as those that bring dependents in line.
+INTERNAL = "gateleg."
 #: How many items one page of a filtered list looks at.
 _EXAMINED = 2000
 
@@ -29,13 +31,14 @@ def jobs_page(
     worker: str | None = None,
     queue: str | None = None,
     tag: str | None = None,
+    internal: bool = False,
     limit: int = 25,
     cursor: str | None = None,
 ) -> Flow[Page[Job]]:
-    """Jobs that fit all of what is given, newest first; by type, the highest priority first.
+    """Jobs that fit all of what is given, newest first; those of a worker by status.
 
-    The narrowest index that serves the question is asked. Without a status, subject, type or worker the newest jobs of every state are
-    merged into one page, which has no cursor.
+    The narrowest index that serves the question is asked. Without a status, subject or worker the newest jobs of every state are merged
+    into one page, which has no cursor. The queue's own jobs are left out unless `internal` asks for them, or their type is named.
     """
     if subject is not None:
         question: Query[Job] = Job.of_subject(subject=subject)
@@ -43,24 +46,24 @@ def jobs_page(
     elif worker is not None:
         question = Job.of_worker(worker_id=worker) if status is None else Job.of_worker(worker_id=worker, status=status)
         rest = {"job_type": job_type}
-    elif job_type is not None:
-        question, rest = Job.of_type(job_type=job_type), {"status": status}
     elif status is not None:
-        question, rest = Job.in_status(status=status).reversed(), {}
+        question, rest = Job.in_status(status=status).reversed(), {"job_type": job_type}
     else:
-        return (yield from _newest(desk, queue, tag, limit))
+        return (yield from _newest(desk, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
     for name, value in (rest | {"queue": queue}).items():
         if value is not None:
             question = question.filter(getattr(Job, name) == value)
     if tag is not None:
         question = question.filter(Job.tags.contains(tag))
+    if job_type is None and not internal:
+        question = question.filter(~Job.job_type.begins_with(INTERNAL))
     return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(desk.setup))
 
 
-def _newest(desk: Desk, queue: str | None, tag: str | None, limit: int) -> Flow[Page[Job]]:
+def _newest(desk: Desk, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:
     found: list[Job] = []
     for status in JobStatus:
-        part = yield from jobs_page(desk, status=status, queue=queue, tag=tag, limit=limit)
+        part = yield from jobs_page(desk, status=status, limit=limit, **filters)
         found += part.items
     return Page(sorted(found, key=lambda job: job.created_at, reverse=True)[:limit])
 

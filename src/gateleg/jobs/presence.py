@@ -6,9 +6,10 @@ import asyncio
 import logging
 import os
 import random
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateleg.jobs.skew import Skew
+from gateleg.jobs.staleness import Staleness
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.jobs")
 #: Seconds between two reports of a worker.
 _REPORT_EVERY = 10.0
-#: A worker that has missed two reports has no place in the line for jobs any more.
-_PRESENT = timedelta(seconds=30)
+#: Seconds after which a worker that has not reported has no place in the line for jobs any more: it has missed two reports.
+_PRESENT = 30.0
+#: Seconds by which clocks may differ before somebody is told, and before they are told again.
+_SKEW = 5.0
+_TELL_AGAIN = 600.0
 #: The shortest and longest seconds between two looks who else is there, while claims are lost to workers who are not known.
 _LOOK_AROUND = (0.1, 1.0)
 
@@ -49,6 +53,9 @@ class Presence:
         self._state = state
         self._alone = alone
         self._chance = random.Random()
+        self._reports: Staleness[str] = Staleness()
+        self._skew = Skew()
+        self._told: tuple[float, float] | None = None
 
     async def run(self) -> None:
         """Report again and again. Losing claims means that there may be workers who are not known yet: then look who is there."""
@@ -65,8 +72,8 @@ class Presence:
     async def report(self) -> None:
         """Say that this worker is alive, learn who else is, and write down what was counted."""
         try:
-            current = self._record.model_copy(update={"memory_bytes": _memory(), **self._state()})
-            await self._queue.report_worker(current)
+            changes = {"memory_bytes": _memory(), "clock_ahead": await self._compare_clocks(), **self._state()}
+            await self._queue.report_worker(self._record.model_copy(update=changes))
             await self._look_around()
             await self._queue.write_tallies(self._tallies)
         except (StoreError, ModelError) as error:
@@ -80,13 +87,36 @@ class Presence:
         except (StoreError, ModelError) as error:
             _log.warning("last report failed: %s", error)
 
+    async def _compare_clocks(self) -> float:
+        """By how many seconds the clock of this worker is ahead of those of others. Much is told, and so is a clock that was set."""
+        desk, own = self._queue.desk, self._record.worker_id
+        reports = {one.worker_id: one.seen_at for one in await self._queue.every_worker() if one.worker_id != own}
+        tick = desk.setup.ticks()
+        jumped = self._skew.observe(reports, desk.now(), tick)
+        if abs(jumped) >= _SKEW:
+            _log.warning("the clock of this machine was set %s by %.0f s", "forward" if jumped > 0 else "back", abs(jumped))
+        ahead = self._skew.ahead()
+        if abs(ahead) < _SKEW:
+            self._told = None
+        elif self._told is None or abs(ahead - self._told[0]) >= _SKEW or tick - self._told[1] >= _TELL_AGAIN:
+            self._told = (ahead, tick)
+            _log.warning(
+                "the clock of worker %s is %.0f s %s those of the other workers: delayed jobs and schedules follow the clock of whoever "
+                "looks after them; set the clocks by NTP",
+                own,
+                abs(ahead),
+                "ahead of" if ahead > 0 else "behind",
+            )
+        return ahead
+
     async def _look_around(self) -> bool:
         """Learn who else claims from the same queues; whether that has changed. Nobody needs to know where no claim is lost."""
         if self._alone:
             return False
         try:
-            lately, mine = self._queue.desk.now() - _PRESENT, set(self._record.queues)
-            peers = [one for one in await self._queue.workers() if one.seen_at > lately and mine & set(one.queues)]
+            mine, known = set(self._record.queues), await self._queue.every_worker()
+            silent = self._reports.observe({one.worker_id: one.seen_at for one in known}, self._queue.desk.setup.ticks())
+            peers = [one for one in known if silent[one.worker_id] < _PRESENT and mine & set(one.queues)]
         except (StoreError, ModelError) as error:
             _log.warning("look around failed: %s", error)
             return False

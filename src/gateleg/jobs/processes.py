@@ -44,7 +44,7 @@ class ChildFailed(Exception):
         self.trace = trace
 
 
-def _module_of(named: Any) -> str:
+def module_of(named: Any) -> str:
     """The module to import something from, also when it is the one that was started with `python -m`."""
     module: str = named.__module__
     if module != "__main__":
@@ -64,6 +64,7 @@ class ProcessRun(Run):
 
     async def outcome(self) -> Any:
         """What the handler returned."""
+        self._check_stopping()
         ours, theirs = socket.socketpair()
         # A pipe of asyncio's own would have to be closed by everybody before the process counts as ended.
         printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
@@ -101,8 +102,8 @@ class ProcessRun(Run):
         config = self.handler.config
         return {
             "path": sys.path,
-            "handle": [_module_of(self.handler.handle), self.handler.handle.__qualname__],
-            "config": None if config is None else [_module_of(config), config.__qualname__],
+            "handle": [module_of(self.handler.handle), self.handler.handle.__qualname__],
+            "config": None if config is None else [module_of(config), config.__qualname__],
             "job": spec_of(Job).encode(self.job),
         }
 

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs.desk import Desk
-    from gateleg.model import Action
+    from gateleg.jobs.staleness import Staleness
+    from gateleg.model import Action, Condition
     from gateleg.store.requests import Flow
 
 #: A worker that was not heard of for so long is not counted any more.
 ALIVE = timedelta(seconds=60)
-#: No worker takes a duty for so long.
-_STRAYED = timedelta(days=1)
 
 
 def _change(desk: Desk, queue: str, by: str | None, *actions: Action) -> Flow[QueueState]:
@@ -84,28 +83,49 @@ def forget_worker(desk: Desk, worker_id: str) -> Flow[None]:
 
 
 def workers(desk: Desk) -> Flow[list[WorkerRecord]]:
-    """The workers that were heard of in the last minute."""
-    known = yield from gathered(query(WorkerRecord.every()), desk)
-    return [record for record in known if record.seen_at > desk.now() - ALIVE]
+    """The workers that were heard of in the last minute, whatever their clocks say."""
+    known = yield from every_worker(desk)
+    return [record for record in known if record.seen_at - timedelta(seconds=record.clock_ahead) > desk.now() - ALIVE]
 
 
-def take_duty(desk: Desk, name: str, holder: str, seconds: float) -> Flow[bool]:
-    """Take a duty for some seconds, or keep it; False when another worker has it. A term that ends days ahead is one of a wrong clock."""
-    now = desk.now()
-    free = Duty.holder.missing() | (Duty.holder == holder) | (Duty.until < now) | (Duty.until > now + _STRAYED)
-    actions = (Duty.holder.set(holder), Duty.until.set(now + timedelta(seconds=seconds)))
+def every_worker(desk: Desk) -> Flow[list[WorkerRecord]]:
+    """The workers that have not said that they end, also those that were not heard of for minutes."""
+    return (yield from gathered(query(WorkerRecord.every()), desk))
+
+
+def take_duty(desk: Desk, name: str, holder: str, seconds: float, terms: Staleness[str]) -> Flow[bool]:
+    """Take a duty for some seconds, or keep it; False when another worker has it.
+
+    It is another's until that one gives it back, or has not renewed it for a term between looks with the same `terms`.
+    """
+    free = Duty.holder.missing() | Duty.holder.is_in([holder, ""])
     try:
-        yield from upsert(Duty.key(name=name), *actions, condition=free).flow(desk.setup)
+        yield from _take(desk, name, holder, seconds, free)
+    except ConditionFailed as refused:
+        current: Duty | None = refused.current
+        if current is None:
+            return False
+        age = terms.observe({name: (current.holder, current.until)}, desk.setup.ticks())[name]
+        if age < max(seconds, current.seconds or 0.0):
+            return False
+    else:
+        return True
+    try:
+        yield from _take(desk, name, holder, seconds, (Duty.holder == current.holder) & (Duty.until == current.until))
     except ConditionFailed:
         return False
     return True
 
 
+def _take(desk: Desk, name: str, holder: str, seconds: float, free: Condition) -> Flow[None]:
+    term = (Duty.holder.set(holder), Duty.until.set(desk.now() + timedelta(seconds=seconds)), Duty.seconds.set(seconds))
+    yield from upsert(Duty.key(name=name), *term, condition=free).flow(desk.setup)
+
+
 def drop_duty(desk: Desk, name: str, holder: str) -> Flow[None]:
     """Let others take a duty at once."""
+    dropped = (Duty.holder.set(""), Duty.until.set(desk.now()))
     try:
-        yield from upsert(Duty.key(name=name), Duty.holder.set(holder), Duty.until.set(desk.now()), condition=Duty.holder == holder).flow(
-            desk.setup
-        )
+        yield from upsert(Duty.key(name=name), *dropped, condition=Duty.holder == holder).flow(desk.setup)
     except ConditionFailed:
         return

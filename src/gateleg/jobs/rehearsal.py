@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from gateleg.jobs.rules import Ending, Failed
 from gateleg.jobs.tables import Failure, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from gateleg.jobs.clocks import ManualClock
     from gateleg.jobs.queue import Queue
@@ -98,11 +99,17 @@ class Rehearsal:
             return Failed(Failure(kind="unknown-job-type", message=f"There is no handler for {job.job_type}."))
         link = _Direct(self.queue, job, notes)
         try:
-            work: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
-            result = handler.checked_result(asyncio.run(work))
+            result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
+            if inspect.isawaitable(result):
+                result = asyncio.run(_awaited(result))
+            result = handler.checked_result(result)
         except Exception as error:
             return raised(job, notes, error)
         return returned(self.queue.desk, job, notes, result)
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work
 
 
 class _Direct:

@@ -28,6 +28,9 @@ EXPIRY_GRACE = timedelta(days=30)
 _ERRORS = 60_000
 _BRIEF = 200
 
+#: How often a job may be lost with its worker before it is run alone, in a process of its own where that can be.
+ALONE_AFTER = 2
+
 LEASE_EXPIRED = "lease-expired"
 TIMED_OUT = "timed-out"
 WAITED_TOO_LONG = "waited-too-long"
@@ -46,6 +49,8 @@ class Retry:
     The delay grows by `factor` from `first` to `longest` seconds, and a random part of it, up to `jitter` of the whole, is taken away so
     that jobs which failed together do not come back together. `never` lists exceptions after which there is no retry, `only` the only
     ones after which there is, and `delays` seconds to wait after particular ones. A subclass counts as its base.
+
+    A job whose worker was lost has not failed, so none of that counts it: it is begun again up to `losses` times.
     """
 
     times: int = 3
@@ -56,16 +61,17 @@ class Retry:
     never: tuple[type[BaseException], ...] = ()
     only: tuple[type[BaseException], ...] = ()
     delays: Mapping[type[BaseException], float] = field(default_factory=dict)
+    losses: int = 10
 
     def __post_init__(self) -> None:
-        if self.times < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
-            raise ValueError("A retry needs times, first and longest of at least 0, a factor of at least 1 and a jitter from 0 to 1.")
+        if self.times < 0 or self.losses < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
+            raise ValueError("A retry needs times, losses, first and longest from 0 on, a factor from 1 on and a jitter from 0 to 1.")
 
     def applies(self, kinds: tuple[str, ...]) -> bool:
         """Whether a failure of these kinds (an exception's class and its bases, by name) may be tried again."""
         if any(class_name(kind) in kinds for kind in self.never):
             return False
-        return not self.only or kinds[:1] in _LOSSES or any(class_name(kind) in kinds for kind in self.only)
+        return not self.only or kinds == (TIMED_OUT,) or any(class_name(kind) in kinds for kind in self.only)
 
     def delay(self, count: int, kinds: tuple[str, ...], chance: random.Random) -> float:
         """The seconds before retry number `count`, counted from 1."""
@@ -73,10 +79,6 @@ class Retry:
             if class_name(kind) in kinds:
                 return seconds
         return span(count, self.first, self.longest, self.factor) * (1 - self.jitter * chance.random())
-
-
-#: Failures that are no exception of the handler: `only` says nothing about them.
-_LOSSES = ((LEASE_EXPIRED,), (TIMED_OUT,))
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,19 @@ class Completed:
 
 @dataclass(frozen=True)
 class Failed:
-    """The handler raised, took too long, or its worker was lost. `kinds` are the names of the exception's class and its bases."""
+    """The handler raised or took too long. `kinds` are the names of the exception's class and its bases."""
 
     failure: Failure
     kinds: tuple[str, ...] = ()
     #: that another attempt cannot succeed
     final: bool = False
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker was not heard of for the time of a lease. That need not be the fault of the job."""
+
+    failure: Failure
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ class Cancelled:
     reason: str | None = None
 
 
-Ending = Completed | Failed | Snoozed | Released | Cancelled
+Ending = Completed | Failed | Lost | Snoozed | Released | Cancelled
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,8 @@ class Verdict:
     retry_count: int = 0
     run_at: datetime | None = None
     reason: str | None = None
+    #: how often the job was lost with its worker, when that has changed
+    losses: int | None = None
 
 
 def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.Random) -> Verdict:
@@ -139,20 +150,38 @@ def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.
     if isinstance(ending, Cancelled) or job.cancel_requested is not None:
         # Whoever asked for the end of the job does not want another attempt either.
         reason = ending.reason if isinstance(ending, Cancelled) else job.cancel_reason
-        failure = ending.failure if isinstance(ending, Failed) else None
+        failure = ending.failure if isinstance(ending, (Failed, Lost)) else None
         results = Results(result_type="CANCELLED")
         return Verdict(JobStatus.CANCELLED, "cancelled", failure, results, count, reason=reason or job.cancel_reason)
     if isinstance(ending, Snoozed):
         return Verdict(JobStatus.PENDING, "snoozed", retry_count=count, run_at=now + timedelta(seconds=ending.seconds))
     if isinstance(ending, Released):
         return Verdict(JobStatus.PENDING, "released", retry_count=count)
+    if isinstance(ending, Lost):
+        return _judge_loss(job, ending.failure, retry, now, chance)
     kinds = ending.kinds or (ending.failure.kind,)
     if ending.final or count >= job.max_retries or not retry.applies(kinds):
         results = Results(result_type="FAILURE", summary_metrics={"error": ending.failure.kind})
         return Verdict(JobStatus.FAILED, "failed", ending.failure, results, count)
     delay = timedelta(seconds=retry.delay(count + 1, kinds, chance))
-    outcome: Outcome = "lost" if ending.failure.kind == LEASE_EXPIRED else "retried"
-    return Verdict(JobStatus.PENDING, outcome, ending.failure, None, count + 1, now + delay)
+    return Verdict(JobStatus.PENDING, "retried", ending.failure, None, count + 1, now + delay)
+
+
+def _judge_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance: random.Random) -> Verdict:
+    """What becomes of a job that was lost with its worker: it is begun again, from the second time on alone, and given up at last."""
+    losses = (job.losses or 0) + 1
+    if losses <= retry.losses:
+        delay = timedelta(seconds=retry.delay(losses, (LEASE_EXPIRED,), chance))
+        return Verdict(JobStatus.PENDING, "lost", failure, None, job.retry_count, now + delay, losses=losses)
+    alone = max(0, losses - ALONE_AFTER)
+    told = f"{failure.message} The job was lost with its worker {losses} times, {alone} of them while it ran alone, and is given up."
+    results = Results(result_type="FAILURE", summary_metrics={"error": failure.kind})
+    return Verdict(JobStatus.FAILED, "failed", failure.model_copy(update={"message": told}), results, job.retry_count, losses=losses)
+
+
+def is_suspect(job: Job) -> bool:
+    """Whether a job may be what ends its workers, because it was lost with them more than once: it is to run alone."""
+    return (job.losses or 0) >= ALONE_AFTER
 
 
 def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
@@ -223,10 +252,10 @@ def _tail(text: str | None, length: int) -> str | None:
     return text if text is None or len(text) <= length else "..." + text[3 - length :]
 
 
-def lease_expired(worker: str | None, until: Any) -> Failed:
+def lease_expired(worker: str | None, until: Any) -> Lost:
     """The end of an attempt whose worker was not heard of."""
-    message = f"Worker {worker or 'unknown'} did not renew its lease, which ended at {until}."
-    return Failed(Failure(kind=LEASE_EXPIRED, message=message), (LEASE_EXPIRED,))
+    message = f"Worker {worker or 'unknown'} did not renew its lease, which was to end at {until}."
+    return Lost(Failure(kind=LEASE_EXPIRED, message=message))
 
 
 def timed_out(seconds: float) -> Failed:

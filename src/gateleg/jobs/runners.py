@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import threading
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +40,11 @@ class Run:
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end."""
         self.stopping = self.stopping or reason
+
+    def _check_stopping(self) -> None:
+        """Do not begin what is to end."""
+        if self.stopping is not None:
+            raise asyncio.CancelledError
 
     def kill(self) -> None:
         """End the handler, if that can be done from outside."""
@@ -80,8 +86,7 @@ class InlineRun(Run):
     async def outcome(self) -> Any:
         """What the handler returned."""
         self._task = asyncio.current_task()
-        if self.stopping is not None:
-            raise asyncio.CancelledError
+        self._check_stopping()
         config = self.handler.loaded_config(self.job.job_config)
         try:
             return self.handler.checked_result(await self.handler.handle(JobContext(self.job, self), config))
@@ -102,12 +107,16 @@ class InlineRun(Run):
 
 
 class ThreadRun(Run):
-    """In a thread with an event loop of its own: for handlers that compute or block. Stopping is up to the handler."""
+    """In a thread: for handlers that compute or block, plain functions or, with an event loop of their own, async ones.
+
+    Stopping is up to the handler.
+    """
 
     _thread: threading.Thread | None = None
 
     async def outcome(self) -> Any:
         """What the handler returned."""
+        self._check_stopping()
         self._home = asyncio.get_running_loop()
         done: asyncio.Future[Any] = self._home.create_future()
         self._thread = threading.Thread(target=self._work, args=(done,), name=f"job-{self.job.job_id}", daemon=True)
@@ -119,7 +128,9 @@ class ThreadRun(Run):
         error: BaseException | None = None
         try:
             config = self.handler.loaded_config(self.job.job_config)
-            result = asyncio.run(_awaited(self.handler.handle(JobContext(self.job, self), config)))
+            result = self.handler.handle(JobContext(self.job, self), config)
+            if inspect.isawaitable(result):
+                result = asyncio.run(_awaited(result))
         except BaseException as raised:
             error = raised
         # The worker may have given up on the thread and closed its loop.

@@ -19,6 +19,7 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.submissions import Submission, prepared
 from gateleg.jobs.tables import Job
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
+from gateleg.store.requests import Pause
 
 if TYPE_CHECKING:
     from gateleg.jobs.desk import Desk
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from gateleg.store.requests import Flow
 
 _log = logging.getLogger("gateleg.jobs")
-#: How far the clocks of workers may be apart before one of them is taken to be wrong.
-_AHEAD = timedelta(days=1)
+#: How far a schedule may be ahead of its next time before the clock that has put it there is taken to be wrong: one more interval, but not
+#: more than an hour, so that the run of a day is not repeated when a clock is set back a little; and a minute in any case.
+_MOST_AHEAD = timedelta(hours=1)
+_LEAST_AHEAD = timedelta(minutes=1)
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
@@ -86,11 +89,24 @@ def schedule(
         made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
     except OverflowError:
         raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
-    current = yield from find(Schedule, name=name, consistent=True).flow(desk.setup)
-    if current is not None:
-        made = made.model_copy(update={"version": current.version, "last_run_at": current.last_run_at, "last_job_id": current.last_job_id})
-    stored: Schedule = yield from put(made).flow(desk.setup)
-    return stored
+    return (yield from _stored(desk, made))
+
+
+def _stored(desk: Desk, made: Schedule) -> Flow[Schedule]:
+    """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
+    delays = desk.setup.backoff.delays(desk.setup)
+    while True:
+        current = yield from find(Schedule, name=made.name, consistent=True).flow(desk.setup)
+        kept = {} if current is None else {name: getattr(current, name) for name in ("version", "last_run_at", "last_job_id")}
+        try:
+            stored: Schedule = yield from put(made.model_copy(update=kept)).flow(desk.setup)
+        except ConditionFailed:
+            delay = next(delays, None)
+            if delay is None:
+                raise
+            yield Pause(delay)
+        else:
+            return stored
 
 
 def schedules(desk: Desk) -> Flow[list[Schedule]]:
@@ -136,18 +152,21 @@ def run_schedules(desk: Desk) -> Flow[list[Job]]:
 
 
 def _strayed(one: Schedule, due: datetime, now: datetime) -> bool:
-    """Whether a schedule waits for a time that it can only have from a clock that was days ahead."""
-    if due - now <= _AHEAD:
+    """Whether a schedule waits for a time that it can only have from a clock that was ahead."""
+    if due - now <= _LEAST_AHEAD:
         return False
     if one.cron is None:
-        return due - now > timedelta(seconds=one.every or 0) + _AHEAD
-    return due > _latest(one.cron, one.timezone, now.replace(minute=0, second=0, microsecond=0))
+        every = timedelta(seconds=one.every or 0)
+        return due - now > every + min(every, _MOST_AHEAD) + _LEAST_AHEAD
+    return due > _latest(one.cron, one.timezone, now.replace(second=0, microsecond=0))
 
 
 @lru_cache(maxsize=1000)
-def _latest(cron: str, timezone: str, hour: datetime) -> datetime:
-    """The latest time that somebody with another clock could take for the next one in this hour."""
-    return parse_cron(cron, timezone).after(hour + timedelta(hours=1) + _AHEAD)
+def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
+    """The latest time that is taken for the next one of a cron line in this minute."""
+    times = parse_cron(cron, timezone)
+    following = times.after(minute)
+    return times.after(minute + min(times.after(following) - following, _MOST_AHEAD) + 2 * _LEAST_AHEAD)
 
 
 def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:

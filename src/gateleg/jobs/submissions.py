@@ -272,3 +272,27 @@ def check_keys(jobs: Sequence[Job]) -> None:
 def named(submission: Submission) -> Submission:
     """The submission with an id, so that others can refer to it."""
     return submission if submission.job_id is not None else replace(submission, job_id=uuid4())
+
+
+def left_of(submissions: Sequence[Submission], jobs: Sequence[Job], there: Mapping[UUID, Submitted]) -> tuple[list[Submission], list[Job]]:
+    """The submissions and jobs that are still to be written. They wait for and belong to what is there in place of what repeats it."""
+    left = [(one, job) for one, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
+    if len(left) < len(jobs):
+        names = {job_id: one.job.job_id for job_id, one in there.items()}
+        left = [(renamed(one, names), _waiting(job, names)) for one, job in left]
+    return [one for one, _ in left], [job for _, job in left]
+
+
+def renamed(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
+    """The submission with other names for the jobs that it refers to."""
+    parent = submission.parent
+    return replace(
+        submission,
+        depends_on=[names.get(other, other) for other in submission.depends_on],
+        parent=None if parent is None else names.get(parent, parent),
+    )
+
+
+def _waiting(job: Job, names: Mapping[UUID, UUID]) -> Job:
+    wanted = list(dict.fromkeys(names.get(other, other) for other in job.dependencies))
+    return job.model_copy(update={"dependencies": wanted})

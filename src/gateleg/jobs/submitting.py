@@ -22,7 +22,9 @@ from gateleg.jobs.submissions import (
     check_keys,
     check_submission,
     digest_of,
+    left_of,
     prepared,
+    renamed,
 )
 from gateleg.jobs.tables import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.model import altered
@@ -56,6 +58,10 @@ def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> F
     """Submit one job. `under` is the claimed job of the worker that submits it as a child."""
     check_submission(submission)
     if fans_in(submission):
+        checked = prepared(desk, narrowed(submission), desk.now())
+        earlier = yield from taken_by(desk, [checked], (yield from present_holds(desk, [checked])))
+        if earlier:
+            return earlier[checked.job_id]
         submission = yield from _through_gates(desk, submission)
     job = prepared(desk, submission, desk.now())
     check_cycles([job])
@@ -74,9 +80,10 @@ def submit(desk: Desk, submission: Submission, *, under: Job | None = None) -> F
 def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | None = None) -> Flow[list[Submitted]]:
     """Submit many jobs; nothing is written when one of them is refused.
 
-    Jobs without keys, parents and dependencies are written in batches of any number. Others are written in one transaction, which takes
-    100 writes. When one has more dependencies than that, all are written in several steps, each after what it depends on; should one be
-    refused for something that was not known before, what was written stays.
+    Those whose id or key was submitted before are answered with the first job, and only the others are written; what refers to a
+    repetition refers to the first job. Jobs without keys, parents and dependencies are written in batches of any number. Others are
+    written in one transaction, which takes 100 writes. When one has more dependencies than that, all are written in several steps, each
+    after what it depends on; should one be refused for something that was not known before, what was written stays.
     """
     now = desk.now()
     for submission in submissions:
@@ -89,10 +96,12 @@ def submit_many(desk: Desk, submissions: Sequence[Submission], *, under: Job | N
     check_cycles(whole)
     yield from _check_queues(desk, {job.queue for job in jobs})
     if any(map(fans_in, submissions)):
+        earlier = yield from taken_by(desk, jobs, (yield from present_holds(desk, jobs)))
+        whole = [job for job in whole if job.job_id not in earlier]
         known = yield from _others(desk, submissions, whole, under)
         for other in {other for job in whole for other in job.dependencies} - {job.job_id for job in jobs}:
             _open(other, known)
-        return (yield from _in_steps(desk, submissions, jobs, under))
+        return (yield from _in_steps(desk, submissions, jobs, under, earlier))
     if under is None and all(submission.plain for submission in submissions):
         submitted = yield from _batched(desk, jobs)
     else:
@@ -107,13 +116,16 @@ def _batched(desk: Desk, jobs: Sequence[Job]) -> Flow[list[Submitted]]:
     return [Submitted(altered(job, {"version": 1})) for job in jobs]
 
 
-def _in_steps(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None) -> Flow[list[Submitted]]:
+def _in_steps(
+    desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None, earlier: dict[UUID, Submitted]
+) -> Flow[list[Submitted]]:
     """Write jobs after those that they depend on, as many at once as one transaction takes; some of them through gates."""
     plain = [job for job, submission in zip(jobs, submissions, strict=True) if submission.plain and under is None]
-    done = {one.job.job_id: one for one in (yield from _batched(desk, plain))}
+    done = earlier | {one.job.job_id: one for one in (yield from _batched(desk, plain))}
     _ring(desk, list(done.values()))
     for step in steps_of({job.job_id: one for job, one in zip(jobs, submissions, strict=True) if job.job_id not in done}):
-        asked = list(step)
+        names = {job_id: one.job.job_id for job_id, one in done.items()}
+        asked = [renamed(one, names) for one in step]
         if fans_in(asked[0]):
             asked = [(yield from _through_gates(desk, asked[0]))]
         written = yield from _written(desk, asked, [prepared(desk, one, desk.now()) for one in asked], under)
@@ -133,16 +145,20 @@ def writes_of(desk: Desk, submission: Submission) -> list[WriteOperation[Any]]:
 def enlist(desk: Desk, submission: Submission) -> Flow[Enlisted]:
     """Look at everything that a submission touches, and give its writes to a transaction of the caller.
 
-    `enlisted = queue.enlist(submission)`, then `store.transact([..., *enlisted.writes])`. When its key is held there is nothing to write.
+    `enlisted = queue.enlist(submission)`, then `store.transact([..., *enlisted.writes])`. When its key is held, or its id is there, there
+    is nothing to write.
     A transaction that is cancelled because something has changed meanwhile is begun again with `enlist`.
     """
     job = prepared(desk, submission, desk.now())
     check_cycles([job])
     yield from _check_queues(desk, {job.queue})
     holds = yield from present_holds(desk, [job])
-    taken = yield from taken_by(desk, [job], holds)
-    if taken is not None:
-        return Enlisted(taken[0].job, (), created=False)
+    earlier = yield from taken_by(desk, [job], holds)
+    there = None if submission.job_id is None else (yield from find(Job, job_id=submission.job_id, consistent=True).flow(desk.setup))
+    if there is not None:
+        earlier |= _repeated([job], [there])
+    if earlier:
+        return Enlisted(earlier[job.job_id].job, (), created=False)
     known = yield from _others(desk, [submission], [job], None)
     (placed,) = _placed([submission], [job], known, None)
     return Enlisted(placed, tuple(_writes(desk, [placed], known, None, holds)))
@@ -180,39 +196,46 @@ def _check_queues(desk: Desk, queues: set[str]) -> Flow[None]:
 
 
 def _written(desk: Desk, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
-    """Write jobs with all that belongs to them; when another writer is faster, look again and decide anew."""
+    """Write jobs with all that belongs to them; when another writer is faster, look again and decide anew.
+
+    What was submitted before is answered with, and only the rest is written.
+    """
     delays = desk.setup.delays()
     holds: Holds = {}
-    while True:
-        known = yield from _others(desk, submissions, jobs, under)
+    there: dict[UUID, Submitted] = {}
+    while len(there) < len(jobs):
+        asked, left = left_of(submissions, jobs, there)
+        known = yield from _others(desk, asked, left, under)
         try:
-            placed = _placed(submissions, jobs, known, under)
+            placed = _placed(asked, left, known, under)
         except (DependencyMissing, TooManyDependencies):
             # What was submitted before is the answer, whatever has become since of what it waits for.
-            taken = yield from taken_by(desk, jobs, (yield from present_holds(desk, jobs)))
-            if taken is None:
+            earlier = yield from taken_by(desk, left, (yield from present_holds(desk, left)))
+            if not earlier:
                 raise
-            return taken
-        taken = yield from taken_by(desk, jobs, holds)
-        if taken is not None:
-            return taken
+            there |= earlier
+            continue
+        earlier = yield from taken_by(desk, left, holds)
+        if earlier:
+            there |= earlier
+            continue
         writes = _writes(desk, placed, known, under, holds)
         if len(writes) > _TRANSACTION:
             raise TooManyDependencies(f"The jobs need {len(writes)} writes in one transaction, which takes {_TRANSACTION}.")
         try:
             yield from transact(writes).flow(desk.setup)
-            return [Submitted(altered(job, {"version": 1})) for job in placed]
-        except TransactionCanceled as refused:
-            if any(isinstance(reason, AlreadyExists) and isinstance(reason.current, Job) for reason in refused.reasons):
-                return _repeated(jobs, refused)
-            if noted(writes, refused, holds):
+            there |= {job.job_id: Submitted(altered(job, {"version": 1})) for job in placed}
+            continue
+        except (TransactionCanceled, AlreadyExists) as refused:
+            earlier = _repeated(left, _present(refused))
+            if earlier or noted(writes, refused, holds):
+                there |= earlier
                 continue
             delay = next(delays, None)
             if delay is None:
                 raise
-        except AlreadyExists as refused:
-            return _repeated(jobs, refused)
         yield Pause(delay)
+    return [there[job.job_id] for job in jobs]
 
 
 def _others(desk: Desk, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None) -> Flow[dict[UUID, Job | ArchivedJob]]:
@@ -298,14 +321,16 @@ def _writes(
     return [*writes, *(hold_write(hold, holds) for job in jobs for hold in wanted_holds(desk, job))]
 
 
-def _repeated(jobs: Sequence[Job], refused: StoreError) -> list[Submitted]:
-    """The jobs that are there already: the answer to a write that was done, but whose answer was lost; or an error."""
+def _present(refused: StoreError) -> list[Job]:
+    """The jobs that a refusal has found under the ids of new ones."""
     reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
-    there = {reason.current.job_id: reason.current for reason in reasons if isinstance(reason, AlreadyExists) and reason.current}
+    return [reason.current for reason in reasons if isinstance(reason, AlreadyExists) and isinstance(reason.current, Job)]
+
+
+def _repeated(jobs: Sequence[Job], present: Sequence[Job]) -> dict[UUID, Submitted]:
+    """The jobs that are there already: submitted before, or by a write that was done but whose answer was lost; or an error."""
+    there = {job.job_id: job for job in present}
     for job in jobs:
-        current = there.get(job.job_id)
-        if current is None or digest_of(current) != digest_of(job):
-            raise BadSubmission(
-                f"There is another job with the id {job.job_id}.", fix="Leave the id out, or choose a new one."
-            ) from refused
-    return [Submitted(there[job.job_id], created=False) for job in jobs]
+        if job.job_id in there and digest_of(there[job.job_id]) != digest_of(job):
+            raise BadSubmission(f"There is another job with the id {job.job_id}.", fix="Leave the id out, or choose a new one.")
+    return {job.job_id: Submitted(there[job.job_id], created=False) for job in jobs if job.job_id in there}

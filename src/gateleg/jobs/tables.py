@@ -168,6 +168,8 @@ class Job(Entity, table=queue_table):
 
     #: how often it was claimed: grows with every claim, so it also fences writes to other systems
     attempt: Attr[int] = field(0)
+    #: how often its worker was lost with it; not counted among its retries
+    losses: Attr[int | None] = field(None)
     #: how often its handler asked to be called again later
     snoozes: Attr[int | None] = field(None)
     #: the last attempts that have ended

@@ -13,6 +13,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+from gateleg.jobs.attempt_logs import tell_end, tell_start
 from gateleg.jobs.duties import Duties
 from gateleg.jobs.errors import NoHandlers
 from gateleg.jobs.execution import Execution
@@ -22,7 +23,8 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.ledger import QueueState, WorkerRecord
 from gateleg.jobs.picking import Picker, turn
 from gateleg.jobs.presence import Presence
-from gateleg.jobs.rules import Failed
+from gateleg.jobs.quarantine import Places, confined
+from gateleg.jobs.rules import Failed, is_suspect
 from gateleg.jobs.sight import Sight
 from gateleg.jobs.tables import Failure, Job
 from gateleg.jobs.tallies import Tallies
@@ -33,13 +35,15 @@ from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
+#: The ordinary life of a worker: which attempts it begins, and how they end.
+_lives = logging.getLogger("gateleg.jobs.worker")
 #: The shortest and longest seconds between two looks at empty queues: of an engine in this process, and of one far away.
 _NEAR = (0.02, 0.2)
 _FAR = (0.05, 2.0)
@@ -47,8 +51,9 @@ _FAR = (0.05, 2.0)
 _STATES_FOR = 2.0
 #: Seconds that are waited at least, so that a turn has surely come.
 _MOMENT = 0.002
-#: Seconds in which a worker that stops tries to give its jobs back.
-_LAST_WRITES = 30.0
+#: Seconds that handlers have to end once a worker that stops has waited for them, and in which it tries to give their jobs back.
+_LAST_WORDS = 2.0
+_LAST_WRITES = 5.0
 
 
 class Worker:
@@ -93,9 +98,15 @@ class Worker:
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = concurrency
+        self._places = Places()
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._stop.is_set()
 
     def stop(self) -> None:
         """Claim no more jobs, and end when those that run have ended. Called from the event loop's thread."""
@@ -135,6 +146,7 @@ class Worker:
             queues=sorted(self.queues),
             weights=dict(self.queues),
             concurrency=self.concurrency,
+            lease_seconds=self.queue.desk.settings.lease_seconds,
             started_at=now,
             seen_at=now,
         )
@@ -160,7 +172,7 @@ class Worker:
         pause, busy = self._idle[0], False
         while not self._stop.is_set():
             self._awake.clear()
-            if self._room == 0:
+            if self._room == 0 or self._places.reserved:
                 await self._awake.wait()
                 continue
             if not busy:
@@ -209,6 +221,7 @@ class Worker:
 
     def _start(self, job: Job) -> None:
         self._room -= 1
+        self._places.take(job)
         task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -230,18 +243,23 @@ class Worker:
                 failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
                 ended: Job | None = await self.queue.finish(job, Failed(failure))
             else:
-                execution = self.running[job.job_id] = self.execution(job, handler)
-                ended = await execution.carry_out(vacate)
+                alone = is_suspect(job)
+                tell_start(job)
+                execution = self.running[job.job_id] = self.execution(job, confined(handler) if alone else handler)
+                ended = await execution.carry_out(vacate, (lambda: self._places.turn(job)) if alone else None)
             if ended is not None:
                 self.tallies.ended(ended)
+                tell_end(ended)
         except Exception:
-            _log.exception("job %s could not be ended; its lease will", job.job_id)
+            _log.exception("could not record the outcome of job %s; it is run again when its lease ends", job.job_id)
         finally:
             self.running.pop(job.job_id, None)
             if job.concurrency_key is not None:
                 self._picker.freed(job.concurrency_key)
             if not vacated:
                 await self._let_go(execution)
+            self._places.leave(job)
+            self._awake.set()
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
@@ -268,17 +286,29 @@ class Worker:
         return await self.queue.settle(UUID(config["job_id"]))
 
     async def _drain(self) -> None:
-        """Wait for running jobs, and give back those that take too long."""
+        """Wait for running jobs, and give back those that take too long: all in all a few seconds more than they have to end."""
+        executions = list(self.running.values())
         if self._tasks:
+            _lives.info("stopping: %s have up to %g s to end", _told(self.running.values()) or "ends that are written", self._drain_seconds)
             await asyncio.wait(set(self._tasks), timeout=self._drain_seconds)
+        if self.running:
+            _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))
         for execution in list(self.running.values()):
-            execution.stop("draining")
+            execution.stop("draining", patience=_LAST_WORDS)
         if self._tasks:
-            _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WRITES)
+            _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WORDS + 1.0 + _LAST_WRITES)
             for task in left:
                 # The store does not answer. The leases of these jobs will end, and others take them.
                 task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.wait(left, timeout=1.0) if left else None
+        stubborn = [one for one in executions if one.run.alive]
+        if stubborn:
+            _lives.warning("%s went on although asked to stop; their jobs are run again", _told(stubborn))
+
+
+def _told(executions: Iterable[Execution]) -> str:
+    """Some jobs, for a line of log."""
+    return ", ".join(f"{one.job.job_type} {one.job.job_id}" for one in executions)
 
 
 async def _pass(job: JobContext, config: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
 from gateleg.migrate.shapes import Settings, declared_shape
-from gateleg.store.errors import TimedOut
+from gateleg.store.errors import Refused, TableBusy, TableMissing, TimedOut
 from gateleg.store.lifecycle import describe
 from gateleg.store.requests import Pause, Request
 
@@ -88,7 +88,16 @@ def apply(store: Store, table: Table, settings: Settings, watcher: Watcher, *, r
             outcome.left = plan
             return outcome
         watcher.begin(step)
-        if store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher)):
+        try:
+            taken = store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher))
+        except (Refused, TableBusy, TableMissing):
+            # Somebody who applies the same declaration may have been faster.
+            store.drive(until_settled(step.table, watcher.waiting))
+            if step in plan_of(store, table, settings, replace=replace).steps:
+                raise
+            watcher.end(step)
+            continue
+        if taken:
             watcher.end(step)
             outcome.done.append(step)
         else:

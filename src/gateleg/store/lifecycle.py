@@ -140,13 +140,21 @@ def wait_gone(name: str) -> Flow[None]:
 def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
     """Let items expire, where an entity says so."""
     attribute, name = table.ttl(), setup.name_of(table)
-    if attribute is None:
-        return
-    reply = yield Request("DescribeTimeToLive", {"TableName": name}, f"{table.name} ttl")
-    if reply["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
+    if attribute is None or (yield from _expires(name)):
         return
     specification = {"Enabled": True, "AttributeName": attribute}
-    yield Request("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification}, f"{table.name} ttl")
+    try:
+        yield Request("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification}, f"{table.name} ttl")
+    except ServiceError as error:
+        # Another process that starts at the same moment may have been faster; then there is nothing left to do.
+        if error.code not in ("ValidationException", "ResourceInUseException") or not (yield from _expires(name)):
+            raise
+
+
+def _expires(name: str) -> Flow[bool]:
+    """Whether TTL is enabled for a table, or is being enabled."""
+    reply = yield Request("DescribeTimeToLive", {"TableName": name}, "describe ttl")
+    return reply["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
 def create_tables(*tables: Table) -> Operation[list[str]]:

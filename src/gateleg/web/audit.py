@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateleg.store import AlreadyExists, StoreError
 from gateleg.web.tables import AuditEntry
 
 if TYPE_CHECKING:
     from gateleg.store import AsyncStore, Page
     from gateleg.web.principal import Principal
+
+_log = logging.getLogger("gateleg.web")
+#: Seconds before each further try to write an entry.
+_DELAYS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 
 
 class Audit:
@@ -18,9 +25,13 @@ class Audit:
     def __init__(self, store: AsyncStore, *, days: int) -> None:
         self._store = store
         self._kept = timedelta(days=days)
+        self._late: set[asyncio.Task[None]] = set()
 
     async def note(self, by: Principal, action: str, target: str = "", *, request_id: str | None = None, **details: Any) -> AuditEntry:
-        """Write down that somebody did something: `note(principal, "job.cancel", str(job_id), reason="...")`."""
+        """Write down that somebody did something: `note(principal, "job.cancel", str(job_id), reason="...")`.
+
+        The deed is done by then, so a store that refuses the entry is no error here: that is logged, and the entry written later.
+        """
         now = self._store.setup.now()
         entry = AuditEntry(
             day=f"{now:%Y-%m-%d}",
@@ -33,7 +44,29 @@ class Audit:
             request_id=request_id,
             expires_at=now + self._kept,
         )
-        return await self._store.create(entry)
+        try:
+            return await self._store.create(entry)
+        except StoreError as error:
+            # What was done is done: to answer with an error would be a lie, and invite a repetition.
+            _log.error("audit entry not written yet: %s %s by %s (%s): %s", action, target, by.name, request_id or "no request", error)
+            again = asyncio.create_task(self._write_later(entry))
+            self._late.add(again)
+            again.add_done_callback(self._late.discard)
+            return entry
+
+    async def _write_later(self, entry: AuditEntry) -> None:
+        """Write an entry that could not be written, after a while; the log has it in any case."""
+        for delay in _DELAYS:
+            await asyncio.sleep(delay)
+            try:
+                await self._store.create(entry)
+            except AlreadyExists:
+                return
+            except StoreError:
+                continue
+            else:
+                return
+        _log.error("audit entry lost: %s", entry.model_dump_json())
 
     async def page(
         self, *, day: str | None = None, actor: str | None = None, limit: int = 50, cursor: str | None = None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: What our log records carry besides their message.
 _MEMBERS = ("request_id", "method", "path", "status", "ms", "caller")
+#: What the records of a worker's attempts carry.
+_ATTEMPT = ("job_id", "job_type", "queue", "attempt", "worker", "outcome", "seconds", "error")
 _TOKEN = re.compile(r"gl_(?:[a-z2-7]{12}|local)_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
 
 
@@ -44,7 +46,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        told |= {name: getattr(record, name) for name in _MEMBERS if getattr(record, name, None) is not None}
+        told |= {name: getattr(record, name) for name in (*_MEMBERS, *_ATTEMPT) if getattr(record, name, None) is not None}
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
         return one_line(redacted(json.dumps(told, ensure_ascii=False, default=str)))

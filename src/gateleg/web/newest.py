@@ -6,11 +6,13 @@ No index holds all jobs by their time, so the states are read side by side and m
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.listing import INTERNAL
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
 from gateleg.store.cursors import Position, question_of
@@ -25,19 +27,29 @@ _EXAMINED = 2000
 
 
 async def jobs_page(host: Host, *, limit: int, cursor: str | None = None, **filters: Any) -> Page[Job]:
-    """Jobs that fit all filters, newest first; by type alone, the highest priority first. See `AsyncQueue.jobs_page` for the filters."""
-    narrow = any(filters.get(name) is not None for name in ("status", "job_type", "subject", "worker"))
+    """Jobs that fit all filters, newest first. See `AsyncQueue.jobs_page` for the filters."""
+    narrow = any(filters.get(name) is not None for name in ("status", "subject", "worker"))
     if narrow:
         return await host.queue.jobs_page(limit=limit, cursor=cursor, **filters)
-    return await _merged(host, filters.get("queue"), filters.get("tag"), limit, cursor)
+    return await _merged(host, _Wanted(**{name: filters.get(name) for name in ("queue", "tag", "job_type", "internal")}), limit, cursor)
 
 
-async def _merged(host: Host, queue: str | None, tag: str | None, limit: int, cursor: str | None) -> Page[Job]:
-    question = orjson.dumps(["newest", queue, tag])
+@dataclass(frozen=True)
+class _Wanted:
+    """What a list of the newest jobs is narrowed to."""
+
+    queue: str | None = None
+    tag: str | None = None
+    job_type: str | None = None
+    internal: bool | None = None
+
+
+async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -> Page[Job]:
+    question = orjson.dumps(["newest", wanted])
     places = _opened(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
     found: dict[str, tuple[Query[Job], Page[Job]]] = {}
     for status, place in places.items():
-        asked = _asked(JobStatus(status), queue, tag)
+        asked = _asked(JobStatus(status), wanted)
         found[status] = (asked, await host.store.page(asked, limit=limit, cursor=_resumed(host, asked, place), examine=_EXAMINED))
     lists = [[(job, status) for job in page] for status, (_, page) in found.items()]
     merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
@@ -46,11 +58,15 @@ async def _merged(host: Host, queue: str | None, tag: str | None, limit: int, cu
     return Page([job for job, _ in taken], _sealed(host, _left(places, found, taken), question))
 
 
-def _asked(status: JobStatus, queue: str | None, tag: str | None) -> Query[Job]:
+def _asked(status: JobStatus, wanted: _Wanted) -> Query[Job]:
     asked = Job.in_status(status=status).reversed()
-    if queue is not None:
-        asked = asked.filter(Job.queue == queue)
-    return asked if tag is None else asked.filter(Job.tags.contains(tag))
+    if wanted.queue is not None:
+        asked = asked.filter(Job.queue == wanted.queue)
+    if wanted.job_type is not None:
+        asked = asked.filter(Job.job_type == wanted.job_type)
+    elif not wanted.internal:
+        asked = asked.filter(~Job.job_type.begins_with(INTERNAL))
+    return asked if wanted.tag is None else asked.filter(Job.tags.contains(wanted.tag))
 
 
 def _certain(merged: list[tuple[Job, str]], found: dict[str, tuple[Query[Job], Page[Job]]], limit: int) -> list[tuple[Job, str]]:

@@ -32,6 +32,7 @@ def listed(
     queue: QueueOption = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
+    internal: Annotated[bool, typer.Option("--internal", help="Also the queue's own jobs, such as gateleg.settle.")] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     json: JsonOption = False,
@@ -49,7 +50,15 @@ def listed(
             fail(f"{status!r} is no status; there are {', '.join(JobStatus)}", MISUSED)
     with opened_queue(store, prefix) as opened:
         page = opened.jobs_page(
-            status=wanted, job_type=type, subject=subject, queue=queue, worker=worker, tag=tag, limit=limit, cursor=cursor
+            status=wanted,
+            job_type=type,
+            subject=subject,
+            queue=queue,
+            worker=worker,
+            tag=tag,
+            internal=internal,
+            limit=limit,
+            cursor=cursor,
         )
     if json:
         print_json({"jobs": [plain(job) for job in page], "next": page.next})

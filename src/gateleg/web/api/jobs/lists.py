@@ -80,13 +80,13 @@ async def list_jobs(
     subject: Filter = None,
     worker: Filter = None,
     tag: Filter = None,
+    internal: bool = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[JobView]:
-    """Jobs that fit all of what is given, newest first; by type alone, the highest priority first."""
-    page = await jobs_page(
-        call.host, status=status, job_type=type, queue=queue, subject=subject, worker=worker, tag=tag, limit=limit, cursor=cursor
-    )
+    """Jobs that fit all of what is given, newest first; the queue's own ones only if `internal` is true, or their type is named."""
+    filters = {"status": status, "job_type": type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
+    page = await jobs_page(call.host, limit=limit, cursor=cursor, internal=internal, **filters)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
 

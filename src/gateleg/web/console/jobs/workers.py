@@ -36,6 +36,7 @@ COLUMNS = (
     Column("host", "Host", desk=True),
     Column("up", "Up for", right=True),
     Column("seen", "Heard of", right=True),
+    Column("clock", "Clock", right=True, desk=True),
 )
 
 
@@ -58,9 +59,16 @@ def worker_row(worker: WorkerRecord) -> Row:
             "host": mono_cell(f"{worker.host}, {worker.pid}"),
             "up": since_cell(worker.started_at),
             "seen": ago_cell(worker.seen_at),
+            "clock": clock_text(worker),
         },
         href=Filters(worker=worker.worker_id).address(),
     )
+
+
+def clock_text(worker: WorkerRecord) -> str | None:
+    """How far the clock of a worker is from those of the others; nothing when it is right, as far as that can be told."""
+    ahead = round(worker.clock_ahead)
+    return None if ahead == 0 else f"{abs(ahead):,} s {'ahead' if ahead > 0 else 'behind'}"
 
 
 def queues_text(worker: WorkerRecord) -> str:

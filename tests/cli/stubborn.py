@@ -1,0 +1,16 @@
+"""A job that does not let itself be cancelled, for tests of workers that stop."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+from gateleg.jobs import JobContext, Jobs
+
+jobs = Jobs()
+
+
+@jobs.handler("stubborn")
+async def stubborn(job: JobContext, config: dict[str, Any]) -> None:
+    while True:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
