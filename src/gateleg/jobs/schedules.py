@@ -94,7 +94,7 @@ def schedule(
 
 def _stored(desk: Desk, made: Schedule) -> Flow[Schedule]:
     """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
-    delays = desk.setup.backoff.delays(desk.setup)
+    delays = desk.setup.delays()
     while True:
         current = yield from find(Schedule, name=made.name, consistent=True).flow(desk.setup)
         kept = {} if current is None else {name: getattr(current, name) for name in ("version", "last_run_at", "last_job_id")}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import Scope
 
+    from gateleg.net import Secret
     from gateleg.web.keys import Keys
     from gateleg.web.principal import Principal
-    from gateleg.web.secrets import Secret
 
 #: What the token begins with, so that it is told apart from keys.
 LOCAL_PREFIX = "gl_local_"
