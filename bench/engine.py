@@ -232,7 +232,7 @@ def in_process(seconds: float) -> None:
 
 def sqlite_get(engine: Engine, seconds: float) -> float:
     """Microseconds of the bare SQLite statement under a get."""
-    layout = engine.catalog.layout(engine.realm, NAME)
+    layout = engine.catalog.layout(engine.namespace, NAME)
     connection, key = engine.database.connection, layout.request_key(KEY)
     return best(lambda: connection.execute(layout.get, (key,)).fetchone(), seconds)
 

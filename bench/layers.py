@@ -12,9 +12,9 @@ from canned import CannedSocket, answer_botocore, canned_connection
 from gateleg.model import spec_of
 from gateleg.net import Credentials
 from gateleg.store import AsyncStore, Store
-from gateleg.store.transports.awire import AsyncWireTransport
+from gateleg.store.transports.async_http import AsyncWireTransport
+from gateleg.store.transports.http import WireTransport
 from gateleg.store.transports.http_protocol import Options
-from gateleg.store.transports.wire import WireTransport
 from scene import HASH, RANGE, TABLE, VALUES, Scene
 
 REGION, KEY_ID, SECRET = "us-east-1", "AKIDEXAMPLE", "secret"

@@ -107,8 +107,8 @@ def looped(call: Callable[[], object]) -> Repeat:
 def measure(rounds: int) -> dict[str, Row]:
     """Every library's row."""
     from canned import canned_server
+    from gateleg.store.transports.http import WireTransport
     from gateleg.store.transports.http_protocol import Options
-    from gateleg.store.transports.wire import WireTransport
     from layers import LAYERS, Calls
     from peers import ours, running
     from scene import scenes

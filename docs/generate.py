@@ -14,7 +14,7 @@ from gateleg.ai import errors as ai_errors
 from gateleg.apps.delphi import errors as delphi_errors
 from gateleg.cli.commands import app
 from gateleg.engine.engine import handler_of
-from gateleg.engine.shapes import OPERATIONS
+from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import errors as object_errors

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gateleg.engine import Engine
-from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Worker, collect_seldom
+from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Worker, collect_garbage_less_often
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from queues import audit
@@ -89,7 +89,7 @@ async def _work(concurrency: int) -> None:
     timed.taken = []
     worker = Worker(timed, concurrency=concurrency)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
-    collect_seldom()  # as `gateleg worker` does
+    collect_garbage_less_often()  # as `gateleg worker` does
     await worker.run()
     await store.close()
     if timed.taken:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from gateleg.engine import Engine
 from gateleg.jobs import Completed, Job, JobContext, Jobs, JobStatus, Picker, Queue, Results, Submission
-from gateleg.jobs.tables import Attempt
+from gateleg.jobs.tables.job import Attempt
 from gateleg.model import spec_of
 from gateleg.store import Store
 from gateleg.store.transports.embedded import EmbeddedTransport

@@ -5,8 +5,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from gateleg.cli.companion import Task, companion
 from gateleg.cli.demo.application import application
+from gateleg.cli.worker_process import Task, worker_process
 from gateleg.jobs import JobStatus, Submission, follow_async
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
@@ -28,7 +28,7 @@ async def done(host: Host) -> JobStatus:
 async def test_a_companion_works_until_nobody_holds_its_input(tmp_path: Path) -> None:
     task = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
     async with Host.open(settings_in(tmp_path), [application]) as host:
-        with subprocess.Popen([sys.executable, "-m", "gateleg.cli.companion"], stdin=subprocess.PIPE) as process:
+        with subprocess.Popen([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.PIPE) as process:
             try:
                 assert process.stdin is not None
                 process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
@@ -43,14 +43,14 @@ async def test_a_companion_works_until_nobody_holds_its_input(tmp_path: Path) ->
 async def test_a_companion_is_there_for_the_block_and_gone_after_it(tmp_path: Path) -> None:
     task = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
     async with Host.open(settings_in(tmp_path), [application]) as host:
-        async with companion(task):
+        async with worker_process(task):
             assert await asyncio.wait_for(done(host), 120) == JobStatus.COMPLETED
             assert len(await host.queue.workers()) == 1
         assert await host.queue.workers() == []
 
 
 def test_a_companion_without_a_task_ends_at_once() -> None:
-    assert subprocess.run([sys.executable, "-m", "gateleg.cli.companion"], stdin=subprocess.DEVNULL, timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
 def test_a_task_carries_the_secret_that_its_host_was_given() -> None:

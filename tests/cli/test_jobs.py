@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
 from gateleg.jobs import Jobs, Queue
-from gateleg.jobs.archive import summary_of
-from gateleg.jobs.tables import Job, JobStatus, Logs
+from gateleg.jobs.tables.archive import summary_of
+from gateleg.jobs.tables.job import Job, JobStatus, Logs
 from gateleg.store import Store
 from tests.jobs.chores import jobs
 
@@ -41,10 +41,10 @@ class Desk:
 
     def finish(self, **options: Any) -> None:
         """Run everything that is ready."""
-        from gateleg.jobs import Rehearsal
+        from gateleg.jobs import TestWorker
 
         with Store.connect(self.store) as store:
-            Rehearsal(Queue(store, jobs)).run(**options)
+            TestWorker(Queue(store, jobs)).run(**options)
 
 
 @pytest.fixture
@@ -193,6 +193,6 @@ def test_the_log_of_an_archived_job_says_where_the_rest_is(desk: Desk) -> None:
     with Store.connect(desk.store) as store:
         queue = Queue(store, jobs)
         long = queue.get(UUID(name)).model_copy(update={"logs": Logs(earlier=80)})
-        store.put(summary_of(long, queue.desk.now(), "jobs/log.jsonl"))
+        store.put(summary_of(long, queue.context.now(), "jobs/log.jsonl"))
         store.delete(Job, job_id=long.job_id)
     assert "all 80 are in the object jobs/log.jsonl" in desk.run("logs", name).stderr

@@ -9,7 +9,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 
 WRITES = frozenset({"PutItem", "UpdateItem"})
 
@@ -46,7 +46,7 @@ class FakeEngine:
     begin_error: Exception | None = None
     #: somebody else is writing
     busy: bool = False
-    calls: list[tuple[str, bytes, Realm | None]] = field(default_factory=list)
+    calls: list[tuple[str, bytes, Namespace | None]] = field(default_factory=list)
     #: how many writes each commit made durable
     commits: list[int] = field(default_factory=list)
     uncommitted: int = 0
@@ -58,8 +58,8 @@ class FakeEngine:
     def is_write(self, operation: str) -> bool:
         return operation in WRITES
 
-    def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
-        self.calls.append((operation, body, realm))
+    def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
+        self.calls.append((operation, body, namespace))
         if operation in WRITES:
             self.uncommitted += 1
         if self.error is not None:

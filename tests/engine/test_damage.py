@@ -237,7 +237,7 @@ def test_the_root_of_a_table_may_be_damaged(whole: Path, tmp_path: Path, name: s
 def place_of(whole: Path, text: str) -> int:
     """Where a text lies in the rows of Plain, not in its backup or free pages."""
     with Engine(str(whole), background=False) as engine:
-        wanted = f"items_{engine.catalog.find(engine.realm, 'Plain').id}"
+        wanted = f"items_{engine.catalog.find(engine.namespace, 'Plain').id}"
     connection = apsw.Connection(str(whole), flags=apsw.SQLITE_OPEN_READONLY)
     numbers = [int(str(number)) for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (wanted,))]
     connection.close()
@@ -373,7 +373,7 @@ def test_checksums_are_not_added_to_a_file_that_somebody_has_open(whole: Path, t
 def test_without_checksums_broken_json_is_an_error_too(whole: Path, tmp_path: Path) -> None:
     path = old_format(whole, tmp_path)
     with Engine(str(path), background=False) as engine:
-        layout = engine.catalog.layout(engine.realm, "Plain")
+        layout = engine.catalog.layout(engine.namespace, "Plain")
         engine.database.connection.execute(f"UPDATE {layout.name} SET v = X'7B22' WHERE k = ?", (layout.key(KEY),))
         requests: dict[str, dict[str, Any]] = {"GetItem": {"TableName": "Plain", "Key": KEY}, "Scan": {"TableName": "Plain"}}
         for operation, request in requests.items():

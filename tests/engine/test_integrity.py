@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import Engine, EngineError, Realm, check, compact
+from gateleg.engine import Engine, EngineError, Namespace, check, compact
 from tests.engine.operations.requests import index, table
 from tests.engine.world import World, stream, text
 
@@ -186,8 +186,8 @@ def test_whatever_was_done_the_file_is_whole(steps: list[tuple[str, Any, Any, An
 
 def test_the_check_looks_at_tables_of_all_realms(tmp_path: Path) -> None:
     with Engine(str(tmp_path / "data.db"), background=False) as engine:
-        engine.call("CreateTable", table("a"), Realm("999999999999", "eu-west-1"))
-        engine.call("PutItem", {"TableName": "Music", "Item": text(a="x")}, Realm("999999999999", "eu-west-1"))
+        engine.call("CreateTable", table("a"), Namespace("999999999999", "eu-west-1"))
+        engine.call("PutItem", {"TableName": "Music", "Item": text(a="x")}, Namespace("999999999999", "eu-west-1"))
         (layout,) = engine.catalog.known()
         with apsw.Connection(engine.path) as other:
             other.execute(f"UPDATE {layout.name} SET size = 0")

@@ -6,7 +6,7 @@ from gateleg.engine import keys
 from gateleg.engine.expressions import compare
 from gateleg.engine.expressions.prepare import _plans
 from gateleg.engine.numbers import canonical
-from gateleg.engine.shapes.glance import remembered
+from gateleg.engine.protocol.quick_check import remembered
 from tests.engine.world import World, text
 
 

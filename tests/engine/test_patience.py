@@ -4,7 +4,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from gateleg.engine.patience import LONGEST, Patience, pause_after
+from gateleg.engine.busy_handler import LONGEST, BusyHandler, pause_after
 
 
 def test_pauses_grow_with_the_wait() -> None:
@@ -18,7 +18,7 @@ def test_a_wait_is_counted_from_its_first_call(monkeypatch: pytest.MonkeyPatch) 
     slept: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(time, "sleep", slept.append)
-    wait = Patience()
+    wait = BusyHandler()
     assert [wait(0), wait(1), wait(0)] == [True, False, True]
     assert len(slept) == 2
 
@@ -28,7 +28,7 @@ def test_sqlite_waits_by_it_for_another_connection(tmp_path: Path) -> None:
     holder.execute("PRAGMA journal_mode=WAL").fetchall()
     holder.execute("CREATE TABLE t(x); BEGIN IMMEDIATE")
     calls: list[int] = []
-    wait = Patience()
+    wait = BusyHandler()
 
     def until_it_is_free(number: int) -> bool:
         calls.append(number)

@@ -74,7 +74,7 @@ class World:
 
     def arn(self, name: str = "Music") -> str:
         """A table's ARN."""
-        return self.engine.realm.arn(f"table/{name}")
+        return self.engine.namespace.arn(f"table/{name}")
 
 
 def stream(view: str = "NEW_AND_OLD_IMAGES") -> dict[str, Any]:

@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.desk import Settings
-from gateleg.jobs.execution import Execution
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
+from gateleg.jobs.queue_context import Settings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.tables import Job
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.worker.attempt import Execution
+from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_engine
+from gateleg.store.transports.inline_embedded import DirectTransport
 
 LEASE = 1.0
 LINES = 45

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.store import Store
 from tests.jobs.sample import make_jobs

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateleg.store import StoreError
-from gateleg.store.failures import translated
-from gateleg.store.requests import Flow, Request, Together, request_of
+from gateleg.store.error_translation import translated
+from gateleg.store.flow import Flow, Request, Together, request_of
 from gateleg.store.transports import ServiceError, Transport, Unreachable
 
 #: Whether a request is carried out and answered, carried out and the answer lost, or not carried out at all.

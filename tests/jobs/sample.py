@@ -5,15 +5,15 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Completed, Failed, Retry
-from gateleg.jobs.staleness import Staleness
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Failure, Job, Results
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Failure, Job, Results
 
 
 class Sizes(BaseModel):

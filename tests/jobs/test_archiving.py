@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.archive import ArchivedJob
-from gateleg.jobs.archiving import Archivist, log_key
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.ledger import LogChunk
-from gateleg.jobs.logs import entries_of, extended
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job
-from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.jobs.retention.archiving import Archivist, log_key
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tables.records import LogChunk
+from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, make_jobs
 
@@ -30,23 +30,23 @@ async def finished(queue: AsyncQueue, picker: Picker, lines: int) -> Job:
     await queue.submit(Submission("plain"))
     job = await queue.claim(picker, "default", "w")
     assert job is not None
-    entries = [entry for number in range(lines) for entry in entries_of(f"line {number}", "INFO", queue.desk.now())]
+    entries = [entry for number in range(lines) for entry in entries_of(f"line {number}", "INFO", queue.context.now())]
     logs, chunk = extended(job.job_id, job.logs, entries)
     return await queue.finish(job, DONE, logs=logs, chunk=chunk)
 
 
 async def test_a_long_log_becomes_an_object(queue: AsyncQueue, picker: Picker, clock: ManualClock, tmp_path: Path) -> None:
     long, short = await finished(queue, picker, 100), await finished(queue, picker, 3)
-    objects = Offloaded(DirectoryObjects(tmp_path, secret=b"s" * 32))
+    objects = ThreadedObjects(DirectoryObjects(tmp_path, secret=b"s" * 32))
     archivist = Archivist(queue, objects)
     clock.advance(days=8)
     assert await archivist.sweep() == 2
-    archived = await queue.look_up(long.job_id)
+    archived = await queue.get_or_archived(long.job_id)
     assert isinstance(archived, ArchivedJob)
     assert archived.logs.log_location == log_key(long.job_id)
     assert [line.message for line in await archivist.log(archived)] == [f"line {number}" for number in range(100)]
     assert await queue.store.count(LogChunk.of_job(job_id=long.job_id)) == 0
-    brief = await queue.look_up(short.job_id)
+    brief = await queue.get_or_archived(short.job_id)
     assert brief.logs.log_location is None
     assert len(await archivist.log(brief)) == 3
     await objects.close()
@@ -57,14 +57,14 @@ async def test_without_objects_the_log_stays_in_the_ledger(queue: AsyncQueue, pi
     clock.advance(days=8)
     archivist = Archivist(queue)
     assert [await archivist.sweep(limit=1), await archivist.sweep()] == [1, 0]
-    assert len(await archivist.log(await queue.look_up(job.job_id))) == 100
+    assert len(await archivist.log(await queue.get_or_archived(job.job_id))) == 100
 
 
 async def test_the_last_lines_are_in_the_archive_also_for_those_who_have_read_some(
     queue: AsyncQueue, picker: Picker, clock: ManualClock, tmp_path: Path
 ) -> None:
     job = await finished(queue, picker, 100)
-    objects = Offloaded(DirectoryObjects(tmp_path, secret=b"s" * 32))
+    objects = ThreadedObjects(DirectoryObjects(tmp_path, secret=b"s" * 32))
     clock.advance(days=8)
     await Archivist(queue, objects).sweep()
     lines = await queue.log(job.job_id, after=50)

@@ -5,16 +5,16 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.ledger import QueueState, WorkerRecord, ledger_table
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
-from gateleg.jobs.staleness import Staleness
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, Progress, Readiness
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus, Progress, Readiness
+from gateleg.jobs.tables.records import QueueState, WorkerRecord, ledger_table
 from gateleg.store import Store
 from gateleg.store.transports import Unreachable
 from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
@@ -82,7 +82,7 @@ class TestAnswersThatAreLost:
     def lossy(self, queue: Queue, losses: int = 1) -> Queue:
         store = queue.store.using(self.Lossy(queue.store.transport, losses))
         store._sleep = lambda seconds: None
-        return Queue(store, queue.desk.jobs)
+        return Queue(store, queue.context.jobs)
 
     def test_a_claim_is_found_again(self, queue: Queue, picker: Picker) -> None:
         job = submitted(queue)

@@ -6,12 +6,12 @@ import weakref
 from typing import Any
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.execution import Execution
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.worker.attempt import Execution
+from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import KEPT_ATTEMPTS, Job, JobStatus
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Job, JobStatus
 from gateleg.store import Store
 from tests.jobs.chaos_worker import LEASE, LINES, jobs, work
 

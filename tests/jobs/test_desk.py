@@ -1,7 +1,7 @@
 from typing import Any
 
-from gateleg.jobs.desk import side_by_side
-from gateleg.store.requests import Flow, Pause, Request, Together
+from gateleg.jobs.queue_context import run_concurrently
+from gateleg.store.flow import Flow, Pause, Request, Together
 
 
 def asks(*names: str) -> Flow[list[Any]]:
@@ -41,22 +41,22 @@ def drive(flow: Flow[Any]) -> tuple[Any, list[Any]]:
 
 
 def test_what_flows_ask_is_asked_together() -> None:
-    result, done = drive(side_by_side([asks("a", "b"), asks("c")]))
+    result, done = drive(run_concurrently([asks("a", "b"), asks("c")]))
     assert result == [["a", "b"], ["c"]]
     assert done == [["a", "c"], ["b"]]
 
 
 def test_waiting_comes_after_asking_and_is_done_once() -> None:
-    result, done = drive(side_by_side([waits(1), asks("a"), waits(3)]))
+    result, done = drive(run_concurrently([waits(1), asks("a"), waits(3)]))
     assert result == ["waited", ["a"], "waited"]
     assert done == [["a"], 3]
 
 
 def test_an_error_of_one_is_no_error_of_the_others() -> None:
-    (error, kept), _ = drive(side_by_side([raises(), asks("a", "b")]))
+    (error, kept), _ = drive(run_concurrently([raises(), asks("a", "b")]))
     assert isinstance(error, ValueError)
     assert kept == ["a", "b"]
 
 
 def test_no_flows_have_no_results() -> None:
-    assert drive(side_by_side([])) == ([], [])
+    assert drive(run_concurrently([])) == ([], [])

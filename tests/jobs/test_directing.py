@@ -1,14 +1,14 @@
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.desk import Settings
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.errors import JobMissing, LeaseLost, WrongState
-from gateleg.jobs.finishing import SETTLE
+from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.queue_context import Settings
 from gateleg.jobs.rules import Cancelled
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
 

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.desk import Settings
-from gateleg.jobs.duties import Duties
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import AsyncQueue, Queue
+from gateleg.jobs.queue_context import Settings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.worker.maintenance import Duties
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.jobs.test_worker import done, ended, working
 

@@ -2,8 +2,8 @@ import asyncio
 from typing import Any
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, Picker, Queue, Submission, Worker, follow, follow_async
-from gateleg.jobs.logs import entries_of, extended
-from gateleg.jobs.tables import JobStatus, Progress
+from gateleg.jobs.monitor.logs import entries_of, extended
+from gateleg.jobs.tables.job import JobStatus, Progress
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, submitted
 
@@ -17,13 +17,13 @@ def test_following_tells_every_change_once(queue: Queue, picker: Picker) -> None
         if not steps:
             steps.append(claimed(queue, picker))
         elif len(steps) == 1:
-            logs, _ = extended(job.job_id, steps[0].logs, entries_of("one\ntwo", "INFO", queue.desk.now()))
+            logs, _ = extended(job.job_id, steps[0].logs, entries_of("one\ntwo", "INFO", queue.context.now()))
             queue.renew(steps[0], logs=logs, progress=Progress(done=1, total=2))
             steps.append(logs)
         elif len(steps) == 2:
             steps.append(None)
         else:
-            logs, _ = extended(job.job_id, steps[1], entries_of("three", "INFO", queue.desk.now()))
+            logs, _ = extended(job.job_id, steps[1], entries_of("three", "INFO", queue.context.now()))
             queue.finish(steps[0], DONE, logs=logs)
 
     updates = list(follow(queue, job.job_id, pause=happen))

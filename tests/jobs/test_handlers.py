@@ -6,7 +6,7 @@ from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import BadHandler, HandlerTaken, NoHandlers, UnknownJobType
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from tests.jobs.sample import Sizes, make_jobs
 

@@ -3,15 +3,15 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.duties import Duties
-from gateleg.jobs.history import moments, series
-from gateleg.jobs.ledger import Hour, Minute
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.counts import Tallies
+from gateleg.jobs.monitor.history import moments, series
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job
-from gateleg.jobs.tallies import Tallies
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tables.records import Hour, Minute
+from gateleg.jobs.worker.maintenance import Duties
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, make_jobs, submitted
 

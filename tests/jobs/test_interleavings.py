@@ -10,19 +10,22 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.jobs import claiming, directing, finishing, leases, schedules, submitting
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.desk import Settings
+from gateleg.jobs import admin, schedules
+from gateleg.jobs.claim import claims, leases
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import LeaseLost, ParentGone
-from gateleg.jobs.ledger import Slots
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.finish import complete
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.queue_context import Settings
 from gateleg.jobs.rules import Ending, Released
-from gateleg.jobs.staleness import Staleness
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.submit import enqueue
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.jobs.tables.records import Slots
 from gateleg.store import Store
-from gateleg.store.requests import Flow, Pause
+from gateleg.store.flow import Flow, Pause
 from tests.jobs.interleaving import Actor, Choices, run, search
 from tests.jobs.sample import DONE, failed, make_jobs
 
@@ -33,7 +36,7 @@ class World:
     numbers = itertools.count()
 
     def __init__(self, queue: Queue, clock: ManualClock) -> None:
-        self.queue, self.desk, self.clock = queue, queue.desk, clock
+        self.queue, self.context, self.clock = queue, queue.context, clock
         self.name = f"q{next(self.numbers)}"
         self.completions: list[str] = []
         self.starts: list[str] = []
@@ -48,24 +51,24 @@ class World:
 
     def works(self, worker: str, ending: Ending = DONE, picker: Picker | None = None) -> Flow[Job | None]:
         """Claim one job and end it."""
-        job = yield from claiming.claim(self.desk, picker or self.picker(), self.name, worker)
+        job = yield from claims.claim(self.context, picker or self.picker(), self.name, worker)
         if job is None:
             return None
         self.starts.append(worker)
-        ended = yield from finishing.finish(self.desk, job, ending)
+        ended = yield from complete.finish(self.context, job, ending)
         if ending is DONE:
             self.completions.append(worker)
         return ended
 
     def keeps(self, worker: str) -> Flow[Job | None]:
         """Claim one job, renew its lease once, and end it."""
-        job = yield from claiming.claim(self.desk, self.picker(), self.name, worker)
+        job = yield from claims.claim(self.context, self.picker(), self.name, worker)
         if job is None:
             return None
         yield Pause(0)
-        beat = yield from leases.renew(self.desk, job)
+        beat = yield from leases.renew(self.context, job)
         self.renewed = beat.until
-        ended = yield from finishing.finish(self.desk, job, DONE)
+        ended = yield from complete.finish(self.context, job, DONE)
         self.completions.append(worker)
         return ended
 
@@ -76,8 +79,8 @@ class World:
     def reaps(self) -> Flow[list[Job]]:
         """Look at the leases twice, between which time may pass."""
         seen: Staleness[UUID] = Staleness()
-        found = yield from leases.reap(self.desk, self.name, seen)
-        return [*found, *(yield from leases.reap(self.desk, self.name, seen))]
+        found = yield from leases.reap(self.context, self.name, seen)
+        return [*found, *(yield from leases.reap(self.context, self.name, seen))]
 
     def until_quiet(self) -> None:
         """What workers would do until nothing is left to do."""
@@ -92,7 +95,7 @@ class World:
                 continue
             if job is None:
                 return
-            if job.job_type == finishing.SETTLE:
+            if job.job_type == complete.SETTLE:
                 self.queue.settle(job.job_config["job_id"])
             else:
                 self.completions.append("late")
@@ -202,7 +205,7 @@ def test_a_failure_is_counted_once_when_its_answer_is_lost(world: Callable[[], W
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         claimed = one.queue.claim(one.picker(), one.name, "a")
         assert claimed is not None
-        return {"a": finishing.finish(one.desk, claimed, failed()), "reaper": one.reaps()}
+        return {"a": complete.finish(one.context, claimed, failed()), "reaper": one.reaps()}
 
     assert play(world, lambda one: one.submit(), cast, judge, faults={"a": 3}) > 5
 
@@ -228,8 +231,8 @@ def test_cancelling_against_claiming_and_completing(world: Callable[[], World]) 
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {
             "a": one.works("a"),
-            "cancel": directing.cancel(one.desk, job.job_id),
-            "force": directing.cancel(one.desk, job.job_id, force=True),
+            "cancel": admin.cancel(one.context, job.job_id),
+            "force": admin.cancel(one.context, job.job_id, force=True),
         }
 
     assert play(world, lambda one: one.submit(), cast, judge) > 50
@@ -244,7 +247,7 @@ def test_a_cancelled_lease_that_ends_is_cancelled(world: Callable[[], World]) ->
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {
             "a": one.works("a"),
-            "cancel": directing.cancel(one.desk, job.job_id),
+            "cancel": admin.cancel(one.context, job.job_id),
             "time": one.time_passes(31),
             "reaper": one.reaps(),
         }
@@ -260,7 +263,7 @@ def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable
 
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         submission = Submission("plain", queue=one.name, depends_on=[job.job_id])
-        return {"a": one.works("a"), "submit": submitting.submit(one.desk, submission)}
+        return {"a": one.works("a"), "submit": enqueue.submit(one.context, submission)}
 
     assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 20
 
@@ -286,16 +289,16 @@ def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World])
         return first, one.submit(depends_on=[first.job_id])
 
     def fails_and_is_retried(one: World, claimed: Job) -> Flow[None]:
-        yield from finishing.finish(one.desk, claimed, failed(final=True))
-        yield from directing.retry(one.desk, claimed.job_id)
+        yield from complete.finish(one.context, claimed, failed(final=True))
+        yield from admin.retry(one.context, claimed.job_id)
 
     def settles(one: World) -> Flow[None]:
-        job = yield from claiming.claim(one.desk, one.picker(), one.name, "settler")
+        job = yield from claims.claim(one.context, one.picker(), one.name, "settler")
         if job is None:
             return
-        if job.job_type == finishing.SETTLE:
-            yield from directing.settle(one.desk, job.job_config["job_id"])
-        yield from finishing.finish(one.desk, job, DONE if job.job_type == finishing.SETTLE else Released())
+        if job.job_type == complete.SETTLE:
+            yield from admin.settle(one.context, job.job_config["job_id"])
+        yield from complete.finish(one.context, job, DONE if job.job_type == complete.SETTLE else Released())
 
     def judge(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
         first, last = (one.queue.get(job.job_id) for job in jobs)
@@ -316,7 +319,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         return [one.submit(concurrency_key=one.name), one.submit(concurrency_key=one.name)]
 
     def watched(one: World, worker: str, running: set[str]) -> Flow[None]:
-        job = yield from claiming.claim(one.desk, one.picker(), one.name, worker)
+        job = yield from claims.claim(one.context, one.picker(), one.name, worker)
         if job is None:
             return
         assert not running
@@ -324,7 +327,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         yield Pause(0)
         # The place is free from the moment of the write, before the worker knows.
         running.discard(worker)
-        yield from finishing.finish(one.desk, job, DONE)
+        yield from complete.finish(one.context, job, DONE)
         one.completions.append(worker)
 
     def judge(one: World, jobs: list[Job], actors: list[Actor]) -> None:
@@ -341,11 +344,11 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
 
 def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], World]) -> None:
     def has_child(one: World) -> Flow[Any]:
-        job = yield from claiming.claim(one.desk, one.picker(), one.name, "a")
+        job = yield from claims.claim(one.context, one.picker(), one.name, "a")
         if job is None:
             return None
         try:
-            child = yield from submitting.submit(one.desk, Submission("plain", queue=one.name, subject="child"), under=job)
+            child = yield from enqueue.submit(one.context, Submission("plain", queue=one.name, subject="child"), under=job)
         except ParentGone:
             return None
         return child.job
@@ -356,7 +359,7 @@ def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], Wo
         assert [branch.job_id for branch in children] == ([] if child is None else [child.job_id])
 
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
-        return {"a": has_child(one), "force": directing.cancel(one.desk, job.job_id, force=True)}
+        return {"a": has_child(one), "force": admin.cancel(one.context, job.job_id, force=True)}
 
     assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 10
 
@@ -379,13 +382,13 @@ def test_a_dependent_that_begins_again_while_its_job_is_completed_is_not_forgott
         first, second = taken_down(it)
         it.queue.retry(first.job_id)
         job = it.queue.claim(it.picker(), it.name, "w")
-        if job is not None and job.job_type == finishing.SETTLE:
+        if job is not None and job.job_type == complete.SETTLE:
             it.queue.cancel(job.job_id, force=True)
             job = it.queue.claim(it.picker(), it.name, "w")
         assert job is not None
         actors = [
-            Actor("end", finishing.finish(it.desk, job, DONE)),
-            Actor("retry", directing.retry(it.desk, second.job_id)),
+            Actor("end", complete.finish(it.context, job, DONE)),
+            Actor("retry", admin.retry(it.context, second.job_id)),
         ]
         run(actors, it.queue.store.transport, choices, preemptions=2)
         assert not unexpected(actors)
@@ -401,7 +404,7 @@ def test_those_that_a_job_took_down_come_back_with_it_however_soon_it_is_complet
         first, second = taken_down(it)
         it.queue.retry(first.job_id)
         actors = [
-            Actor("settlement", directing.settle(it.desk, first.job_id)),
+            Actor("settlement", admin.settle(it.context, first.job_id)),
             Actor("work", it.works("w")),
             Actor("more", it.works("v")),
         ]
@@ -418,7 +421,8 @@ def test_two_processes_make_the_same_schedule_at_once(queue: Queue, clock: Manua
     def scenario(choices: Choices) -> None:
         world = World(queue, clock)
         makers = [
-            Actor(name, schedules.schedule(queue.desk, world.name, Submission("plain", queue=world.name), every=60)) for name in ("a", "b")
+            Actor(name, schedules.schedule(queue.context, world.name, Submission("plain", queue=world.name), every=60))
+            for name in ("a", "b")
         ]
         run(makers, queue.store.transport, choices, preemptions=2)
         assert [maker.error for maker in makers] == [None, None]

@@ -16,8 +16,8 @@ from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import Snooze
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus
 from tests.jobs.test_worker import done, working
 
 ONCE = Retry(times=0)
@@ -141,7 +141,7 @@ async def test_errors_that_tell_much_do_not_fill_the_job() -> None:
 
 
 async def test_a_job_without_room_for_its_last_words_is_completed_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.jobs.logs.KEPT_BYTES", 10**9)
+    monkeypatch.setattr("gateleg.jobs.monitor.logs.KEPT_BYTES", 10**9)
 
     def speaks(job: JobContext) -> str:
         for _ in range(20):
@@ -155,7 +155,7 @@ async def test_a_job_without_room_for_its_last_words_is_completed_without_them(m
         return speaks(job)
 
     async with working(jobs) as (queue, _):
-        queue.desk.settings.__dict__["config_limit"] = 390_000
+        queue.context.settings.__dict__["config_limit"] = 390_000
         job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
     assert job.job_results is not None
     assert (job.status, job.job_results.value) == (JobStatus.COMPLETED, "kept")
@@ -163,7 +163,7 @@ async def test_a_job_without_room_for_its_last_words_is_completed_without_them(m
 
 
 async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.jobs.logs.KEPT_BYTES", 10**9)
+    monkeypatch.setattr("gateleg.jobs.monitor.logs.KEPT_BYTES", 10**9)
     jobs = Jobs()
     async with working(jobs) as (queue, _):
 
@@ -175,7 +175,7 @@ async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(m
                 await asyncio.sleep(0.01)
             return "kept"
 
-        queue.desk.settings.__dict__["config_limit"] = 390_000
+        queue.context.settings.__dict__["config_limit"] = 390_000
         job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
     assert (job.status, job.tries) == (JobStatus.COMPLETED, 1)
     assert "could not be written" in job.logs.entries[0].message
@@ -220,7 +220,7 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
 
 
 def _impatient(queue: AsyncQueue) -> Callable[..., Any]:
-    from gateleg.jobs.execution import Execution
+    from gateleg.jobs.worker.attempt import Execution
 
     return lambda job, handler: Execution(queue, job, handler, patience=0.1)
 

@@ -5,9 +5,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.picking import Candidate, Picker, number_of, place_of, turn
-from gateleg.jobs.tables import Job
+from gateleg.jobs.claim.selection import Candidate, Picker, number_of, place_of, turn
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.tables.job import Job
 from gateleg.model import spec_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -2,12 +2,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.ledger import WorkerRecord, ledger_table
-from gateleg.jobs.picking import Picker
-from gateleg.jobs.presence import Presence
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.counts import Tallies
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.tallies import Tallies
+from gateleg.jobs.tables.records import WorkerRecord, ledger_table
+from gateleg.jobs.worker.registry import Presence
 from gateleg.store import AsyncStore
 from tests.jobs.sample import make_jobs
 
@@ -22,9 +22,9 @@ async def far() -> AsyncIterator[AsyncQueue]:
 
 
 def present(queue: AsyncQueue, name: str, *queues: str, alone: bool = False) -> tuple[Presence, Picker]:
-    now = queue.desk.now()
+    now = queue.context.now()
     record = WorkerRecord(worker_id=name, host="h", pid=1, queues=list(queues), started_at=now, seen_at=now)
-    picker = Picker(queue.desk.setup.ticks, name)
+    picker = Picker(queue.context.setup.ticks, name)
     return Presence(queue, picker, Tallies(name), record, lambda: {"state": "running"}, alone=alone), picker
 
 

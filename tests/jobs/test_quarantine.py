@@ -8,10 +8,10 @@ import pytest
 
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
-from gateleg.jobs.quarantine import confined
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.jobs.worker.quarantine import confined
 from tests.jobs.test_worker import Numbers, adds, ended, reaches, working
 
 running: set[str] = set()

@@ -2,15 +2,15 @@ from datetime import timedelta
 
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.ledger import WorkerRecord
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.staleness import Staleness
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tables.records import WorkerRecord
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, submitted
 
@@ -29,12 +29,12 @@ def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, 
 
 def test_who_submits_elsewhere_sees_within_a_second_that_a_queue_drains(queue: Queue, store: Store, clock: ManualClock) -> None:
     submitted(queue)
-    Queue(store, queue.desk.jobs).drain("default")
+    Queue(store, queue.context.jobs).drain("default")
     submitted(queue)
     clock.advance(1)
     with pytest.raises(QueueDraining):
         submitted(queue)
-    Queue(store, queue.desk.jobs).resume("default")
+    Queue(store, queue.context.jobs).resume("default")
     submitted(queue)
 
 
@@ -110,7 +110,7 @@ class TestLists:
 
     def test_a_missing_job_is_an_error(self, queue: Queue) -> None:
         with pytest.raises(JobMissing):
-            queue.look_up(Job(job_type="x").job_id)
+            queue.get_or_archived(Job(job_type="x").job_id)
         with pytest.raises(JobMissing):
             queue.log(Job(job_type="x").job_id)
 

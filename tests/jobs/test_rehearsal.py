@@ -1,14 +1,14 @@
 from typing import Any
 
-from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.rehearsal import Rehearsal
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import Snooze
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import JobStatus
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import JobStatus
+from gateleg.jobs.testing import TestWorker
 from gateleg.store import Store
 
 
@@ -33,7 +33,7 @@ def test_delays_retries_and_snoozes_run_without_waiting(store: Store, clock: Man
     queue = rehearsed(store, jobs)
     start = clock.now
     job = queue.submit(Submission("flaky", delay=60)).job
-    attempts = Rehearsal(queue, clock).run()
+    attempts = TestWorker(queue, clock).run()
     assert [one.attempts[-1].outcome for one in attempts] == ["retried", "snoozed", "completed"]
     assert (clock.now - start).total_seconds() == 60 + 3600 + 86400
     assert [line.message for line in queue.log(job.job_id) if line.level == "INFO"] == ["attempt 1", "attempt 2", "attempt 3"]
@@ -54,7 +54,7 @@ def test_a_pipeline_with_children_and_dependents_runs_to_its_end(store: Store, c
 
     queue = rehearsed(store, jobs)
     root = queue.submit(Submission("whole")).job
-    Rehearsal(queue, clock).run()
+    TestWorker(queue, clock).run()
     assert sorted(order[:3]) == ["part 0", "part 1", "part 2"]
     assert order[3:] == ["join"]
     assert queue.tree(root.job_id).fraction == 1
@@ -71,7 +71,7 @@ def test_a_failure_takes_its_dependents_along(store: Store, clock: ManualClock) 
     queue = rehearsed(store, jobs)
     first = queue.submit(Submission("fails")).job
     second = queue.submit(Submission("fails", depends_on=[first.job_id])).job
-    Rehearsal(queue, clock).run()
+    TestWorker(queue, clock).run()
     assert (queue.get(first.job_id).status, queue.get(first.job_id).attempt) == (JobStatus.FAILED, 2)
     assert queue.get(second.job_id).status == JobStatus.CANCELLED
 
@@ -84,4 +84,4 @@ def test_without_a_clock_delayed_jobs_stay(store: Store) -> None:
 
     queue = rehearsed(store, jobs)
     queue.submit(Submission("later", delay=60))
-    assert Rehearsal(queue).run() == []
+    assert TestWorker(queue).run() == []

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.notes import Notes
 from gateleg.jobs.rules import (
     Cancelled,
     Completed,
@@ -25,7 +24,8 @@ from gateleg.jobs.rules import (
     lease_expired,
     readiness_at,
 )
-from gateleg.jobs.tables import KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Readiness, Results
+from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Readiness, Results
+from gateleg.jobs.worker.output import Notes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CHANCE = random.Random(1)

@@ -2,11 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
 from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job
 from gateleg.store import Store
 
 PLAIN = Submission("plain", subject="s")
@@ -58,8 +58,8 @@ def test_two_workers_submit_a_run_once(queue: Queue, clock: ManualClock, store: 
     from gateleg.jobs.schedules import _fire
 
     assert due.next_run_at is not None
-    first = store.drive(_fire(queue.desk, due, due.next_run_at))
-    second = store.drive(_fire(queue.desk, due, due.next_run_at))
+    first = store.drive(_fire(queue.context, due, due.next_run_at))
+    second = store.drive(_fire(queue.context, due, due.next_run_at))
     assert first is not None
     assert second is None
     assert store.count(Job.ready(queue="default")) == 1

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
-from gateleg.jobs.worker import Worker, shared
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.worker.worker import Worker, shared
 from gateleg.store import AsyncStore, NotFound, Store, StoreError
-from gateleg.store.sharing import SharedStore
+from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import open_async_embedded
+from gateleg.store.transports.inline_embedded import DirectTransport
 from tests.jobs.sample import DONE, make_jobs
 
 
@@ -140,7 +140,7 @@ async def test_a_store_with_a_timeout_is_driven_as_usual(tmp_path: Path) -> None
 async def test_other_stores_are_left_alone(tmp_path: Path) -> None:
     async with AsyncStore.embedded() as store:
         near = shared(AsyncQueue(store, Jobs()))
-        assert isinstance(near.store, SharedStore)
+        assert isinstance(near.store, GroupCommitStore)
         assert shared(near) is near
     far = AsyncQueue(AsyncStore.connect("http://localhost:1"), Jobs())
     assert shared(far) is far

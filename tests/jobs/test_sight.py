@@ -1,10 +1,10 @@
 import asyncio
 from pathlib import Path
 
-from gateleg.jobs.sight import Sight
+from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.store import AsyncStore
-from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import open_async_embedded
+from gateleg.store.transports.inline_embedded import DirectTransport
 
 
 class Told(DirectTransport):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.skew import Skew
+from gateleg.jobs.worker.clock_skew import Skew
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.figures import Figure, figures
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.counts import Tallies, bound_of, bucket_of, quantile
+from gateleg.jobs.monitor.metrics import Metric, metrics
+from gateleg.jobs.monitor.stats import QueueStats, Work
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.stats import QueueStats, Work
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job
-from gateleg.jobs.tallies import Tallies, bound_of, bucket_of, quantile
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
 
@@ -99,8 +99,8 @@ class TestFigures:
         running_by_type={"PCA": 1},
     )
 
-    def found(self, name: str) -> list[Figure]:
-        return [figure for figure in figures([self.STATS]) if figure.name == name]
+    def found(self, name: str) -> list[Metric]:
+        return [figure for figure in metrics([self.STATS]) if figure.name == name]
 
     @pytest.mark.parametrize(
         ("name", "value"),
@@ -131,7 +131,7 @@ class TestFigures:
         assert self.found("jobs_wait_seconds") == []
 
     def test_figures_of_a_name_follow_each_other_and_have_one_meaning(self) -> None:
-        found = figures([self.STATS, self.STATS])
+        found = metrics([self.STATS, self.STATS])
         names = [figure.name for figure in found]
         assert sum(one != other for one, other in itertools.pairwise(names)) == len(set(names)) - 1
         assert len({(figure.name, figure.about) for figure in found}) == len(set(names))

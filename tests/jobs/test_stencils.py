@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claiming import Term, claim_write, planned_claim
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.closing import completion, is_plain, planned_completion
-from gateleg.jobs.desk import Desk
-from gateleg.jobs.picking import Candidate, Picker
+from gateleg.jobs.claim.claims import Term, claim_write, planned_claim
+from gateleg.jobs.claim.selection import Candidate, Picker
+from gateleg.jobs.finish.job_changes import completion, is_plain, planned_completion
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Verdict
 from gateleg.jobs.stencils import Stencil
-from gateleg.jobs.tables import Attempt, Job, JobStatus, Results
+from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.store import IllegalTransition, Store, create, transact
 from gateleg.store.setup import Setup
 from tests.jobs.sample import claimed, make_jobs, submitted
@@ -65,19 +65,19 @@ def request(operation: Any, setup: Setup) -> dict[str, Any]:
 def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
     job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
 ) -> None:
-    desk = Desk(Setup(prefix="test-", clock=now.timestamp), make_jobs())
+    context = QueueContext(Setup(prefix="test-", clock=now.timestamp), make_jobs())
     candidate = Candidate(job_id, version, queue, 50)
-    term = Term.of(desk, worker)
-    assert request(claim_write(candidate, term, token), desk.setup) == request(planned_claim(candidate, term, token), desk.setup)
+    term = Term.of(context, worker)
+    assert request(claim_write(candidate, term, token), context.setup) == request(planned_claim(candidate, term, token), context.setup)
 
 
 @given(JOBS, RESULTS, TIMES)
 def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(job: Job, results: Results, now: datetime) -> None:
     setup = Setup(prefix="test-", clock=now.timestamp)
-    desk, now = Desk(setup, make_jobs()), setup.now()
+    context, now = QueueContext(setup, make_jobs()), setup.now()
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
     assert is_plain(job, verdict)
-    assert request(completion(desk, job, verdict, now), setup) == request(planned_completion(desk, job, verdict, now), setup)
+    assert request(completion(context, job, verdict, now), setup) == request(planned_completion(context, job, verdict, now), setup)
 
 
 def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, picker: Picker) -> None:
@@ -99,14 +99,14 @@ def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:
     job = submitted(queue)
     claimed(queue, picker)
     with pytest.raises(IllegalTransition) as refused:
-        queue.store.run(claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.desk, "w"), "t"))
+        queue.store.run(claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t"))
     assert isinstance(refused.value.current, Job)
     assert refused.value.current.status == JobStatus.PROCESSING
 
 
 def test_a_claim_can_be_part_of_a_transaction(queue: Queue, store: Store, clock: ManualClock) -> None:
     job = submitted(queue)
-    write = claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.desk, "w"), "t")
+    write = claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t")
     results = store.run(transact([write, create(Job(job_type="plain"))]))
     assert results is not None
     assert queue.get(job.job_id).worker_id == "w"

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.jobs.clocks import ManualClock
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.errors import (
     BadConfig,
     BadSubmission,
@@ -17,11 +17,11 @@ from gateleg.jobs.errors import (
     TooManyDependencies,
     UnknownJobType,
 )
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.rehearsal import Rehearsal
-from gateleg.jobs.submissions import Submission, Submitted
-from gateleg.jobs.tables import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.submit.submission import Submission, Submitted
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.testing import TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store, StoreError, create
 from tests.jobs.sample import DONE, Sizes, claimed, failed, reaped, submitted
@@ -202,17 +202,17 @@ class TestFanIn:
 
     def test_it_runs_once_all_of_them_are_completed(self, queue: Queue, clock: ManualClock) -> None:
         parts, join = self.joined(queue, 120)
-        order = [job.job_id for job in Rehearsal(queue, clock).run() if not job.job_type.startswith("gateleg.")]
+        order = [job.job_id for job in TestWorker(queue, clock).run() if not job.job_type.startswith("gateleg.")]
         assert set(order[:-1]) == {part.job_id for part in parts}
         assert order[-1] == join.job_id
 
     def test_it_follows_when_one_of_them_fails_and_when_that_one_is_tried_again(self, queue: Queue, clock: ManualClock) -> None:
         parts, join = self.joined(queue, 101)
         queue.cancel(parts[77].job_id)
-        Rehearsal(queue, clock).run()
+        TestWorker(queue, clock).run()
         assert queue.get(join.job_id).status == JobStatus.CANCELLED
         queue.retry(parts[77].job_id)
-        Rehearsal(queue, clock).run()
+        TestWorker(queue, clock).run()
         assert queue.get(join.job_id).status == JobStatus.COMPLETED
 
     def test_nothing_is_written_when_one_of_them_is_not_there(self, queue: Queue, store: Store) -> None:
@@ -236,7 +236,7 @@ class TestFanIn:
         done = queue.submit_many(asked)
         assert [one.job.job_id for one in done[:-1]] == [one.job_id for one in asked[:-1]]
         assert all(one.created for one in done)
-        order = [job.job_id for job in Rehearsal(queue, clock).run() if not job.job_type.startswith("gateleg.")]
+        order = [job.job_id for job in TestWorker(queue, clock).run() if not job.job_type.startswith("gateleg.")]
         places = {job_id: place for place, job_id in enumerate(order)}
         assert max(places[part.job_id] for part in parts if part.job_id) < places[done[1].job.job_id] < places[done[0].job.job_id]
         assert len(order) == 133
@@ -246,7 +246,7 @@ class TestFanIn:
         first, join = queue.submit_many([Submission("plain"), Submission("plain", depends_on=parts)])
         assert first.job.readiness == Readiness.READY
         assert queue.get(join.job.job_id).readiness == Readiness.BLOCKED
-        Rehearsal(queue, clock).run()
+        TestWorker(queue, clock).run()
         assert queue.get(join.job.job_id).status == JobStatus.COMPLETED
 
     def test_nothing_of_a_batch_is_written_when_one_of_its_dependencies_is_not_there(self, queue: Queue, store: Store) -> None:

@@ -1,13 +1,13 @@
 from datetime import timedelta
 
-from gateleg.jobs.archive import ArchivedJob
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.ledger import LogChunk
-from gateleg.jobs.logs import entries_of, extended
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus, Readiness
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.jobs.tables.records import LogChunk
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
@@ -20,7 +20,7 @@ def test_a_completed_job_is_archived_after_seven_days(queue: Queue, picker: Pick
     assert queue.sweep() == 0
     clock.advance(hours=2)
     assert queue.sweep() == 1
-    archived = queue.look_up(job.job_id)
+    archived = queue.get_or_archived(job.job_id)
     assert isinstance(archived, ArchivedJob)
     assert (archived.status, archived.subject, archived.tags, archived.wait_seconds) == (JobStatus.COMPLETED, "s", ["t"], 5)
     assert archived.job_results is not None
@@ -35,7 +35,7 @@ def test_a_failed_job_is_kept_for_thirty_days(queue: Queue, picker: Picker, cloc
     assert queue.sweep() == 0
     clock.advance(days=2)
     assert queue.sweep() == 1
-    archived = queue.look_up(job.job_id)
+    archived = queue.get_or_archived(job.job_id)
     assert isinstance(archived, ArchivedJob)
     assert archived.error is not None
 
@@ -90,7 +90,7 @@ def test_chunks_are_deleted_once_the_log_is_an_object(queue: Queue, picker: Pick
     done = queue.finish(running, DONE, logs=logs, chunk=chunk)
     assert queue.archive_job(done, log_location="jobs/log.jsonl")
     assert store.count(LogChunk.of_job(job_id=job.job_id)) == 0
-    archived = queue.look_up(job.job_id)
+    archived = queue.get_or_archived(job.job_id)
     assert archived.logs.log_location == "jobs/log.jsonl"
 
 
@@ -132,5 +132,5 @@ def test_a_job_that_waits_for_one_that_has_failed_is_cancelled_when_that_one_lea
     assert queue.retry(second.job_id).waiting_for == {str(first.job_id)}
     clock.advance(days=31)
     queue.sweep()
-    assert isinstance(queue.look_up(first.job_id), ArchivedJob)
+    assert isinstance(queue.get_or_archived(first.job_id), ArchivedJob)
     assert queue.get(second.job_id).cancelled_by == first.job_id

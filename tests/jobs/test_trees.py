@@ -1,10 +1,10 @@
 import pytest
 
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.errors import BadSubmission, ParentGone
-from gateleg.jobs.picking import Picker
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import JobStatus, Progress
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import JobStatus, Progress
 from tests.jobs.sample import DONE, claimed, submitted
 
 

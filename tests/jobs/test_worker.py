@@ -13,14 +13,14 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.desk import Settings
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue
+from gateleg.jobs.queue_context import Settings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze
-from gateleg.jobs.submissions import Submission
-from gateleg.jobs.tables import Job, JobStatus
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 
 ONCE = Retry(times=0)
@@ -119,7 +119,7 @@ async def reaches(queue: AsyncQueue, job_id: UUID, good: Callable[[Job], bool]) 
     """The job, once it is as wanted; the test's timeout is the bound."""
     news = asyncio.Event()
     loop = asyncio.get_running_loop()
-    quiet = queue.desk.jobs.news.listen(lambda name: loop.call_soon_threadsafe(news.set))
+    quiet = queue.context.jobs.updates.listen(lambda name: loop.call_soon_threadsafe(news.set))
     try:
         async with asyncio.timeout(60):
             while not good(job := await queue.get(job_id)):
@@ -312,7 +312,7 @@ async def test_dependents_of_a_failed_job_are_cancelled_by_the_worker() -> None:
 
 
 async def test_a_submission_of_another_process_wakes_a_worker_that_waits(tmp_path: Path) -> None:
-    """Nothing but the file is shared: neither handlers nor engine, so no bell rings."""
+    """Nothing but the file is shared: neither handlers nor engine, so nobody is notified."""
     async with AsyncStore.embedded(str(tmp_path)) as near, AsyncStore.embedded(str(tmp_path)) as elsewhere:
         queue, other = AsyncQueue(near, make_jobs()), AsyncQueue(elsewhere, make_jobs())
         await queue.ensure_tables()

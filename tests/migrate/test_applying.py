@@ -8,7 +8,7 @@ from gateleg.migrate.applying import until_settled
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.model import GSI, LSI, Table
 from gateleg.store import Refused, Store
-from gateleg.store.requests import Pause, Request
+from gateleg.store.flow import Pause, Request
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_embedded
 from tests.migrate.watchers import Recorder

@@ -9,7 +9,7 @@ from gateleg.migrate import backfill
 from gateleg.migrate.backfill import brought_up
 from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Table, Version, field, spec_of, upcaster
 from gateleg.store import Progress, Store
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 

@@ -11,7 +11,7 @@ from gateleg.migrate import check_consistency
 from gateleg.model import spec_of, unknown_attributes
 from gateleg.model.counters import RECOUNT
 from gateleg.store import Store, StoreError
-from gateleg.store.scanning import Scan
+from gateleg.store.operations.scans import Scan
 from gateleg.store.transports.embedded import open_embedded
 from tests.store.counting import Case, Loan, Map, Shelf, Volume, shelves
 

@@ -28,6 +28,7 @@ from gateleg.model import (
     state,
 )
 from gateleg.model import errors as model_errors
+from gateleg.model.attributes.special_types import TTL_SECONDS
 from gateleg.model.errors import (
     BadKeyOption,
     BadMark,
@@ -48,7 +49,6 @@ from gateleg.model.errors import (
     UnsupportedType,
     WireNameClash,
 )
-from gateleg.model.marks import TTL_SECONDS
 
 
 class Phase(States):

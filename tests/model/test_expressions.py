@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from gateleg.model import TTL, Attr, Condition, Entity, Key, Placeholders, Record, States, Table, all_of, field, render_actions, state
-from gateleg.model.actions import Action
 from gateleg.model.errors import ConditionTruth, ExpressionError, ExpressionValue, OverlappingPaths
+from gateleg.model.expressions.actions import Action
 
 
 class Phase(States):

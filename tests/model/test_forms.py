@@ -26,7 +26,7 @@ from gateleg.model import (
     stamp,
     state,
 )
-from gateleg.model.expressions import Operand, Placeholders
+from gateleg.model.expressions.nodes import Operand, Placeholders
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 

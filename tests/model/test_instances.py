@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from gateleg.jobs.tables import Attempt, Job
-from gateleg.model import altered, made
+from gateleg.jobs.tables.job import Attempt, Job
+from gateleg.model import construct_unchecked, copy_unchecked
 
 
 class Open(BaseModel):
@@ -18,14 +18,14 @@ class Open(BaseModel):
 def test_an_altered_copy_is_the_copy_that_the_model_makes() -> None:
     job = Job(job_type="any", priority=7)
     changes = {"priority": 9, "queue": "other"}
-    assert altered(job, changes) == job.model_copy(update=changes)
-    assert altered(job, changes).model_fields_set == job.model_copy(update=changes).model_fields_set
+    assert copy_unchecked(job, changes) == job.model_copy(update=changes)
+    assert copy_unchecked(job, changes).model_fields_set == job.model_copy(update=changes).model_fields_set
     assert job.priority == 7
 
 
 def test_what_is_added_to_a_copy_stays_out_of_the_original() -> None:
     first = Open.model_validate({"name": "a", "more": 1})
-    second = altered(first, {"name": "b"})
+    second = copy_unchecked(first, {"name": "b"})
     second._seen = {"x": 1}
     second.other = 2  # type: ignore[attr-defined]
     assert (first._seen, first.model_extra) == ({}, {"more": 1})
@@ -34,4 +34,4 @@ def test_what_is_added_to_a_copy_stays_out_of_the_original() -> None:
 
 def test_a_made_instance_is_the_one_that_validation_makes() -> None:
     checked = Attempt.model_validate({"number": 1, "worker_id": "w", "started_at": 0, "ended_at": 1, "outcome": "completed"})
-    assert made(Attempt, dict(checked.__dict__)) == checked
+    assert construct_unchecked(Attempt, dict(checked.__dict__)) == checked

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field, lint
-from gateleg.model.findings import WHY
+from gateleg.model.inspection.findings import WHY
 from tests.model.seeds import agents, jobs, mv, rag
 
 

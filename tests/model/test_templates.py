@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.model.annotations import read_annotation
-from gateleg.model.components import Component, IntegerComponent, TextComponent, quick_render
+from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.errors import (
     DelimiterInValue,
     EmptyKey,
@@ -22,8 +21,9 @@ from gateleg.model.errors import (
     ModelError,
     TemplateError,
 )
-from gateleg.model.template import HIGH, just_before, parse_template
-from gateleg.model.text_keys import TextKey, build_text_key
+from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, quick_render
+from gateleg.model.keys.templates import HIGH, just_before, parse_template
+from gateleg.model.keys.text_keys import TextKey, build_text_key
 
 keyable_text = st.text(min_size=1).filter(lambda text: "#" not in text and HIGH not in text and text.isprintable())
 instants = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)).map(lambda value: value.replace(tzinfo=UTC))

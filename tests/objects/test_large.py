@@ -16,8 +16,8 @@ from gateleg.objects import (
     DirectoryObjects,
     Large,
     ObjectMissing,
-    Offloaded,
     References,
+    ThreadedObjects,
     collect_orphans,
     keep,
     keep_async,
@@ -103,7 +103,7 @@ def test_a_prefix_that_makes_no_key_is_refused() -> None:
 
 def test_both_ways_can_be_awaited(tmp_path: Path) -> None:
     async def main() -> tuple[bytes, bytes]:
-        async with Offloaded(DirectoryObjects(tmp_path, durability="relaxed")) as opened:
+        async with ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed")) as opened:
             short = await keep_async(opened, "short", prefix="notes")
             long = await keep_async(opened, b"y" * 100, prefix="notes", inline=10)
             return await load_async(opened, short), await load_async(opened, long)

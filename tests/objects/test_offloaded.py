@@ -13,15 +13,15 @@ from gateleg.objects import (
     DirectoryObjects,
     ObjectMissing,
     Objects,
-    Offloaded,
     References,
+    ThreadedObjects,
     collect_orphans_async,
 )
 
 
 @pytest.fixture
 async def objects(tmp_path: Path) -> AsyncIterator[AsyncObjects]:
-    async with Offloaded(DirectoryObjects(tmp_path, durability="relaxed")) as objects:
+    async with ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed")) as objects:
         yield objects
 
 
@@ -51,7 +51,7 @@ async def test_every_verb_of_one_protocol_is_in_the_other() -> None:
 
     # Pieces are given to an awaited put as an asynchronous iterator.
     assert verbs(Objects) - {"upload"} == verbs(AsyncObjects)
-    assert verbs(AsyncObjects) <= verbs(Offloaded)
+    assert verbs(AsyncObjects) <= verbs(ThreadedObjects)
 
 
 async def test_chunks_may_come_asynchronously(objects: AsyncObjects) -> None:
@@ -80,7 +80,7 @@ async def test_a_cancelled_put_stores_nothing(tmp_path: Path) -> None:
         reached.set()
         await asyncio.Event().wait()
 
-    async with Offloaded(DirectoryObjects(tmp_path)) as objects:
+    async with ThreadedObjects(DirectoryObjects(tmp_path)) as objects:
         task = asyncio.create_task(objects.put("a", stalled()))
         await reached.wait()
         task.cancel()
@@ -105,7 +105,7 @@ async def test_a_download_that_nobody_waits_for_is_closed(tmp_path: Path) -> Non
 
     store = Slow(tmp_path)
     store.put("a", b"content")
-    async with Offloaded(store) as objects:
+    async with ThreadedObjects(store) as objects:
         task = asyncio.create_task(objects.stream("a"))
         await begun.wait()
         task.cancel()
@@ -122,7 +122,7 @@ async def test_slow_clients_hold_no_threads(tmp_path: Path) -> None:
         yield b"x"
         await release.wait()
 
-    async with Offloaded(DirectoryObjects(tmp_path, durability="relaxed"), threads=2) as objects:
+    async with ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed"), threads=2) as objects:
         waiting = [asyncio.create_task(objects.put(f"slow/{number}", slow())) for number in range(10)]
         await objects.put("fast", b"x")
         assert await objects.get("fast") == b"x"

@@ -4,7 +4,7 @@ import pytest
 
 from gateleg.net import Backoff
 from gateleg.store.backoff import passing, settled
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.store import Backoff, NotBatchable, Store, Throttled, batch_get, batch_write
-from gateleg.store.requests import Request, Together
+from gateleg.store.flow import Request, Together
 from tests.store.doubles import Answer, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 

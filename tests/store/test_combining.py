@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from gateleg.store import DuplicateTarget, Store, create, delete, patch
-from gateleg.store.combining import identity
+from gateleg.store.operations.transaction_entries import identity
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
 from tests.store.counting import Shelf, Volume, shelves
 from tests.store.doubles import play, quiet_setup

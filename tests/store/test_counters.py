@@ -24,7 +24,7 @@ from gateleg.store import (
     patch,
     put,
 )
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_embedded
 from tests.store.counting import Case, Loan, Map, Shelf, Volume, shelves

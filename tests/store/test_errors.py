@@ -8,9 +8,9 @@ import pytest
 
 from gateleg.model.errors import NotAnEntity, NotAQuestion
 from gateleg.store import Store, StoreError, errors
-from gateleg.store.failures import translated
-from gateleg.store.redaction import redacted
-from gateleg.store.requests import Request
+from gateleg.store.error_translation import translated
+from gateleg.store.flow import Request
+from gateleg.store.observing.redaction import redacted
 from gateleg.store.transports import ServiceError, Unreachable
 from tests.store.doubles import refusal
 

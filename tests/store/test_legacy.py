@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.model import Attr, Entity, Key, Table, Version, field
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, batch_get, create, delete, get, patch, put, upsert
-from gateleg.store.legacy import brought_home
+from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from tests.store.doubles import play, quiet_setup, refusal
 
 papers = Table("Papers", hash="pk", range="sk")
@@ -111,14 +111,14 @@ def test_a_dry_run_shows_the_write(operation: Any) -> None:
 
 def test_a_move_that_somebody_else_made_first_only_clears_the_rest() -> None:
     canceled = refusal("TransactionCanceledException", CancellationReasons=[{"Code": "ConditionalCheckFailed"}, {"Code": "None"}])
-    played = play(brought_home(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
+    played = play(migrate_to_current_key(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
     assert played.result is True
     assert [request.operation for request in played.requests] == ["GetItem", "TransactWriteItems", "DeleteItem"]
 
 
 def test_an_older_item_that_changed_meanwhile_is_read_again() -> None:
     canceled = refusal("TransactionCanceledException", CancellationReasons=[{"Code": "None"}, {"Code": "ConditionalCheckFailed"}])
-    played = play(brought_home(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
+    played = play(migrate_to_current_key(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
     assert played.result is False
     assert [request.operation for request in played.requests] == ["GetItem", "TransactWriteItems", "GetItem"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.store import Refused, Store, TableBusy, TimedOut, create_tables, delete_tables, ensure_tables
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from tests.jobs.interleaving import Actor, Choices, run, search
 from tests.model.seeds.rag import collections

@@ -22,7 +22,7 @@ from gateleg.endpoint import Options, serve_in_thread
 from gateleg.engine import Engine
 from gateleg.model import GSI, TTL, Attr, Entity, JsonText, Key, Pattern, Table, TimeFormat, Version, field
 from gateleg.store import Store
-from gateleg.store.transports.wire import WireTransport
+from gateleg.store.transports.http import WireTransport
 from tests.store.transports.callers import KEY, options_for
 
 Time = Annotated[datetime, TimeFormat.PYNAMODB]

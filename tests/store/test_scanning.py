@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.store import Progress, Store, export, scan
-from gateleg.store.requests import Found, Request, Together
+from gateleg.store.flow import Found, Request, Together
 from tests.store.doubles import Answer, Ticking, play, quiet_setup
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 

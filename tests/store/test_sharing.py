@@ -5,9 +5,9 @@ from pathlib import Path
 
 from gateleg.model import Attr, Entity, Key, Table
 from gateleg.store import AsyncStore, Call
-from gateleg.store.sharing import SharedStore
-from gateleg.store.transports.direct import DirectTransport
+from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports.embedded import open_async_embedded
+from gateleg.store.transports.inline_embedded import DirectTransport
 
 notes = Table("SharedNotes", hash="id")
 
@@ -37,7 +37,7 @@ async def test_nobody_waits_for_ever_when_a_task_is_cancelled_while_the_commit_i
     transport = DirectTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport, hooks=[hook]) as store:
         await store.create_tables(notes)
-        near = SharedStore(store, transport)
+        near = GroupCommitStore(store, transport)
         tasks = [asyncio.create_task(near.put(Note(id=name))) for name in "abc"]
         hook.task = tasks[1]
         kept = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.engine.values import examine_item
+from gateleg.model.codec.wire import wire
 from gateleg.model.errors import EncodeError
-from gateleg.model.wire import wire
 from gateleg.store import TooLarge, item_size
 from gateleg.store.sizes import ITEM_LIMIT, check_size
 

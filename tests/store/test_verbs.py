@@ -12,11 +12,12 @@ import pytest
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.model import Attr, Collection, Entity, Key, Pattern, Table, Version, field
 from gateleg.model.errors import MissingComponent, ModelError, NotAKeyCondition, UnknownArgument
-from gateleg.store import AsyncStore, KeyGivenTwice, Store, StoreError, changing, clearing, paging, querying, reading, writing
-from gateleg.store.operation import OPTIONS
-from gateleg.store.sharing import SharedStore
-from gateleg.store.transports.direct import DirectTransport
+from gateleg.store import AsyncStore, KeyGivenTwice, Store, StoreError
+from gateleg.store.group_commit import GroupCommitStore
+from gateleg.store.operations import bulk_deletes, pages, queries, reads, saves, writes
+from gateleg.store.operations.operation import OPTIONS
 from gateleg.store.transports.embedded import open_async_embedded
+from gateleg.store.transports.inline_embedded import DirectTransport
 from tests.store.transports.openers import NETWORK
 
 shots = Table("VerbShots", hash="PK", range="SK")
@@ -106,7 +107,7 @@ def _seeds() -> list[Shot]:
 
 def _told(result: Any) -> Any:
     """A result in a form that can be compared."""
-    return (result.items, result.next is None, result.previous is None) if isinstance(result, paging.Page) else result
+    return (result.items, result.next is None, result.previous is None) if isinstance(result, pages.Page) else result
 
 
 def _outcome(call: Callable[[], Any]) -> Any:
@@ -170,7 +171,7 @@ async def test_a_verb_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[
         assert await _awaited_on(usual, call) == expected, "async"
     transport = DirectTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport) as near:
-        assert await _awaited_on(SharedStore(near, transport), call) == expected, "shared"
+        assert await _awaited_on(GroupCommitStore(near, transport), call) == expected, "shared"
 
 
 async def _awaited_on(store: AsyncStore, call: Callable[[Any], Any]) -> Any:
@@ -207,13 +208,13 @@ def test_conditions_that_cannot_be_a_key_are_refused() -> None:
     with pytest.raises(UnknownArgument, match=r"Quietly.name is not an attribute of Shot"):
         Shot.key(Quietly.name == "a")
     with pytest.raises(KeyGivenTwice):
-        reading.find(Shot.key(*WHERE), L == 1)  # type: ignore[call-overload]
+        reads.find(Shot.key(*WHERE), L == 1)  # type: ignore[call-overload]
 
 
 def test_the_options_of_all_verbs_with_components_are_known() -> None:
     verbs: list[Callable[..., Any]] = [
-        *(reading.get, reading.find, writing.patch, writing.upsert, writing.delete, changing.retrying),
-        *(querying.query, querying.count, querying.collect, paging.page, clearing.delete_all),
+        *(reads.get, reads.find, writes.patch, writes.upsert, writes.delete, saves.retrying),
+        *(queries.query, queries.count, queries.collect, pages.page, bulk_deletes.delete_all),
     ]
     found = {
         name for verb in verbs for name, parameter in inspect.signature(verb).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY
@@ -246,7 +247,7 @@ async def test_concurrent_puts_and_creates_share_a_commit(tmp_path: Path) -> Non
     transport = DirectTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport) as usual:
         await usual.create_tables(shots)
-        near, commits, begin = SharedStore(usual, transport), [0], transport.usual.engine.begin_group
+        near, commits, begin = GroupCommitStore(usual, transport), [0], transport.usual.engine.begin_group
 
         def counted() -> Any:
             commits[0] += 1

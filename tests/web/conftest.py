@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from gateleg.jobs import ManualClock, Rehearsal
+from gateleg.jobs import ManualClock, TestWorker
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
@@ -97,4 +97,4 @@ async def run_all(host: Host) -> None:
 
     transport = host.store.transport
     store = Store(EmbeddedTransport(transport.engine), clock=host.store.setup.clock, ticks=host.store.setup.ticks)  # type: ignore[attr-defined]
-    await asyncio.to_thread(Rehearsal(Queue(store, host.queue.desk.jobs)).run)
+    await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs)).run)

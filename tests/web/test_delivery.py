@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.net import Credentials
-from gateleg.objects import Offloaded, S3Objects
+from gateleg.objects import S3Objects, ThreadedObjects
 from gateleg.web.app import create_app
 from gateleg.web.delivery import policy_of, told_type
 from gateleg.web.host import Host
@@ -202,7 +202,7 @@ async def test_a_link_carries_its_own_permission_also_in_a_browser_that_is_signe
 
 async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_bucket_itself(host: Host) -> None:
     vault = S3Objects("bucket", client=MemoryClient(), credentials=Credentials("key", "secret"))
-    with_bucket = replace(host, vault=vault, objects=Offloaded(vault))
+    with_bucket = replace(host, vault=vault, objects=ThreadedObjects(vault))
     await with_bucket.objects.put("a.txt", TEXT)
     async with client_of(create_app(with_bucket, console=False), token=host.local.token) as client:
         part = await client.get("/objects/a.txt", headers={"range": "bytes=2-4"})

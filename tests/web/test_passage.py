@@ -4,7 +4,7 @@ import httpx
 import pytest
 from starlette.datastructures import Headers
 
-from gateleg.web.passage import request_id_of
+from gateleg.web.request_context import request_id_of
 
 
 async def test_every_answer_has_a_request_id_the_callers_if_it_is_sane(client: httpx.AsyncClient) -> None:

@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.jobs import Job, JobStatus, ManualClock, Submission
-from gateleg.jobs.tables import LogEntry, Logs
+from gateleg.jobs.tables.job import LogEntry, Logs
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.streams import seen_by
@@ -23,7 +23,7 @@ async def say(host: Host, job_id: UUID, *messages: str) -> None:
     job = await host.queue.get(job_id)
     entries = [LogEntry(timestamp=host.store.setup.now(), level="INFO", message=message) for message in messages]
     await host.store.patch(job, Job.logs.set(Logs(entries=[*job.logs.entries, *entries])))
-    host.queue.desk.jobs.news.ring(str(job_id))
+    host.queue.context.jobs.updates.notify(str(job_id))
 
 
 def told(event: Event | None) -> list[str]:
@@ -40,7 +40,7 @@ async def test_a_job_is_followed_to_its_end(host: Host, app: FastAPI) -> None:
         assert first is not None
         assert (first.name, first.data["status"]) == ("job", "PENDING")
         await run_all(host)
-        host.queue.desk.jobs.news.ring(str(job_id))
+        host.queue.context.jobs.updates.notify(str(job_id))
         rest = await stream.rest()
     lines = [line["message"] for event in rest if event.name == "log" for line in event.data]
     assert lines == ["adding", "added"]

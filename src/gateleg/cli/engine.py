@@ -52,7 +52,7 @@ def serve(
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
     from gateleg.endpoint import BadOrigin, OpenToAll, Options, serve_until_signal
-    from gateleg.engine import Engine, EngineError, Realm
+    from gateleg.engine import Engine, EngineError, Namespace
 
     try:
         options = Options(
@@ -69,7 +69,7 @@ def serve(
     except OpenToAll as error:
         fail(f"{error} (--credentials key:secret)", MISUSED)
     try:
-        engine = Engine(database_file(path), durability=durability, realm=Realm(account, region), like_local=like_local)
+        engine = Engine(database_file(path), durability=durability, namespace=Namespace(account, region), like_local=like_local)
     except EngineError as error:
         fail(str(error.message))
     except OSError as error:

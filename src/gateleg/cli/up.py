@@ -28,9 +28,9 @@ def up(
     config: ConfigOption = None,
 ) -> None:
     """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs end."""
-    from gateleg.cli.companion import Task, companion
     from gateleg.cli.hosting import run_host, settings_from
     from gateleg.cli.installed import installed_applications
+    from gateleg.cli.worker_process import Task, worker_process
 
     flags: dict[str, Any] = {"host": host, "port": port, "dynamodb": dynamodb, "log": log}
     if data is not None:
@@ -50,7 +50,7 @@ def up(
         if browser:
             _open_browser(link or address)
 
-    run_host(settings, applications, ready, prepared=prepare, beside=lambda: companion(task))
+    run_host(settings, applications, ready, prepared=prepare, beside=lambda: worker_process(task))
     typer.echo("Gateleg has stopped.")
 
 

@@ -67,11 +67,11 @@ async def _work(
     import signal
 
     from gateleg.cli.leaving import end_now, end_soon
-    from gateleg.jobs import Worker, collect_seldom
+    from gateleg.jobs import Worker, collect_garbage_less_often
     from gateleg.web.settings import shown
 
     async with _opened(app, settings, rules) as (queue, objects):
-        named = queues or {handler.queue: 1 for handler in queue.desk.jobs} or {"default": 1}
+        named = queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1}
         worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
 
         def stop(number: int) -> None:
@@ -83,7 +83,7 @@ async def _work(
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
         typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
-        collect_seldom()
+        collect_garbage_less_often()
         await worker.run()
         typer.echo(f"{worker.worker_id} has stopped")
     end_soon()

@@ -6,7 +6,7 @@ from typing import Protocol
 from gateleg.endpoint.answers import Answer, error_answer
 from gateleg.endpoint.gate import Call
 from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Backend(Protocol):
         """`full` if a commit waits for the disk."""
         ...
 
-    def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
+    def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
         """Run one operation, JSON in and out."""
         ...
 
@@ -61,7 +61,7 @@ def internal_error(content_type: bytes) -> Answer:
 def execute(backend: Backend, call: Call) -> Answer:
     """Run a call. A fault of the engine's own is logged with its traceback, and answered without."""
     try:
-        body = backend.call_json(call.operation, call.body, call.realm)
+        body = backend.call_json(call.operation, call.body, call.namespace)
         return Answer(200, body if call.operation not in _SILENT else b"", call.content_type)
     except EngineError as error:
         return error_answer(error, call.content_type)

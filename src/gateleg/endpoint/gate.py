@@ -11,7 +11,7 @@ from gateleg.endpoint.requests import Request
 from gateleg.endpoint.signature import Verifier, read_claim, realm_of
 from gateleg.endpoint.targets import TARGETS, Kind, kind_of
 from gateleg.engine.errors import EngineError, serialization
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Call:
     body: bytes
     kind: Kind
     content_type: bytes
-    realm: Realm | None
+    namespace: Namespace | None
 
 
 class Gate:
@@ -85,7 +85,7 @@ class Gate:
                 return Answer(413, content_type=content_type)
         try:
             operation, kind = self._operation(request)
-            realm = None if known else self._authenticate(request)
+            namespace = None if known else self._authenticate(request)
         except EngineError:
             # DynamoDB reads the body before it looks at the target and the signature.
             _check_json(body)
@@ -95,7 +95,7 @@ class Gate:
         host = request.headers.get(b"host")
         if operation == "DescribeEndpoints" and host is not None:
             return _here(host + request.path.rstrip(b"/"), content_type)
-        return Call(operation, body, kind, content_type, realm)
+        return Call(operation, body, kind, content_type, namespace)
 
     def _operation(self, request: Request) -> tuple[str, Kind]:
         found = self._targets.get(request.headers.get(b"x-amz-target", b""))
@@ -103,7 +103,7 @@ class Gate:
             raise EngineError("UnknownOperationException", None)
         return found
 
-    def _authenticate(self, request: Request) -> Realm | None:
+    def _authenticate(self, request: Request) -> Namespace | None:
         if self._verifier is None and not self._separate and _looks_signed(request):
             return None
         claim = read_claim(request)

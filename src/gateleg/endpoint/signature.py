@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gateleg.endpoint.requests import Request
 from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 from gateleg.net import sigv4
 
 _ALGORITHM = sigv4.ALGORITHM
@@ -204,10 +204,10 @@ def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, ho
 
 
 @lru_cache(maxsize=1024)
-def realm_of(key_id: str, region: str) -> Realm:
-    """The realm of a caller when callers are kept apart: a key id of twelve digits is the account itself, any other is given one."""
+def realm_of(key_id: str, region: str) -> Namespace:
+    """The namespace of a caller when callers are kept apart: a key id of twelve digits is the account itself, any other is given one."""
     if len(key_id) == 12 and key_id.isascii() and key_id.isdigit():
         account = key_id
     else:
         account = f"{int.from_bytes(hashlib.sha256(key_id.encode()).digest()[:8]) % 10**12:012d}"
-    return Realm(account, region if _REGION.fullmatch(region) else "us-east-1")
+    return Namespace(account, region if _REGION.fullmatch(region) else "us-east-1")

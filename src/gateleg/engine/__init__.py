@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 
 if TYPE_CHECKING:
     from gateleg.engine.database import Durability
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.engine.repairing import repair
     from gateleg.engine.sessions import boto3_session
 
-__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Realm", "boto3_session", "check", "compact", "has_checksums", "repair"]
+__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Namespace", "boto3_session", "check", "compact", "has_checksums", "repair"]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LATER = {

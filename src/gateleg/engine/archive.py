@@ -6,7 +6,7 @@ from secrets import token_hex
 import apsw
 
 from gateleg.engine import changelog
-from gateleg.engine.schema import Realm, Table
+from gateleg.engine.schema import Namespace, Table
 
 #: Days for which the backup of a deleted table is kept.
 SYSTEM_DAYS = 35
@@ -17,7 +17,7 @@ class Backup:
     """A backup; `definition` is the table as the catalog had it."""
 
     id: int
-    realm: Realm
+    namespace: Namespace
     table_name: str
     arn: str
     name: str
@@ -60,8 +60,8 @@ def _register(connection: apsw.Connection, table: Table, name: str, kind: str, n
         "INSERT INTO backups(account, region, table_name, arn, name, type, created, expires, size, items, definition) "
         f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT definition FROM catalog WHERE id = ?)) RETURNING {_COLUMNS}",
         (
-            table.realm.account,
-            table.realm.region,
+            table.namespace.account,
+            table.namespace.region,
             table.name,
             _free_arn(connection, table, kind, now),
             name,
@@ -97,13 +97,13 @@ def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
     return _backup(row) if row else None
 
 
-def listed(connection: apsw.Connection, realm: Realm, table_name: str | None, kinds: tuple[str, ...], now: float) -> list[Backup]:
-    """The backups of a realm, or of the tables of one name in it, oldest first."""
+def listed(connection: apsw.Connection, namespace: Namespace, table_name: str | None, kinds: tuple[str, ...], now: float) -> list[Backup]:
+    """The backups of a namespace, or of the tables of one name in it, oldest first."""
     marks = ", ".join("?" * len(kinds))
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN ({marks}) "
         "AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
-        (realm.account, realm.region, table_name, *kinds, now),
+        (namespace.account, namespace.region, table_name, *kinds, now),
     )
     return [_backup(row) for row in rows]
 
@@ -126,4 +126,4 @@ def pour(connection: apsw.Connection, backup: Backup, table: Table) -> None:
 
 def _backup(row: tuple[object, ...]) -> Backup:
     number, account, region, *rest = row
-    return Backup(number, Realm(account, region), *rest)  # type: ignore[arg-type]
+    return Backup(number, Namespace(account, region), *rest)  # type: ignore[arg-type]

@@ -13,10 +13,10 @@ from gateleg.engine import backfill, lifecycle
 from gateleg.engine.database import Connection, Database
 from gateleg.engine.errors import EngineError, not_found
 from gateleg.engine.layout import Layout
-from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Realm, Table
+from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
 from gateleg.engine.statistics import Statistics
 
-_Name = tuple[Realm, str]
+_Name = tuple[Namespace, str]
 
 
 class Catalog:
@@ -37,49 +37,49 @@ class Catalog:
         self._touched = False
         self.refresh()
 
-    def layout(self, realm: Realm, name: str) -> Layout:
+    def layout(self, namespace: Namespace, name: str) -> Layout:
         """The layout of the table of that name or ARN."""
-        found = self._layouts.get((realm, name)) or self._find(realm, name)
+        found = self._layouts.get((namespace, name)) or self._find(namespace, name)
         if found is None:
             raise not_found()
         return found
 
-    def known_layout(self, realm: Realm, name: str) -> Layout | None:
+    def known_layout(self, namespace: Namespace, name: str) -> Layout | None:
         """The layout of the table of that name, as it was when last looked at; none where there was none, or `name` is an ARN."""
-        return self._layouts.get((realm, name))
+        return self._layouts.get((namespace, name))
 
-    def find(self, realm: Realm, name: str) -> Table:
+    def find(self, namespace: Namespace, name: str) -> Table:
         """The table of that name or ARN; otherwise DynamoDB's error for item operations."""
-        return self.layout(realm, name).table
+        return self.layout(namespace, name).table
 
-    def lookup(self, realm: Realm, name: str) -> Table | None:
+    def lookup(self, namespace: Namespace, name: str) -> Table | None:
         """The table of that name or ARN, as it is now, or none."""
         self.refresh()
-        found = self._find(realm, name)
+        found = self._find(namespace, name)
         return found.table if found else None
 
-    def _find(self, realm: Realm, name: str) -> Layout | None:
+    def _find(self, namespace: Namespace, name: str) -> Layout | None:
         if name.startswith("arn:"):
             name = name.rpartition(":table/")[2].partition("/")[0]
-        found = self._layouts.get((realm, name))
+        found = self._layouts.get((namespace, name))
         if found is None:
             self.refresh()
-            found = self._layouts.get((realm, name))
+            found = self._layouts.get((namespace, name))
         return found
 
-    def names(self, realm: Realm, after: str | None, limit: int) -> list[str]:
+    def names(self, namespace: Namespace, after: str | None, limit: int) -> list[str]:
         """Names of tables in order, at most `limit`, after the one given."""
         self.refresh()
-        every = sorted(name for where, name in self._layouts if where == realm and (after is None or name > after))
+        every = sorted(name for where, name in self._layouts if where == namespace and (after is None or name > after))
         return every[:limit]
 
     def every(self) -> list[Layout]:
-        """All tables of all realms."""
+        """All tables of all namespaces."""
         self.refresh()
         return list(self._layouts.values())
 
     def known(self) -> list[Layout]:
-        """All tables of all realms, as they were when last looked at."""
+        """All tables of all namespaces, as they were when last looked at."""
         return list(self._layouts.values())
 
     def create(self, connection: apsw.Connection, table: Table) -> Table:
@@ -92,7 +92,7 @@ class Catalog:
         Layout(table).create(connection)
         connection.execute(
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
-            (table.id, table.realm.account, table.realm.region, table.name, dump(table)),
+            (table.id, table.namespace.account, table.namespace.region, table.name, dump(table)),
         )
         lifecycle.settled(connection, table, self._clock())
         self._changed(connection)
@@ -167,7 +167,7 @@ class Catalog:
             if only_newer and rows[-1][1] <= self._version:
                 return
             tables = [load(row[0]) for row in rows if row[0] is not None]
-            self._layouts = {(t.realm, t.name): Layout(t) for t in tables}
+            self._layouts = {(t.namespace, t.name): Layout(t) for t in tables}
             self._version = rows[-1][1]
         self.on_load()
 
@@ -192,7 +192,7 @@ def load(definition: bytes) -> Table:
     """A table from its stored definition."""
     try:
         data: dict[str, Any] = orjson.loads(definition)
-        data["realm"] = Realm(*data["realm"])
+        data["namespace"] = Namespace(*data["namespace"])
         data["keys"] = _load_keys(data["keys"])
         data["indexes"] = tuple(
             Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]

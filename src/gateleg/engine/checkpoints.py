@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import apsw
 
-from gateleg.engine.patience import waiting
+from gateleg.engine.busy_handler import waiting
 
 #: Frames of the log, of a page each, after which it is folded.
 LIMIT = 4000

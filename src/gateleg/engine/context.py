@@ -10,7 +10,7 @@ import orjson
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
 from gateleg.engine.layout import Layout
-from gateleg.engine.schema import Index, Realm, Table
+from gateleg.engine.schema import Index, Namespace, Table
 from gateleg.engine.values import Item
 
 
@@ -20,7 +20,7 @@ def _asleep() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The engine's parts, the realm of the caller, and the form in which items are answered.
+    """The engine's parts, the namespace of the caller, and the form in which items are answered.
 
     With `raw` set, stored items go into the answer as the JSON text they are kept in; without, as dictionaries.
     """
@@ -28,7 +28,7 @@ class Context:
     database: Database
     catalog: Catalog
     clock: Callable[[], float]
-    realm: Realm
+    namespace: Namespace
     raw: bool = False
     #: the folder whose subfolders stand for S3 buckets in exports and imports
     exports: Path | None = None
@@ -43,7 +43,7 @@ class Context:
 
     def layout(self, name: str) -> Layout:
         """The layout of a table by its name or ARN."""
-        return self.catalog.layout(self.realm, name)
+        return self.catalog.layout(self.namespace, name)
 
     def item(self, stored: bytes) -> Any:
         """A stored item as it goes into the answer."""

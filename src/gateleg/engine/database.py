@@ -16,11 +16,11 @@ from typing import Any, Literal
 import apsw
 
 from gateleg.engine import checksums, forks, permissions
+from gateleg.engine.busy_handler import LONGEST, BusyHandler, waiting
 from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
 from gateleg.engine.fileformat import prepare
-from gateleg.engine.patience import LONGEST, Patience, waiting
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
@@ -96,7 +96,7 @@ class Database:
             raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
             connection = self._open_file()
-            connection.set_busy_handler(Patience())
+            connection.set_busy_handler(BusyHandler())
             connection.log = Log(connection)
             self._open.add(connection)
             _use_wal(connection)

@@ -12,14 +12,14 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import checksums, damage, shapes
+from gateleg.engine import checksums, damage, protocol
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
 from gateleg.engine.database import Database, Durability, Group
 from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
 from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.maintenance import Maintenance
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 from gateleg.engine.wording import value_refusal
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
@@ -54,7 +54,7 @@ class Engine:
         path: str = ":memory:",
         *,
         durability: Durability = "full",
-        realm: Realm | None = None,
+        namespace: Namespace | None = None,
         clock: Callable[[], float] = time.time,
         background: bool = True,
         exports: str | Path | None = None,
@@ -63,7 +63,7 @@ class Engine:
     ) -> None:
         self.path = path
         self.durability: Durability = durability
-        self.realm = realm or Realm()
+        self.namespace = namespace or Namespace()
         self.database = Database(path, durability, vfs)
         try:
             self.catalog = Catalog(self.database, clock)
@@ -74,7 +74,7 @@ class Engine:
         if exports is None and path != ":memory:":
             exports = Path(path).parent / "exports"
         folder = Path(exports) if exports is not None else None
-        context = Context(self.database, self.catalog, clock, self.realm, exports=folder, like_local=like_local)
+        context = Context(self.database, self.catalog, clock, self.namespace, exports=folder, like_local=like_local)
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.consider)
         # Without checksums, only reading an item shows whether it is one.
@@ -83,17 +83,23 @@ class Engine:
         self.catalog.on_load = self._maintenance.consider
         self._maintenance.consider()
 
-    def call(self, operation: str, request: dict[str, Any], realm: Realm | None = None) -> dict[str, Any]:
+    def call(self, operation: str, request: dict[str, Any], namespace: Namespace | None = None) -> dict[str, Any]:
         """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
-        if operation == "GetItem" and realm is None and len(request) == 2 and "TableName" in request and type(request.get("Key")) is dict:
+        if (
+            operation == "GetItem"
+            and namespace is None
+            and len(request) == 2
+            and "TableName" in request
+            and type(request.get("Key")) is dict
+        ):
             found = self.item(request["TableName"], request["Key"])
             return {} if found is None else {"Item": found}
-        context = self._context if realm is None else self._for(realm)
+        context = self._context if namespace is None else self._for(namespace)
         return self._run(context, operation, request)
 
     def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
         """The item of a table under a key, or none: what GetItem answers to these two alone, on the shortest way there is."""
-        layout = self.catalog.known_layout(self.realm, table)
+        layout = self.catalog.known_layout(self.namespace, table)
         place = None if layout is None else layout.quick_key(key)
         if layout is not None and place is not None:
             try:
@@ -104,17 +110,17 @@ class Engine:
                 pass
         return self._run(self._context, "GetItem", {"TableName": table, "Key": key}).get("Item")
 
-    def call_json(self, operation: str, body: bytes, realm: Realm | None = None) -> bytes:
+    def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
         """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""
         try:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:
             raise serialization() from None
-        context = self._raw if realm is None else self._for(realm, raw=self._splices)
+        context = self._raw if namespace is None else self._for(namespace, raw=self._splices)
         return orjson.dumps(self._run(context, operation, request))
 
-    def _for(self, realm: Realm, raw: bool = False) -> Context:
-        return replace(self._context, realm=realm, raw=raw)
+    def _for(self, namespace: Namespace, raw: bool = False) -> Context:
+        return replace(self._context, namespace=namespace, raw=raw)
 
     def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`call` in two steps: what can be done without the rows is done now, and the rest when the result is called.
@@ -132,7 +138,7 @@ class Engine:
         try:
             update = None if stencil is None else ready_by_stencil(context, request, stencil)
             if update is None:
-                shapes.check(operation, request)
+                protocol.check(operation, request)
                 update = ready_update(context, request, stencil)
         except (EngineError, ValueFault, apsw.Error):
             return lambda: self._run(context, operation, request)
@@ -141,7 +147,7 @@ class Engine:
     def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
         """The answer; `ready` is the rest of it, where the request has been looked at before."""
         if ready is None:
-            shapes.check(operation, request)
+            protocol.check(operation, request)
         handler = _OPERATIONS.get(operation) or handler_of(operation)
         try:
             try:
@@ -168,7 +174,7 @@ class Engine:
 
     def _damaged(self, context: Context, request: Any) -> EngineError:
         """The error for a request that met damage, with the names of what is damaged."""
-        layouts = {layout.table.name: layout for layout in self.catalog.known() if layout.table.realm == context.realm}
+        layouts = {layout.table.name: layout for layout in self.catalog.known() if layout.table.namespace == context.namespace}
         with self.database.reading() as connection:
             return damage.explain(layouts, connection, request)
 

@@ -89,9 +89,9 @@ def _bucket(context: Context, transfer: Transfer) -> Bucket:
 
 def _create(context: Context, transfer: Transfer) -> Table:
     """The table to be filled: a new one, or the one that an interrupted import of this request has left."""
-    wanted = definition.define(transfer.request["TableCreationParameters"], transfer.realm, context.now())
+    wanted = definition.define(transfer.request["TableCreationParameters"], transfer.namespace, context.now())
     with context.database.write() as connection:
-        there = context.catalog.lookup(transfer.realm, wanted.name)
+        there = context.catalog.lookup(transfer.namespace, wanted.name)
         if there is None:
             return context.catalog.create(connection, replace(wanted, uuid=transfer.table_uuid, status="CREATING"))
         if there.uuid != transfer.table_uuid:
@@ -101,7 +101,7 @@ def _create(context: Context, transfer: Transfer) -> Table:
 
 def _open(context: Context, table: Table) -> None:
     with context.database.write() as connection:
-        there = context.catalog.lookup(table.realm, table.name)
+        there = context.catalog.lookup(table.namespace, table.name)
         if there is not None and there.id == table.id:
             context.catalog.replace(connection, replace(there, status="ACTIVE"))
 

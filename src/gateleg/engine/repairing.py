@@ -224,8 +224,10 @@ class _Repair:
         for index in layout.indexes:
             connection.executemany(index.insert, _entries(index, rows))
         expiry.index(connection, table)
-        realm = table.realm
-        connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, realm.account, realm.region, table.name, dump(table)))
+        namespace = table.namespace
+        connection.execute(
+            "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, namespace.account, namespace.region, table.name, dump(table))
+        )
         if incomplete or changelog.unbroken_since(connection, table.id) is None:
             changelog.follow(connection, table.id, logged=False)
             changelog.follow(connection, table.id, table.logged)

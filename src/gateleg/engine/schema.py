@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 KeyType = Literal["S", "N", "B"]
 
 
-class Realm(NamedTuple):
+class Namespace(NamedTuple):
     """An account and a region: what table names are unique within, and what ARNs are made of."""
 
     account: str = "123456789012"
@@ -75,7 +75,7 @@ class Table:
 
     id: int
     uuid: str
-    realm: Realm
+    namespace: Namespace
     name: str
     created: float
     #: AttributeDefinitions, in the order given
@@ -98,7 +98,7 @@ class Table:
     @property
     def arn(self) -> str:
         """The table's ARN."""
-        return self.realm.arn(f"table/{self.name}")
+        return self.namespace.arn(f"table/{self.name}")
 
     @property
     def logged(self) -> bool:

@@ -12,7 +12,7 @@ import apsw
 import orjson
 
 from gateleg.engine import changelog
-from gateleg.engine.schema import Realm, Table
+from gateleg.engine.schema import Namespace, Table
 
 #: Seconds after which a shard is closed and the next one begins.
 SHARD_SECONDS = 4 * 3600.0
@@ -25,7 +25,7 @@ _NUMBER_BASE = 10**26
 class Stream:
     """A stream, enabled or not: whose it is, what its records hold, and between which numbers of the log they lie."""
 
-    realm: Realm
+    namespace: Namespace
     table_name: str
     label: str
     table_id: int
@@ -42,7 +42,7 @@ class Stream:
     @property
     def arn(self) -> str:
         """The stream's ARN."""
-        return self.realm.arn(f"table/{self.table_name}/stream/{self.label}")
+        return self.namespace.arn(f"table/{self.table_name}/stream/{self.label}")
 
     def shard_count(self, now: float) -> int:
         """How many shards the stream has begun."""
@@ -134,7 +134,7 @@ def follow(connection: apsw.Connection, table: Table, now: float) -> None:
     )
     if table.stream is None:
         return
-    where = (table.realm.account, table.realm.region, table.name, table.stream_label)
+    where = (table.namespace.account, table.namespace.region, table.name, table.stream_label)
     known = connection.execute(
         "SELECT table_id, ended FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ?", where
     ).fetchone()
@@ -157,21 +157,23 @@ def close(connection: apsw.Connection, table: Table, now: float) -> None:
 _COLUMNS = "account, region, name, label, table_id, view, keys, created, first, ended, last, trimmed"
 
 
-def find(connection: apsw.Connection, realm: Realm, name: str, label: str, now: float) -> Stream | None:
+def find(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> Stream | None:
     """The stream of a table, by the table's name and the stream's label."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ? AND (ended IS NULL OR ended > ?)",
-        (realm.account, realm.region, name, label, now - changelog.STREAM_SECONDS),
+        (namespace.account, namespace.region, name, label, now - changelog.STREAM_SECONDS),
     ).fetchone()
     return _stream(row) if row else None
 
 
-def listed(connection: apsw.Connection, realm: Realm, name: str | None, after: tuple[str, str], limit: int, now: float) -> list[Stream]:
-    """Streams of a realm, or of one table of it, in order of table and label, after the one given."""
+def listed(
+    connection: apsw.Connection, namespace: Namespace, name: str | None, after: tuple[str, str], limit: int, now: float
+) -> list[Stream]:
+    """Streams of a namespace, or of one table of it, in order of table and label, after the one given."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND (name, label) > (?, ?) AND name = coalesce(?, name) "
         "AND (ended IS NULL OR ended > ?) ORDER BY name, label LIMIT ?",
-        (realm.account, realm.region, *after, name, now - changelog.STREAM_SECONDS, limit),
+        (namespace.account, namespace.region, *after, name, now - changelog.STREAM_SECONDS, limit),
     )
     return [_stream(row) for row in rows]
 
@@ -189,4 +191,4 @@ def forget_ended(connection: apsw.Connection, now: float) -> None:
 def _stream(row: tuple[object, ...]) -> Stream:
     account, region, name, label, table_id, view, keys, *rest = row
     pairs = tuple((n, t) for n, t in orjson.loads(keys))  # type: ignore[arg-type]
-    return Stream(Realm(account, region), name, label, table_id, view, pairs, *rest)  # type: ignore[arg-type]
+    return Stream(Namespace(account, region), name, label, table_id, view, pairs, *rest)  # type: ignore[arg-type]

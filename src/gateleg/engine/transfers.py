@@ -8,7 +8,7 @@ import apsw
 import orjson
 
 from gateleg.engine.context import Context
-from gateleg.engine.schema import Realm
+from gateleg.engine.schema import Namespace
 
 #: Seconds after which a job whose process has not finished it is taken over by another.
 CLAIM_SECONDS = 900.0
@@ -36,7 +36,7 @@ class Transfer:
 
     arn: str
     kind: str
-    realm: Realm
+    namespace: Namespace
     table_arn: str
     table_uuid: str
     started: float
@@ -57,8 +57,8 @@ def add(connection: apsw.Connection, transfer: Transfer) -> None:
         (
             transfer.arn,
             transfer.kind,
-            transfer.realm.account,
-            transfer.realm.region,
+            transfer.namespace.account,
+            transfer.namespace.region,
             transfer.table_arn,
             transfer.table_uuid,
             transfer.started,
@@ -76,20 +76,20 @@ def find(connection: apsw.Connection, arn: str) -> Transfer | None:
     return _transfer(row) if row else None
 
 
-def by_token(connection: apsw.Connection, kind: str, realm: Realm, token: str) -> Transfer | None:
+def by_token(connection: apsw.Connection, kind: str, namespace: Namespace, token: str) -> Transfer | None:
     """The latest job that was asked for with that ClientToken."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM transfers WHERE kind = ? AND account = ? AND region = ? AND token = ? ORDER BY started DESC",
-        (kind, realm.account, realm.region, token),
+        (kind, namespace.account, namespace.region, token),
     ).fetchone()
     return _transfer(row) if row else None
 
 
-def listed(connection: apsw.Connection, kind: str, realm: Realm, table_arn: str | None) -> list[Transfer]:
-    """The jobs of a realm, or those about one table, newest first."""
+def listed(connection: apsw.Connection, kind: str, namespace: Namespace, table_arn: str | None) -> list[Transfer]:
+    """The jobs of a namespace, or those about one table, newest first."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM transfers WHERE kind = ? AND account = ? AND region = ? AND table_arn = coalesce(?, table_arn)",
-        (kind, realm.account, realm.region, table_arn),
+        (kind, namespace.account, namespace.region, table_arn),
     )
     return sorted((_transfer(row) for row in rows), key=lambda transfer: transfer.arn.rpartition("/")[2], reverse=True)
 
@@ -143,7 +143,7 @@ def _transfer(row: tuple[Any, ...]) -> Transfer:
     return Transfer(
         arn,
         kind,
-        Realm(account, region),
+        Namespace(account, region),
         table_arn,
         table_uuid,
         started,

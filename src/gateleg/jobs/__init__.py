@@ -12,8 +12,9 @@
 
 Verbs
     in          submit submit_many; writes and enlist for a transaction of the caller
-    looking     get look_up jobs_page tree log look_on stats history workers states schedules archive_page; `follow` and `follow_async`
-    directing   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
+    monitoring  get get_or_archived jobs_page tree log look_on stats history workers states schedules archive_page;
+                `follow` and `follow_async`
+    operating   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
     a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it
 
 A claim is one conditional update: it needs a pending job with the version that was seen, and gives the worker a lease and a token. Every
@@ -26,11 +27,8 @@ Handlers are written to be run twice: when a worker is lost, another runs its jo
 Every verb is a flow (`Desk` first), written once in the module it belongs to; `Rehearsal` runs handlers in tests with a `ManualClock`.
 """
 
-from gateleg.jobs.archive import ArchivedJob
-from gateleg.jobs.clocks import ManualClock
-from gateleg.jobs.collecting import collect_seldom
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.desk import Desk, Settings
 from gateleg.jobs.errors import (
     BadConfig,
     BadHandler,
@@ -53,21 +51,24 @@ from gateleg.jobs.errors import (
     UnknownJobType,
     WrongState,
 )
-from gateleg.jobs.figures import Figure, figures
-from gateleg.jobs.following import Update, follow, follow_async
 from gateleg.jobs.handlers import Handler, Jobs
-from gateleg.jobs.history import moments, series
-from gateleg.jobs.ledger import Hour, Minute, QueueState, Schedule, WorkerRecord
-from gateleg.jobs.picking import Picker
+from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.monitor.follow import Update, follow, follow_async
+from gateleg.jobs.monitor.history import moments, series
+from gateleg.jobs.monitor.metrics import Metric, metrics
+from gateleg.jobs.monitor.stats import QueueStats, Work
+from gateleg.jobs.monitor.trees import Branch
 from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
-from gateleg.jobs.rehearsal import Rehearsal
+from gateleg.jobs.queue_context import QueueContext, Settings
 from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Retry, Snoozed
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.stats import QueueStats, Work
-from gateleg.jobs.submissions import Enlisted, Submission, Submitted
-from gateleg.jobs.tables import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
-from gateleg.jobs.trees import Branch
-from gateleg.jobs.worker import Worker
+from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
+from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
+from gateleg.jobs.tables.records import Hour, Minute, QueueState, Schedule, WorkerRecord
+from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
+from gateleg.jobs.worker.worker import Worker
 
 __all__ = [
     "TABLES",
@@ -84,12 +85,10 @@ __all__ = [
     "ConfigTooLarge",
     "DependencyCycle",
     "DependencyMissing",
-    "Desk",
     "Ending",
     "Enlisted",
     "Failed",
     "Failure",
-    "Figure",
     "GiveUp",
     "Handler",
     "HandlerTaken",
@@ -104,17 +103,18 @@ __all__ = [
     "LeaseLost",
     "LogEntry",
     "ManualClock",
+    "Metric",
     "Minute",
     "NoHandlers",
     "ParentGone",
     "Picker",
     "Progress",
     "Queue",
+    "QueueContext",
     "QueueDraining",
     "QueueState",
     "QueueStats",
     "Readiness",
-    "Rehearsal",
     "Released",
     "ResultTooLarge",
     "Results",
@@ -127,6 +127,7 @@ __all__ = [
     "Stopped",
     "Submission",
     "Submitted",
+    "TestWorker",
     "TooManyDependencies",
     "UnknownJobType",
     "Update",
@@ -134,10 +135,10 @@ __all__ = [
     "Worker",
     "WorkerRecord",
     "WrongState",
-    "collect_seldom",
-    "figures",
+    "collect_garbage_less_often",
     "follow",
     "follow_async",
+    "metrics",
     "moments",
     "series",
 ]

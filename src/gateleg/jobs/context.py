@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from gateleg.jobs.submissions import Submission, Submitted
-    from gateleg.jobs.tables import Job
+    from gateleg.jobs.submit.submission import Submission, Submitted
+    from gateleg.jobs.tables.job import Job
 
 
 class Link(Protocol):

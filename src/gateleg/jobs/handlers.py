@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from gateleg.jobs.bell import Bell
 from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
 from gateleg.model.suggestions import did_you_mean
 
@@ -76,14 +76,14 @@ def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
 class Jobs:
     """The handlers of an application. Queues and workers are given one; there is no global registry.
 
-    `bell` rings with a queue's name when jobs become ready there, so that workers of the same process need not wait for their next poll;
-    `news` rings with a job's id when it has said something or has ended.
+    `ready` notifies of a queue's name when jobs become ready there, so that workers of the same process need not wait for their next poll;
+    `updates` notifies of a job's id when it logs, reports progress or ends.
     """
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
-        self.bell = Bell()
-        self.news = Bell()
+        self.ready = Notifier()
+        self.updates = Notifier()
 
     def handler(
         self,

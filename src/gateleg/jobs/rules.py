@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.tables import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
+from gateleg.jobs.tables.job import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
 from gateleg.jobs.texts import told_by, writable
-from gateleg.model import made
+from gateleg.model import construct_unchecked
 from gateleg.net import span
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def attempt_of(job: Job, verdict: Verdict, now: datetime) -> Attempt:
         "error": verdict.failure,
         "times": None,
     }
-    return made(Attempt, values)
+    return construct_unchecked(Attempt, values)
 
 
 def history_with(job: Job, attempt: Attempt) -> list[Attempt]:

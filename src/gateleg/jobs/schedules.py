@@ -11,21 +11,21 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from pydantic import ValidationError
 
 from gateleg.jobs.cron import parse_cron
-from gateleg.jobs.desk import gathered
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler, is_name
-from gateleg.jobs.ledger import QueueState, Schedule
+from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submissions import Submission, prepared
-from gateleg.jobs.tables import Job
+from gateleg.jobs.submit.submission import Submission, prepared
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tables.records import QueueState, Schedule
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
-from gateleg.store.requests import Pause
+from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
-    from gateleg.jobs.desk import Desk
+    from gateleg.jobs.queue_context import QueueContext
     from gateleg.model import Action
     from gateleg.store import WriteOperation
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
 
 _log = logging.getLogger("gateleg.jobs")
 #: How far a schedule may be ahead of its next time before the clock that has put it there is taken to be wrong: one more interval, but not
@@ -47,7 +47,7 @@ def next_run(schedule: Schedule, after: datetime) -> datetime:
 
 
 def schedule(
-    desk: Desk,
+    context: QueueContext,
     name: str,
     submission: Submission,
     *,
@@ -62,7 +62,7 @@ def schedule(
     Only the type, config, queue, priority and subject of the submission count. A run that could not be made in time is made late, or left
     out when it is later than `max_delay` seconds; however many were missed, at most one is made up for.
     """
-    job = prepared(desk, submission, desk.now())
+    job = prepared(context, submission, context.now())
     if (cron is None) == (every is None):
         raise BadSchedule(f"The schedule {name} needs either cron fields or an interval.")
     if not is_name(name):
@@ -86,20 +86,20 @@ def schedule(
     except ValidationError as error:
         raise BadSchedule(f"The schedule {name} is refused: {error.errors()[0]['msg']}.") from None
     try:
-        made = made.model_copy(update={"next_run_at": next_run(made, desk.now())})
+        made = made.model_copy(update={"next_run_at": next_run(made, context.now())})
     except OverflowError:
         raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
-    return (yield from _stored(desk, made))
+    return (yield from _stored(context, made))
 
 
-def _stored(desk: Desk, made: Schedule) -> Flow[Schedule]:
+def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
     """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
-    delays = desk.setup.delays()
+    delays = context.setup.delays()
     while True:
-        current = yield from find(Schedule, name=made.name, consistent=True).flow(desk.setup)
+        current = yield from find(Schedule, name=made.name, consistent=True).flow(context.setup)
         kept = {} if current is None else {name: getattr(current, name) for name in ("version", "last_run_at", "last_job_id")}
         try:
-            stored: Schedule = yield from put(made.model_copy(update=kept)).flow(desk.setup)
+            stored: Schedule = yield from put(made.model_copy(update=kept)).flow(context.setup)
         except ConditionFailed:
             delay = next(delays, None)
             if delay is None:
@@ -109,43 +109,43 @@ def _stored(desk: Desk, made: Schedule) -> Flow[Schedule]:
             return stored
 
 
-def schedules(desk: Desk) -> Flow[list[Schedule]]:
+def schedules(context: QueueContext) -> Flow[list[Schedule]]:
     """All schedules by name."""
-    return (yield from gathered(query(Schedule.listed()), desk))
+    return (yield from collect_stream(query(Schedule.listed()), context))
 
 
-def set_enabled(desk: Desk, name: str, enabled: bool) -> Flow[Schedule]:
+def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
     """Switch a schedule on or off. One that is switched on again begins anew, without what it has missed."""
 
     def decide(current: Schedule) -> list[Action]:
-        return [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, desk.now()))]
+        return [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
 
-    if (yield from find(Schedule, name=name).flow(desk.setup)) is None:
+    if (yield from find(Schedule, name=name).flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
-    return (yield from retrying(Schedule.key(name=name), decide).flow(desk.setup))
+    return (yield from retrying(Schedule.key(name=name), decide).flow(context.setup))
 
 
-def unschedule(desk: Desk, name: str) -> Flow[None]:
+def unschedule(context: QueueContext, name: str) -> Flow[None]:
     """Take a schedule away; jobs that it has submitted stay."""
-    if (yield from delete(Schedule.key(name=name), returning="old").flow(desk.setup)) is None:
+    if (yield from delete(Schedule.key(name=name), returning="old").flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
 
 
-def run_schedules(desk: Desk) -> Flow[list[Job]]:
+def run_schedules(context: QueueContext) -> Flow[list[Job]]:
     """Submit what is due by now; the jobs that were submitted. Any number of workers may do this at once.
 
     A schedule that cannot be followed here, for want of its time zone, does not keep others waiting.
     """
     submitted = []
-    for one in (yield from schedules(desk)):
+    for one in (yield from schedules(context)):
         if not one.enabled or one.next_run_at is None:
             continue
         try:
-            if one.next_run_at <= desk.now():
-                job = yield from _fire(desk, one, one.next_run_at)
+            if one.next_run_at <= context.now():
+                job = yield from _fire(context, one, one.next_run_at)
                 submitted += [] if job is None else [job]
-            elif _strayed(one, one.next_run_at, desk.now()):
-                yield from set_enabled(desk, one.name, True)
+            elif _strayed(one, one.next_run_at, context.now()):
+                yield from set_enabled(context, one.name, True)
         except (JobError, LostRace) as error:
             _log.warning("the schedule %s cannot be followed: %s", one.name, error)
     return submitted
@@ -169,34 +169,34 @@ def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
     return times.after(minute + min(times.after(following) - following, _MOST_AHEAD) + 2 * _LEAST_AHEAD)
 
 
-def _fire(desk: Desk, due: Schedule, at: datetime) -> Flow[Job | None]:
+def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
     """Submit one run and move the schedule on, in one transaction that only one worker can do."""
-    now = desk.now()
+    now = context.now()
     actions = [Schedule.next_run_at.set(next_run(due, now))]
-    state = yield from find(QueueState, name=due.queue or "default").flow(desk.setup)
+    state = yield from find(QueueState, name=due.queue or "default").flow(context.setup)
     job: Job | None = None
     writes: list[WriteOperation[Any]] = []
     if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
-        job = _made(desk, due, at, now)
+        job = _made(context, due, at, now)
     if job is not None:
         actions += [Schedule.last_run_at.set(now), Schedule.last_job_id.set(job.job_id)]
         writes.append(create(job))
     else:
         actions.append(Schedule.skipped.add(1))
     try:
-        yield from transact([patch(due, *actions), *writes]).flow(desk.setup)
+        yield from transact([patch(due, *actions), *writes]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
         # Another worker has done it.
         return None
     if job is not None:
-        desk.jobs.bell.ring(job.queue)
+        context.jobs.ready.notify(job.queue)
     return job
 
 
-def _made(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job | None:
+def _made(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
     """The job of a run; None when its handler, as it is by now, refuses what the schedule says."""
     try:
-        return _job_of(desk, due, at, now) if due.job_type in desk.jobs else _unseen(due, at, now)
+        return _job_of(context, due, at, now) if due.job_type in context.jobs else _unseen(due, at, now)
     except JobError as refused:
         _log.warning("a run of the schedule %s is left out: %s", due.name, refused)
         return None
@@ -223,7 +223,7 @@ def _id_of(due: Schedule, at: datetime) -> UUID:
     return uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}")
 
 
-def _job_of(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job:
+def _job_of(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
     submission = Submission(
         due.job_type,
         due.job_config,
@@ -233,4 +233,4 @@ def _job_of(desk: Desk, due: Schedule, at: datetime, now: datetime) -> Job:
         created_by=f"schedule:{due.name}",
         job_id=_id_of(due, at),
     )
-    return prepared(desk, submission, now)
+    return prepared(context, submission, now)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.tables import Job, queue_table
+from gateleg.jobs.tables.job import Job, queue_table
 from gateleg.model import Write, spec_of
-from gateleg.model.wire import uuid_text
+from gateleg.model.codec.wire import uuid_text
 from gateleg.store import get
-from gateleg.store.requests import Request
-from gateleg.store.write_operation import WriteOperation
+from gateleg.store.flow import Request
+from gateleg.store.operations.write_operation import WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.model import Ref
-    from gateleg.model.wire import Value
-    from gateleg.store.failures import Expectation
-    from gateleg.store.requests import Flow, Reply
+    from gateleg.model.codec.wire import Value
+    from gateleg.store.error_translation import Expectation
+    from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
 
 

@@ -9,16 +9,16 @@ from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
 from gateleg.migrate.shapes import Settings, declared_shape
 from gateleg.store.errors import Refused, TableBusy, TableMissing, TimedOut
-from gateleg.store.lifecycle import describe
-from gateleg.store.requests import Pause, Request
+from gateleg.store.flow import Pause, Request
+from gateleg.store.operations.tables import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.migrate.plans import Action, Plan, Step
     from gateleg.model import Table
-    from gateleg.store.requests import Flow
-    from gateleg.store.synchronous import Store
+    from gateleg.store.flow import Flow
+    from gateleg.store.store import Store
 
 #: seconds between two looks at a change that is under way
 _INTERVAL = 2.0

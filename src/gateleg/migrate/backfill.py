@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.model import DecodeError, ModelError, Placeholders, spec_of
 from gateleg.store import Progress
 from gateleg.store.backoff import settled
-from gateleg.store.legacy import brought_home, unchanged, with_present_key
+from gateleg.store.flow import Request
+from gateleg.store.operations.legacy_keys import migrate_to_current_key, unchanged, with_present_key
 from gateleg.store.rates import Rate
-from gateleg.store.requests import Request
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec
     from gateleg.store import Store
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]
@@ -124,7 +124,7 @@ def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = No
     for _ in range(_TRIES):
         verdict = verdict_of(item, spec)
         if verdict == "moved":
-            moved = yield from brought_home(spec.ref(read_current(item, spec)), setup)
+            moved = yield from migrate_to_current_key(spec.ref(read_current(item, spec)), setup)
             return "moved" if moved else "gone"
         if verdict == "current" or (yield from _rewritten(name, item, spec, setup, rate)):
             return verdict

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from gateleg.migrate.surveys import Survey, WrongCount, WrongMarker, survey, tables_to_read
 from gateleg.model import DecodeError, Placeholders, markers
 from gateleg.model.counters import RECOUNT
-from gateleg.model.expressions import equals, exists
-from gateleg.model.writes import as_marked, take_marker
+from gateleg.model.expressions.nodes import equals, exists
+from gateleg.model.planning.writes import as_marked, take_marker
 from gateleg.store.backoff import settled
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gateleg.migrate.backfill import Fault
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
-    from gateleg.store.combining import Identity
-    from gateleg.store.requests import Flow, Reply
+    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.setup import Setup
 
 #: how often everything is read to mend what other writers keep changing

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.shapes import deployed_shape
-from gateleg.store.lifecycle import describe
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
+from gateleg.store.operations.tables import describe
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from gateleg.migrate.shapes import Deployed, Settings, Wire
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
 
 #: what services answer that do not know an operation, or know it for other kinds of tables only
 _NOT_OFFERED = {"UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented"}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, is_marker, markers, spec_of
-from gateleg.store.combining import Identity, identity
-from gateleg.store.scanning import Scan
+from gateleg.store.operations.scans import Scan
+from gateleg.store.operations.transaction_entries import Identity, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.annotations import read_annotation
-from gateleg.model.attr import attribute_of
-from gateleg.model.checks import check_attributes, check_spec
-from gateleg.model.codec import build_codec
+from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.attr import attribute_of
+from gateleg.model.attributes.fields import traits_of
+from gateleg.model.codec.codec import build_codec
+from gateleg.model.codec.nested import attr_type, case_of, field_names
+from gateleg.model.codec.shape_choice import shape_of
 from gateleg.model.counters import Counter
+from gateleg.model.declaration_checks import check_attributes, check_spec
 from gateleg.model.errors import BadKeyOption, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
-from gateleg.model.fields import traits_of
-from gateleg.model.keys import Key, KeyField, KeyPlan
-from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.model.keys.key import Key, KeyField, KeyPlan
+from gateleg.model.keys.restrictions import check_when
+from gateleg.model.keys.templates import Template, parse_template
+from gateleg.model.keys.text_keys import build_text_key
 from gateleg.model.patterns import Pattern, resolve_pattern
-from gateleg.model.restrictions import check_when
-from gateleg.model.shape_choice import shape_of
 from gateleg.model.spec import Attribute, Source, Spec
-from gateleg.model.template import Template, parse_template
-from gateleg.model.text_keys import build_text_key
 from gateleg.model.uniques import Unique
 
 if TYPE_CHECKING:

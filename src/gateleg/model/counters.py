@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.actions import Action, AddAction, RemoveAction, SetAction
-from gateleg.model.annotations import read_annotation
+from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.errors import BadMark
-from gateleg.model.expressions import Comparison, Condition, Constant, Reference, all_of, equals, missing
-from gateleg.model.lookup import spec_of
-from gateleg.model.restrictions import check_when, read_when
+from gateleg.model.expressions.actions import Action, AddAction, RemoveAction, SetAction
+from gateleg.model.expressions.nodes import Comparison, Condition, Constant, Reference, all_of, equals, missing
+from gateleg.model.keys.restrictions import check_when, read_when
+from gateleg.model.spec_lookup import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateleg.model.attr import Attr
-    from gateleg.model.keys import Ref
+    from gateleg.model.attributes.attr import Attr
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.keys.key import Ref
     from gateleg.model.spec import Spec
-    from gateleg.model.wire import Item
 
 #: An attribute that a recount sets on the item it is counting for, and that every move of a counter removes: a recount may write its result
 #: only while the attribute is still there, so it never writes over a move that it has not seen.

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, dataclass_transf
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel, to_pascal
 
-from gateleg.model.attr import Attr, attribute_of
+from gateleg.model.attributes.attr import Attr, attribute_of
+from gateleg.model.attributes.fields import required
 from gateleg.model.build import build_spec
+from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.counters import Counter
 from gateleg.model.errors import DeclarationError
-from gateleg.model.fields import required
-from gateleg.model.keys import Key
-from gateleg.model.nested import UNKNOWN
+from gateleg.model.keys.key import Key
 from gateleg.model.patterns import Pattern
 from gateleg.model.uniques import Unique
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 
+    from gateleg.model.codec.wire import Item
     from gateleg.model.spec import Spec
     from gateleg.model.tables import Table
-    from gateleg.model.wire import Item
 else:
     # The metaclass is private in pydantic; the type of its only public instance is the same thing.
     ModelMetaclass = type(BaseModel)

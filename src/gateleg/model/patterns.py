@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.errors import BadOption, UnknownArgument, UnservedPattern
-from gateleg.model.key_arguments import missing_components, read_components
-from gateleg.model.lookup import spec_of
-from gateleg.model.queries import Query
+from gateleg.model.keys.key_arguments import missing_components, read_components
+from gateleg.model.planning.queries import Query
+from gateleg.model.spec_lookup import spec_of
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.model.expressions import Condition
-    from gateleg.model.keys import KeyPlan
+    from gateleg.model.expressions.nodes import Condition
+    from gateleg.model.keys.key import KeyPlan
     from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.attributes.states import States
+from gateleg.model.codec.shapes import Scope, Shape
+from gateleg.model.codec.stored_keys import stored_key
 from gateleg.model.errors import KeyValueError, MissingComponent, ModelError, UnknownArgument, UnknownIndex
-from gateleg.model.key_builder import compile_ref
-from gateleg.model.keys import KeyPlan, Ref, located, shard_of
-from gateleg.model.marks import find_mark
-from gateleg.model.parts import KeyPart
-from gateleg.model.shapes import Scope, Shape
-from gateleg.model.states import States
-from gateleg.model.stored import stored_key
+from gateleg.model.keys.key import KeyPlan, Ref, located, shard_of
+from gateleg.model.keys.key_builder import compile_ref
+from gateleg.model.keys.parts import KeyPart
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-    from gateleg.model.annotations import Declared
-    from gateleg.model.attr import Attr
-    from gateleg.model.codec import Codec
+    from gateleg.model.attributes.annotations import Declared
+    from gateleg.model.attributes.attr import Attr
+    from gateleg.model.attributes.fields import Traits
+    from gateleg.model.codec.codec import Codec
+    from gateleg.model.codec.upcasters import Upcaster
+    from gateleg.model.codec.wire import Item, Value
     from gateleg.model.counters import Counter
-    from gateleg.model.fields import Traits
-    from gateleg.model.forms import Form
-    from gateleg.model.key_builder import RefBuilder
+    from gateleg.model.keys.key_builder import RefBuilder
     from gateleg.model.patterns import Access
+    from gateleg.model.planning.plan_cache import CachedPlan
     from gateleg.model.tables import KeyType, Table
     from gateleg.model.uniques import Unique
-    from gateleg.model.upcasters import Upcaster
-    from gateleg.model.wire import Item, Value
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -141,7 +141,7 @@ class Spec(Generic[E]):
     #: the attributes that counters of other entities write, with those entities
     counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
     #: updates that were planned before, by what they ask for
-    forms: dict[Hashable, Form] = field(default_factory=dict)
+    forms: dict[Hashable, CachedPlan] = field(default_factory=dict)
     #: the entity's class name
     name: str = field(init=False)
     _codec: Codec[E] | None = None

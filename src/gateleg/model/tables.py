@@ -12,8 +12,8 @@ from gateleg.model.suggestions import did_you_mean
 from gateleg.model.uniques import is_marker
 
 if TYPE_CHECKING:
+    from gateleg.model.codec.wire import Item
     from gateleg.model.spec import Spec
-    from gateleg.model.wire import Item
 
 KeyType = Literal["S", "N", "B"]
 StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from urllib.parse import quote
 from uuid import UUID
 
+from gateleg.model.codec.wire import map_key
 from gateleg.model.errors import BadMark
 from gateleg.model.suggestions import did_you_mean
-from gateleg.model.wire import map_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gateleg.model.codec.wire import Item
     from gateleg.model.spec import Spec
     from gateleg.model.tables import Table
-    from gateleg.model.wire import Item
 
 _RANGE = "~unique"
 _TEXTUAL = "Name attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."

@@ -1,6 +1,7 @@
 """Objects: content by key, in a folder or in a bucket, behind one protocol. Keys go into the database, URLs only into answers.
 
-`open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` give an `Objects`; `Offloaded` makes an `AsyncObjects` of either.
+`open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` give an `Objects`; `ThreadedObjects` is the
+`AsyncObjects` of either.
 """
 
 from gateleg.objects.addresses import ObjectsAddress, open_objects, parse_objects_address
@@ -28,10 +29,10 @@ from gateleg.objects.errors import (
 )
 from gateleg.objects.large import Large, keep, keep_async, load, load_async
 from gateleg.objects.links import Grant, content_disposition
-from gateleg.objects.offloaded import Offloaded
 from gateleg.objects.orphans import Collected, References, collect_orphans, collect_orphans_async
 from gateleg.objects.protocol import AsyncBody, AsyncDownload, AsyncObjects, Body, Download, Objects, Upload
 from gateleg.objects.s3 import S3Objects
+from gateleg.objects.threaded import ThreadedObjects
 from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
 
 __all__ = [
@@ -63,7 +64,6 @@ __all__ = [
     "Objects",
     "ObjectsAddress",
     "ObjectsError",
-    "Offloaded",
     "OutsideRoot",
     "Page",
     "RangeOutside",
@@ -72,6 +72,7 @@ __all__ = [
     "StorageFailed",
     "StorageFull",
     "StorageThrottled",
+    "ThreadedObjects",
     "Upload",
     "collect_orphans",
     "collect_orphans_async",

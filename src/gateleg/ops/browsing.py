@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Table, is_marker
-from gateleg.store.cursors import Position, question_of
 from gateleg.store.errors import TableMissing
-from gateleg.store.lifecycle import describe
+from gateleg.store.flow import Request
+from gateleg.store.operations.cursors import Position, question_of
+from gateleg.store.operations.tables import describe
 from gateleg.store.rates import Rate
-from gateleg.store.requests import Request
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
-    from gateleg.store.synchronous import Store
+    from gateleg.store.store import Store
 
 _PAGE = 200
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class ScanPage:
     """Some items of a table, in no order that means anything."""
 
     items: list[Item]
@@ -34,7 +34,7 @@ class Glimpse:
 
 def browse(
     store: Store, table: Table, *, spec: Spec[Any] | None = None, limit: int = 20, cursor: str | None = None, examine: int = 10_000
-) -> Glimpse:
+) -> ScanPage:
     """The next items of a table, or of one entity in it. At most `examine` items are looked at for one answer."""
     return store.drive(browsing(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine))
 
@@ -48,7 +48,7 @@ def browsing(
     cursor: str | None = None,
     examine: int = 10_000,
     units_per_second: float | None = None,
-) -> Flow[Glimpse]:
+) -> Flow[ScanPage]:
     """`browse` as a flow for any store. `units_per_second` bounds what it costs, so that others are not slowed down."""
     question = _question(setup, table)
     start = setup.cursors.open(cursor, question).starts[0] if cursor else None
@@ -65,13 +65,13 @@ def browsing(
             if is_marker(table, item) or (spec is not None and table.spec_for(item) is not spec):
                 continue
             if len(found) == limit:
-                return Glimpse(found, _seal(setup, table, found[-1], question), examined)
+                return ScanPage(found, _seal(setup, table, found[-1], question), examined)
             found.append(item)
         start = reply.get("LastEvaluatedKey")
         if start is None:
-            return Glimpse(found, None, examined)
+            return ScanPage(found, None, examined)
         if examined >= examine:
-            return Glimpse(found, _seal(setup, table, start, question), examined)
+            return ScanPage(found, _seal(setup, table, start, question), examined)
         if rate is not None:
             yield from rate.charge(reply)
 

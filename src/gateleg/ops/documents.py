@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from gateleg.model.fields import traits_of
-from gateleg.model.lint import lint
-from gateleg.model.nested import attr_type, case_of, field_names
+from gateleg.model.attributes.fields import traits_of
+from gateleg.model.codec.nested import attr_type, case_of, field_names
+from gateleg.model.inspection.lint import lint
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.diagrams import state_diagram, table_diagram
 from gateleg.ops.explaining import explain, key_forms

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
-from gateleg.model.lint import few_partitions
-from gateleg.model.queries import tag_condition
+from gateleg.model.inspection.lint import few_partitions
+from gateleg.model.planning.queries import tag_condition
 from gateleg.ops.cost import PARTITION_UNITS, ReadCost, query_cost
 from gateleg.ops.samples import sample_arguments
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.model import Access, Query
-    from gateleg.model.keys import KeyPlan
+    from gateleg.model.keys.key import KeyPlan
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 from gateleg.model import DecodeError, is_marker
 from gateleg.ops.plain import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
-from gateleg.store.batches import batch_write_flow
-from gateleg.store.combining import identity
-from gateleg.store.requests import Found, Request
+from gateleg.store.flow import Found, Request
+from gateleg.store.operations.batches import batch_write_flow
+from gateleg.store.operations.transaction_entries import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.model import Item, Table
-    from gateleg.store.requests import Flow
-    from gateleg.store.synchronous import Store
+    from gateleg.store.flow import Flow
+    from gateleg.store.store import Store
 
 #: lines that are written, and then told of, together
 CHUNK = 200

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from gateleg.model.annotations import read_annotation, union_members
-from gateleg.model.marks import find_mark
+from gateleg.model.attributes.annotations import read_annotation, union_members
+from gateleg.model.attributes.special_types import find_mark
 
 _MARKS = {"version": "Version", "ttl": "TTL", "s3-key": "S3Key"}
 _LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}", "min_length": "length ≥ {}", "max_length": "length ≤ {}"}

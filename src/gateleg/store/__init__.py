@@ -25,11 +25,7 @@ in `errors.py`, one class for each kind of failure. Hooks (`Metrics`, `Tracing`)
 """
 
 from gateleg.net import Backoff
-from gateleg.store.asynchronous import AsyncStore
-from gateleg.store.batches import batch_get, batch_write
-from gateleg.store.changing import retrying, save
-from gateleg.store.clearing import delete_all
-from gateleg.store.collecting import Batch, Transaction
+from gateleg.store.async_store import AsyncStore
 from gateleg.store.errors import (
     AccessDenied,
     AlreadyExists,
@@ -68,24 +64,28 @@ from gateleg.store.errors import (
     TransactionConflict,
     UniqueTaken,
 )
-from gateleg.store.hooks import Call, Hook
-from gateleg.store.lifecycle import create_tables, delete_tables, ensure_tables, table_states
-from gateleg.store.loading import AsyncLoader, Loader
-from gateleg.store.locking import Lock, acquire, locks, release, renew
-from gateleg.store.metrics import Metrics, Tally
-from gateleg.store.operation import Operation, Stream
-from gateleg.store.paging import Page, page
-from gateleg.store.querying import collect, count, query
-from gateleg.store.readiness import Health, health
-from gateleg.store.reading import find, get
-from gateleg.store.scanning import Progress, export, scan
+from gateleg.store.observing.hooks import Call, Hook
+from gateleg.store.observing.metrics import Metrics, Tally
+from gateleg.store.observing.tracing import Tracing
+from gateleg.store.operations.batches import batch_get, batch_write
+from gateleg.store.operations.bulk_deletes import delete_all
+from gateleg.store.operations.health_checks import Health, health
+from gateleg.store.operations.loaders import AsyncLoader, Loader
+from gateleg.store.operations.locks import Lock, acquire, locks, release, renew
+from gateleg.store.operations.operation import Operation, Stream
+from gateleg.store.operations.pages import Page, page
+from gateleg.store.operations.queries import collect, count, query
+from gateleg.store.operations.reads import find, get
+from gateleg.store.operations.saves import retrying, save
+from gateleg.store.operations.scans import Progress, export, scan
+from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
+from gateleg.store.operations.transactions import transact, transact_get
+from gateleg.store.operations.unit_of_work import Batch, Transaction
+from gateleg.store.operations.unreadable import Items, Unreadable
+from gateleg.store.operations.write_operation import WriteOperation
+from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
 from gateleg.store.sizes import item_size
-from gateleg.store.synchronous import Store
-from gateleg.store.tracing import Tracing
-from gateleg.store.transactions import transact, transact_get
-from gateleg.store.unreadable import Items, Unreadable
-from gateleg.store.write_operation import WriteOperation
-from gateleg.store.writing import check, create, delete, patch, put, upsert
+from gateleg.store.store import Store
 
 __all__ = [
     "AccessDenied",

@@ -61,7 +61,7 @@ def open_transport(text: str) -> Transport:
         from gateleg.store.transports.embedded import open_embedded
 
         return open_embedded(address.place, address.durability)
-    from gateleg.store.transports.wire import WireTransport
+    from gateleg.store.transports.http import WireTransport
 
     return WireTransport(_options(address))
 
@@ -73,7 +73,7 @@ def open_async_transport(text: str) -> AsyncTransport:
         from gateleg.store.transports.embedded import open_async_embedded
 
         return open_async_embedded(address.place, address.durability)
-    from gateleg.store.transports.awire import AsyncWireTransport
+    from gateleg.store.transports.async_http import AsyncWireTransport
 
     return AsyncWireTransport(_options(address))
 

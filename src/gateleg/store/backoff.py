@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.store.requests import Pause
+from gateleg.store.flow import Pause
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.store.requests import Flow, Reply, Request
+    from gateleg.store.flow import Flow, Reply, Request
     from gateleg.store.setup import Setup
 
 #: Codes after which the same request may succeed, and which transports do not retry by themselves.

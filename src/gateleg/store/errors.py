@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.redaction import redacted
+from gateleg.store.observing.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.store.requests import Request
+    from gateleg.store.flow import Request
 
 
 class StoreError(Exception):

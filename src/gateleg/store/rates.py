@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.requests import Pause
+from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
 

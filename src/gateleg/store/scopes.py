@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.model import KeyPart, KeyPlan
-    from gateleg.store.operation import Operation
+    from gateleg.store.operations.operation import Operation
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
 from gateleg.net import Backoff
-from gateleg.store.cursors import Signer
+from gateleg.store.operations.cursors import Signer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gateleg.model import Table
-    from gateleg.store.hooks import Hook
+    from gateleg.store.observing.hooks import Hook
+    from gateleg.store.operations.unreadable import OnUnreadable
     from gateleg.store.scopes import Scope
-    from gateleg.store.unreadable import OnUnreadable
 
 _SYSTEM = random.SystemRandom()
 

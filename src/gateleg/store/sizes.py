@@ -12,7 +12,7 @@ from gateleg.store.errors import TooLarge
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Value
-    from gateleg.store.requests import Request
+    from gateleg.store.flow import Request
 
 #: The most bytes that an item may have, and all items of a transaction together.
 ITEM_LIMIT = 400 * 1024

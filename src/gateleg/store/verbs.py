@@ -6,19 +6,19 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from gateleg.model.key_arguments import Presets
-from gateleg.store.signatures import describe
+from gateleg.model.keys.key_arguments import Presets
+from gateleg.store.verb_signatures import describe
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
-    from gateleg.store.asynchronous import AsyncStore
-    from gateleg.store.collecting import Collecting
-    from gateleg.store.operation import Operation, Stream
+    from gateleg.store.async_store import AsyncStore
+    from gateleg.store.operations.operation import Operation, Stream
+    from gateleg.store.operations.unit_of_work import Collecting
+    from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.scopes import Scope
     from gateleg.store.setup import Setup
-    from gateleg.store.synchronous import Store
-    from gateleg.store.write_operation import WriteOperation
+    from gateleg.store.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")

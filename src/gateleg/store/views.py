@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.key_arguments import Presets
-from gateleg.store.collecting import Batch, Transaction
-from gateleg.store.editing import Edit
-from gateleg.store.locking import Held, acquire
-from gateleg.store.operation import locate
-from gateleg.store.querying import asked
+from gateleg.model.keys.key_arguments import Presets
+from gateleg.store.operations.edits import Edit
+from gateleg.store.operations.locks import Held, acquire
+from gateleg.store.operations.operation import locate
+from gateleg.store.operations.queries import asked
+from gateleg.store.operations.unit_of_work import Batch, Transaction
 from gateleg.store.scopes import Scope
 
 if TYPE_CHECKING:
     from gateleg.model import Access, Condition, KeyPart, Query, Ref
-    from gateleg.store.operation import Operation
+    from gateleg.store.operations.operation import Operation
+    from gateleg.store.operations.unreadable import OnUnreadable
     from gateleg.store.setup import Setup
-    from gateleg.store.unreadable import OnUnreadable
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -86,7 +86,7 @@ class Views:
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
         """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while somebody else has it.
 
-        In an `AsyncStore`, `async with`. See `gateleg.store.locking`, whose table must be there.
+        In an `AsyncStore`, `async with`. See `gateleg.store.operations.locks`, whose table must be there.
         """
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 

@@ -26,8 +26,8 @@ from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.gate import Gate
 from gateleg.web.limits import Limits
 from gateleg.web.metrics import Traffic
-from gateleg.web.passage import Passage
 from gateleg.web.principal import Role
+from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits)
     app.add_middleware(BodyLimit, settings=host.settings)
-    app.add_middleware(Passage, traffic=traffic)
+    app.add_middleware(RequestContextMiddleware, traffic=traffic)
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
-from gateleg.objects import Offloaded, open_objects, parse_objects_address
+from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
@@ -19,7 +19,7 @@ from gateleg.web.events import Hub
 from gateleg.web.keys import Keys
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
-from gateleg.web.pulse import Pulse
+from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import shown
 from gateleg.web.tables import TABLES as WEB_TABLES
@@ -59,7 +59,7 @@ class Host:
     #: what requests to the store have cost, by access pattern
     costs: Metrics
     #: how the queues do, read once for everybody
-    pulse: Pulse
+    pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
 
@@ -98,7 +98,7 @@ class Host:
         secret = settings.load_secret()
         costs = Metrics()
         vault = _open_vault(settings, secret)
-        objects = cast("AsyncObjects", Offloaded(vault))
+        objects = cast("AsyncObjects", ThreadedObjects(vault))
         store = AsyncStore.connect(
             settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
         )
@@ -120,7 +120,7 @@ class Host:
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 costs=costs,
-                pulse=Pulse(queue),
+                pulse=QueueStatsCache(queue),
                 events=Hub(),
             )
             await store.ensure_tables(*host.tables)

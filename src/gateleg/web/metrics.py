@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gateleg.jobs import figures
+from gateleg.jobs import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -103,7 +103,7 @@ def _store(costs: Mapping[tuple[str, str], Tally]) -> Iterator[Family]:
 
 
 def _jobs(queues: Iterable[QueueStats]) -> Iterator[Family]:
-    for name, group in groupby(figures(queues), key=lambda figure: figure.name):
+    for name, group in groupby(metrics(queues), key=lambda figure: figure.name):
         found = list(group)
         yield f"gateleg_{name}", "gauge", f"{found[0].about}.", [(dict(figure.labels), figure.value) for figure in found]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.listing import INTERNAL
+from gateleg.jobs.monitor.listing import INTERNAL
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
-from gateleg.store.cursors import Position, question_of
-from gateleg.store.querying import Reading
+from gateleg.store.operations.cursors import Position, question_of
+from gateleg.store.operations.queries import Reading
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Query

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
-from gateleg.store.redaction import without_credentials
+from gateleg.store.observing.redaction import without_credentials
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gateleg.web.api.jobs.queues import QueueStatsView
 from gateleg.web.api.jobs.views import JobDetail, LineView
 from gateleg.web.events import Follower
 from gateleg.web.host import Host
-from gateleg.web.pulse import FRESH
+from gateleg.web.queue_stats import FRESH
 
 router = APIRouter(prefix="/events", tags=["Events"])
 #: Seconds of silence after which a comment shows that the stream lives.

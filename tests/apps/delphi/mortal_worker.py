@@ -16,7 +16,7 @@ from gateleg.apps.delphi import service, work
 from gateleg.apps.delphi.runs import topic_runs
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, JobContext, Settings, Worker
-from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
 
@@ -34,7 +34,7 @@ def arm(kind: str, which: str = "") -> None:
             rooms[name] = dying_afterwards(getattr(work, name))
     else:
         service._ROWS_AT_ONCE = topic_runs._ROWS_AT_ONCE = 10
-        owner: type[Any] = AsyncStore if kind == "batch" else Offloaded
+        owner: type[Any] = AsyncStore if kind == "batch" else ThreadedObjects
         name = "batch_write" if kind == "batch" else "put"
         setattr(owner, name, dying_after(int(which), getattr(owner, name)))
 
@@ -73,7 +73,7 @@ async def main(folder: str, *moment: str) -> None:
     async with AsyncStore.connect(f"embedded:{folder}") as store:
         arm(*moment)
         await Worker(
-            AsyncQueue(store, delphi_jobs(store, Offloaded(DirectoryObjects(f"{folder}/objects"))), Settings(lease_seconds=1.0))
+            AsyncQueue(store, delphi_jobs(store, ThreadedObjects(DirectoryObjects(f"{folder}/objects"))), Settings(lease_seconds=1.0))
         ).run()
 
 

@@ -61,7 +61,7 @@ def test_the_application_declares_every_table_that_its_use_cases_need() -> None:
 
 
 async def test_a_host_takes_jobs_of_every_stage(host: Host) -> None:
-    assert [kind for kind in ("PCA", "UMAP", "REPORT", "FULL_PIPELINE") if kind not in host.queue.desk.jobs] == []
+    assert [kind for kind in ("PCA", "UMAP", "REPORT", "FULL_PIPELINE") if kind not in host.queue.context.jobs] == []
 
 
 async def test_the_demonstration_is_one_upload_and_one_pipeline_however_often_it_is_loaded(host: Host) -> None:

@@ -19,7 +19,7 @@ from gateleg.apps.delphi.runs.topic_runs import run_topics
 from gateleg.apps.delphi.service import RESULTS, ensure_tables, latest_run, results, run_votes, runs, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, Job, JobStatus, Settings, Submission, Worker, follow_async
-from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
 pytestmark = pytest.mark.crash
@@ -40,7 +40,7 @@ class Place:
     def __init__(self, folder: Path, store: AsyncStore) -> None:
         self.folder = folder
         self.store = store
-        self.objects = Offloaded(DirectoryObjects(folder / "objects"))
+        self.objects = ThreadedObjects(DirectoryObjects(folder / "objects"))
         self.queue = AsyncQueue(store, delphi_jobs(store, self.objects), Settings(lease_seconds=1.0))
 
     async def submit(self, job_type: str) -> Job:

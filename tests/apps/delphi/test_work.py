@@ -11,7 +11,7 @@ from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
-from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
 
@@ -25,7 +25,7 @@ async def store() -> AsyncIterator[AsyncStore]:
 
 @pytest.fixture
 async def queue(store: AsyncStore, tmp_path: Path) -> AsyncQueue:
-    objects = Offloaded(DirectoryObjects(tmp_path, durability="relaxed"))
+    objects = ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed"))
     queue = AsyncQueue(store, delphi_jobs(store, objects), Settings())
     await queue.ensure_tables()
     return queue

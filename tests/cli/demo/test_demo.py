@@ -11,7 +11,7 @@ from gateleg.cli.demo.application import SCHEDULE, application
 from gateleg.cli.demo.charts import bar_chart
 from gateleg.cli.demo.listening import MONTHS, collection, counted, listening_log
 from gateleg.cli.demo.tables import ChartEntry, Song
-from gateleg.jobs import Job, JobStatus, ManualClock, Queue, Rehearsal, Submission
+from gateleg.jobs import Job, JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.store import Store
 from gateleg.store.transports.embedded import EmbeddedTransport
 from gateleg.web.host import Host
@@ -32,7 +32,7 @@ async def rehearse(host: Host) -> list[Job]:
     clock = host.store.setup.clock
     assert isinstance(clock, ManualClock)
     store = Store(EmbeddedTransport(engine), clock=clock, ticks=clock)
-    return await asyncio.to_thread(Rehearsal(Queue(store, host.queue.desk.jobs), clock).run)
+    return await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs), clock).run)
 
 
 async def loaded(host: Host) -> None:

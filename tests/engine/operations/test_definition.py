@@ -4,7 +4,7 @@ import pytest
 
 from gateleg.engine.errors import EngineError
 from gateleg.engine.operations.definition import define
-from gateleg.engine.schema import KeyAttribute, Realm
+from gateleg.engine.schema import KeyAttribute, Namespace
 from tests.engine.operations.requests import ON_DEMAND, UNITS, attributes, index, keys, table
 
 INVALID = "One or more parameter values were invalid: "
@@ -12,7 +12,7 @@ INVALID = "One or more parameter values were invalid: "
 
 def message(request: dict[str, Any]) -> str | None:
     with pytest.raises(EngineError) as caught:
-        define(request, Realm(), 0.0)
+        define(request, Namespace(), 0.0)
     assert caught.value.code == "ValidationException"
     return caught.value.message
 
@@ -130,7 +130,7 @@ def test_a_table_projects_at_most_a_hundred_attributes() -> None:
     def including(i: int, count: int) -> dict[str, Any]:
         return index(f"gsi{i}", "a", Projection={"ProjectionType": "INCLUDE", "NonKeyAttributes": [f"x{j}" for j in range(count)]})
 
-    define(table("a", GlobalSecondaryIndexes=[including(i, 20) for i in range(5)]), Realm(), 0.0)
+    define(table("a", GlobalSecondaryIndexes=[including(i, 20) for i in range(5)]), Namespace(), 0.0)
     found = message(table("a", GlobalSecondaryIndexes=[including(i, 20) for i in range(5)] + [including(6, 1)]))
     assert found is not None
     assert "100" in found
@@ -149,7 +149,7 @@ def test_a_global_index_has_no_throughput_on_demand() -> None:
 
 def test_a_global_index_takes_four_attributes_of_each_sort() -> None:
     names = [f"h{i}" for i in range(4)] + [f"r{i}" for i in range(4)]
-    made = define(table("a", defined=["a", *names], GlobalSecondaryIndexes=[index("gsi", *names, hashes=4)]), Realm(), 0.0)
+    made = define(table("a", defined=["a", *names], GlobalSecondaryIndexes=[index("gsi", *names, hashes=4)]), Namespace(), 0.0)
     assert made.indexes[0].keys.hash == tuple(KeyAttribute(name, "S") for name in names[:4])
     assert made.indexes[0].keys.range == tuple(KeyAttribute(name, "S") for name in names[4:])
 
@@ -173,9 +173,9 @@ def test_an_attribute_is_in_a_global_key_once() -> None:
 
 
 def test_a_table_may_be_named_by_its_arn() -> None:
-    assert define(table("a", name="arn:aws:dynamodb:us-east-1:123456789012:table/Music"), Realm(), 0.0).name == "Music"
+    assert define(table("a", name="arn:aws:dynamodb:us-east-1:123456789012:table/Music"), Namespace(), 0.0).name == "Music"
 
 
 def test_types_of_keys_follow_the_definitions() -> None:
-    made = define({**table("a"), "AttributeDefinitions": attributes(["a:N"])}, Realm(), 0.0)
+    made = define({**table("a"), "AttributeDefinitions": attributes(["a:N"])}, Namespace(), 0.0)
     assert made.keys.hash == (KeyAttribute("a", "N"),)

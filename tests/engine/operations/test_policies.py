@@ -37,7 +37,7 @@ def test_a_writer_may_expect_a_revision(engine: Engine, arn: str) -> None:
 
 def test_a_table_is_created_with_a_policy(engine: Engine) -> None:
     engine.call("CreateTable", table("a", ResourcePolicy=POLICY))
-    assert engine.call("GetResourcePolicy", {"ResourceArn": engine.realm.arn("table/Music")})["Policy"] == POLICY
+    assert engine.call("GetResourcePolicy", {"ResourceArn": engine.namespace.arn("table/Music")})["Policy"] == POLICY
 
 
 @pytest.mark.parametrize("policy", ["", "x", "[]", "{}", "[" * 5000, '{"Statement": "' + "x" * 20 * 1024 + '"}'])

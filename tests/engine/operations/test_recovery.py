@@ -30,7 +30,7 @@ def restore(world: World, **request: Any) -> dict[str, Any]:
 
 def rows(world: World, name: str) -> list[tuple[Any, ...]]:
     """Keys and sizes of a table's rows."""
-    return world.engine.database.rows(f"SELECT k, size FROM {world.engine.catalog.layout(world.engine.realm, name).name} ORDER BY k")
+    return world.engine.database.rows(f"SELECT k, size FROM {world.engine.catalog.layout(world.engine.namespace, name).name} ORDER BY k")
 
 
 def test_a_new_table_cannot_be_recovered(world: World) -> None:

@@ -7,8 +7,8 @@ import pytest
 from gateleg.engine.engine import Engine
 from gateleg.engine.errors import EngineError
 from gateleg.engine.operations.tables import OPERATIONS
-from gateleg.engine.schema import Realm
-from gateleg.engine.shapes import OPERATIONS as SHAPES
+from gateleg.engine.protocol import OPERATIONS as SHAPES
+from gateleg.engine.schema import Namespace
 from tests.engine.operations.requests import UNITS, described, index, refusal, table
 
 
@@ -33,7 +33,7 @@ def test_the_description_of_a_provisioned_table(engine: Engine) -> None:
         "ProvisionedThroughput": {"NumberOfDecreasesToday": 0, **UNITS},
         "TableSizeBytes": 0,
         "ItemCount": 0,
-        "TableArn": engine.realm.arn("table/Music"),
+        "TableArn": engine.namespace.arn("table/Music"),
         "DeletionProtectionEnabled": False,
     }
 
@@ -64,7 +64,7 @@ def test_indexes_are_described(engine: Engine) -> None:
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
             "IndexSizeBytes": 6,
             "ItemCount": 1,
-            "IndexArn": engine.realm.arn("table/Music/index/lsi"),
+            "IndexArn": engine.namespace.arn("table/Music/index/lsi"),
         }
     ]
     assert now["GlobalSecondaryIndexes"][0]["KeySchema"] == [
@@ -107,10 +107,10 @@ def test_a_name_is_taken_once(engine: Engine) -> None:
 
 
 def test_realms_have_names_of_their_own(engine: Engine) -> None:
-    other = Realm("123456789012", "eu-west-1")
+    other = Namespace("123456789012", "eu-west-1")
     engine.call("CreateTable", table("a"))
-    engine.call("CreateTable", table("a"), realm=other)
-    assert engine.call("DescribeTable", {"TableName": "Music"}, realm=other)["Table"]["TableArn"] == other.arn("table/Music")
+    engine.call("CreateTable", table("a"), namespace=other)
+    assert engine.call("DescribeTable", {"TableName": "Music"}, namespace=other)["Table"]["TableArn"] == other.arn("table/Music")
 
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable", "DescribeTimeToLive"])
@@ -121,7 +121,7 @@ def test_a_table_that_is_not_there(engine: Engine, operation: str) -> None:
 
 def test_a_table_is_found_by_its_arn(engine: Engine) -> None:
     engine.call("CreateTable", table("a"))
-    assert described(engine, engine.realm.arn("table/Music"))["TableName"] == "Music"
+    assert described(engine, engine.namespace.arn("table/Music"))["TableName"] == "Music"
 
 
 def test_deleting_a_table_removes_it(engine: Engine) -> None:

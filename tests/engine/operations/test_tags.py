@@ -30,7 +30,7 @@ def test_tags_are_added_replaced_and_removed(engine: Engine, arn: str) -> None:
 
 def test_a_table_is_created_with_tags(engine: Engine) -> None:
     engine.call("CreateTable", table("a", Tags=tags(a="1")))
-    assert listed(engine, engine.realm.arn("table/Music")) == tags(a="1")
+    assert listed(engine, engine.namespace.arn("table/Music")) == tags(a="1")
 
 
 def test_a_resource_has_at_most_fifty_tags(engine: Engine, arn: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.shapes import check
+from gateleg.engine.protocol import check
 
 
 def refusal(operation: str, request: Any) -> EngineError:

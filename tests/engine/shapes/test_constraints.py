@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.engine.shapes import check
+from gateleg.engine.protocol import check
 from tests.engine.shapes.refusals import faults, refusal
 
 PATTERN = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine.shapes import OPERATIONS, check
-from gateleg.engine.shapes.constraints import enforce
-from gateleg.engine.shapes.glance import compiled
-from gateleg.engine.shapes.kinds import Dictionary, Flag, Kind, Listing, Number, Structure, TableName, Text
-from gateleg.engine.shapes.reading import read
+from gateleg.engine.protocol import OPERATIONS, check
+from gateleg.engine.protocol.constraints import enforce
+from gateleg.engine.protocol.deserialize import read
+from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure, TableName, Text
+from gateleg.engine.protocol.quick_check import compiled
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=4),

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.shapes import check
+from gateleg.engine.protocol import check
 from gateleg.engine.values import validate
 from tests.engine.shapes.refusals import refusal
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from gateleg.net import Credentials, Retries, ServiceClock
-from gateleg.store.transports.awire import AsyncWireTransport
+from gateleg.store.transports.async_http import AsyncWireTransport
+from gateleg.store.transports.http import WireTransport
 from gateleg.store.transports.http_protocol import Options
-from gateleg.store.transports.wire import WireTransport
 
 KEY = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 

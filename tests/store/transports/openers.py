@@ -12,9 +12,9 @@ from gateleg.endpoint import Options as EndpointOptions
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.store import AsyncStore, Store
-from gateleg.store.transports.awire import AsyncWireTransport
+from gateleg.store.transports.async_http import AsyncWireTransport
 from gateleg.store.transports.botocore import BotocoreTransport
-from gateleg.store.transports.wire import WireTransport
+from gateleg.store.transports.http import WireTransport
 from tests.store.doubles import Ticking
 from tests.store.transports.callers import KEY, options_for
 

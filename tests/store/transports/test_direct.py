@@ -7,8 +7,8 @@ import pytest
 from gateleg.model import Attr, Entity, Key, Pattern, Table, field
 from gateleg.store import AsyncStore, ConditionFailed, NotFound
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.direct import DirectTransport
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_async_embedded
+from gateleg.store.transports.inline_embedded import DirectTransport
 
 pots = Table("Pots", hash="pk", range="sk")
 

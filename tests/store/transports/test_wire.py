@@ -19,9 +19,9 @@ from gateleg.engine import Engine
 from gateleg.net import Credentials, ServiceClock
 from gateleg.net.http import tls_context
 from gateleg.store.transports import AsyncTransport, ServiceError, Transport, Unreachable
-from gateleg.store.transports.awire import AsyncWireTransport
+from gateleg.store.transports.async_http import AsyncWireTransport
+from gateleg.store.transports.http import WireTransport
 from gateleg.store.transports.http_protocol import Options, ProtocolClient
-from gateleg.store.transports.wire import WireTransport
 from tests.net.http.faulty import SILENCE, answer, service
 from tests.store.transports.callers import KEY, AsyncCaller, Make, options_for
 

@@ -86,7 +86,7 @@ async def run_view(call: Call, run: Run) -> RunView:
     if run.status is RunStatus.COMPLETED:
         return RunView.of(run)
     try:
-        return RunView.of(run, (await call.host.queue.look_up(run.job_id)).status)
+        return RunView.of(run, (await call.host.queue.get_or_archived(run.job_id)).status)
     except JobMissing:
         return RunView.of(run)
 
@@ -206,7 +206,7 @@ async def submit(call: Using, response: Response, conversation: Name, new: NewWo
 async def get_job(call: Using, job_id: UUID) -> JobView:
     """How a job on a conversation does."""
     try:
-        job = await call.host.queue.look_up(job_id)
+        job = await call.host.queue.get_or_archived(job_id)
         if job.subject is None or job.job_type not in get_args(JobType):
             raise JobMissing(f"Job {job_id} is about something else.")
         await seen(call, job.subject)

@@ -77,7 +77,7 @@ def show(job: JobArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOpt
     from gateleg.jobs import Job
 
     with opened_queue(store, prefix) as opened:
-        found = opened.look_up(read_id(job))
+        found = opened.get_or_archived(read_id(job))
     if json or not isinstance(found, Job):
         print_json(plain(found))
     else:
@@ -121,7 +121,7 @@ def logs(
     Exits with 1 when a followed job does not end well.
     """
     with opened_queue(store, prefix) as opened:
-        _tell_of_object(opened.look_up(read_id(job)))
+        _tell_of_object(opened.get_or_archived(read_id(job)))
         if follow:
             print_updates(opened, read_id(job), json)
         else:

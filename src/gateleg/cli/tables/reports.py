@@ -116,7 +116,7 @@ def lint(
 ) -> None:
     """Look for declarations that work but are probably not meant: each remark has a code, a reason and a way out."""
     from gateleg.model import lint as remarks
-    from gateleg.model.findings import WHY
+    from gateleg.model.inspection.findings import WHY
 
     unknown = [code for code in ignore or () if code not in WHY]
     if unknown:

@@ -17,4 +17,4 @@ def describe_limits(context: Context, request: dict[str, Any]) -> dict[str, Any]
 
 def describe_endpoints(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """The one endpoint of the region."""
-    return {"Endpoints": [{"Address": f"dynamodb.{context.realm.region}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
+    return {"Endpoints": [{"Address": f"dynamodb.{context.namespace.region}.amazonaws.com", "CachePeriodInMinutes": 1440}]}

@@ -25,7 +25,7 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """A copy of a table as it is now."""
     name = request["TableName"]
     with context.database.write() as connection:
-        table = context.catalog.lookup(context.realm, bare_name(name))
+        table = context.catalog.lookup(context.namespace, bare_name(name))
         if table is None:
             raise table_not_found(name)
         backup = archive.keep(connection, table, request["BackupName"], context.now())
@@ -60,7 +60,7 @@ def list_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     name = request.get("TableName")
     kinds = _KINDS[request.get("BackupType") or "USER"]
     with context.database.reading() as connection:
-        found = archive.listed(connection, context.realm, bare_name(name) if name else None, kinds, context.now())
+        found = archive.listed(connection, context.namespace, bare_name(name) if name else None, kinds, context.now())
     start = request.get("ExclusiveStartBackupArn")
     after = _place(_own_arn(context, start)) if start is not None else ("", "")
     backups = sorted(
@@ -84,16 +84,16 @@ def _place(arn: str) -> tuple[str, str]:
 
 
 def _own_arn(context: Context, arn: str) -> str:
-    """A backup's ARN as this realm has it: DynamoDB pays no heed to the region in it."""
+    """A backup's ARN as this namespace has it: DynamoDB pays no heed to the region in it."""
     found = _ARN.fullmatch(arn)
     if found is None:
         raise validation("Invalid Backup ARN")
     partition, service, _, account, name, number = found.groups()
     if not partition.startswith("aws") or service != "dynamodb":
         raise validation("BackupArn is not valid")
-    if account != context.realm.account:
+    if account != context.namespace.account:
         raise EngineError("AccessDeniedException", "Access is denied")
-    return context.realm.arn(f"table/{name}/backup/{number}")
+    return context.namespace.arn(f"table/{name}/backup/{number}")
 
 
 def find(connection: apsw.Connection, context: Context, arn: str) -> Backup:

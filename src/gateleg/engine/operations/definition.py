@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from gateleg.engine.errors import invalid_parameter, validation
-from gateleg.engine.schema import Index, KeyAttribute, KeySchema, KeyType, Realm, Table
+from gateleg.engine.schema import Index, KeyAttribute, KeySchema, KeyType, Namespace, Table
 
 Wire = Mapping[str, Any]
 Definitions = dict[str, KeyType]
@@ -23,7 +23,7 @@ CAPACITY_UNITS = 1_000_000_000_000
 ON_DEMAND = "PAY_PER_REQUEST"
 
 
-def define(request: Wire, realm: Realm, now: float) -> Table:
+def define(request: Wire, namespace: Namespace, now: float) -> Table:
     """The table that a CreateTable request asks for; its id and those of its indexes are still to be given."""
     billing = request.get("BillingMode") or "PROVISIONED"
     check_throughput(billing, request.get("ProvisionedThroughput"))
@@ -42,7 +42,7 @@ def define(request: Wire, realm: Realm, now: float) -> Table:
     return Table(
         id=0,
         uuid=str(uuid.uuid4()),
-        realm=realm,
+        namespace=namespace,
         name=bare_name(request["TableName"]),
         created=now,
         definitions=definitions,

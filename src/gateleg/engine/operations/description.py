@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateleg.engine.operations.definition import ON_DEMAND
-from gateleg.engine.schema import Index, Realm, Table
+from gateleg.engine.schema import Index, Namespace, Table
 
 #: Counts the items and the bytes of an index, or of the table itself.
 Census = Callable[[Index | None], tuple[int, int]]
@@ -39,7 +39,7 @@ def describe(table: Table, census: Census) -> dict[str, Any]:
         answer["LocalSecondaryIndexes"] = [_index(table, index, census) for index in local]
     if world := [index for index in table.indexes if index.kind == "GSI"]:
         answer["GlobalSecondaryIndexes"] = [_global_index(table, index, census) for index in world]
-    answer |= _stream(table) | _encryption(table.realm, table.settings)
+    answer |= _stream(table) | _encryption(table.namespace, table.settings)
     for member in ("TableClassSummary", "OnDemandThroughput", "RestoreSummary"):
         if member in table.settings:
             answer[member] = table.settings[member]
@@ -125,14 +125,14 @@ def _stream(table: Table) -> dict[str, Any]:
     return answer
 
 
-def _encryption(realm: Realm, settings: dict[str, Any]) -> dict[str, Any]:
+def _encryption(namespace: Namespace, settings: dict[str, Any]) -> dict[str, Any]:
     specification = settings.get("SSESpecification")
     if specification is None:
         return {}
     key = specification.get("KMSMasterKeyId") or "alias/aws/dynamodb"
     if not key.startswith("arn:"):
         resource = key if key.startswith("alias/") else f"key/{key}"
-        key = f"arn:aws:kms:{realm.region}:{realm.account}:{resource}"
+        key = f"arn:aws:kms:{namespace.region}:{namespace.account}:{resource}"
     return {"SSEDescription": {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}}
 
 

@@ -27,10 +27,10 @@ def export_table_to_point_in_time(context: Context, request: dict[str, Any]) -> 
     _check(request)
     now = context.now()
     with context.database.write() as connection:
-        table = context.catalog.lookup(context.realm, name) if name is not None else None
+        table = context.catalog.lookup(context.namespace, name) if name is not None else None
         if table is None:
             raise table_not_found(arn)
-        again = transfers.by_token(connection, "export", context.realm, request.get("ClientToken") or "")
+        again = transfers.by_token(connection, "export", context.namespace, request.get("ClientToken") or "")
         if again is not None and now - again.started < TOKEN_SECONDS:
             if again.digest != transfer_lists.digest(request):
                 raise EngineError("ExportConflictException", "Export conflict: Duplicate request detected with conflicting parameters")
@@ -129,14 +129,14 @@ def _transfer(context: Context, table: Table, request: dict[str, Any], moment: d
         if request.get(member) is not None:
             description[member] = request[member]
     digest = transfer_lists.digest(request)
-    return Transfer(arn, "export", context.realm, table.arn, table.uuid, now, request, description, token, digest)
+    return Transfer(arn, "export", context.namespace, table.arn, table.uuid, now, request, description, token, digest)
 
 
 def describe_export(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """How far an export has come."""
     arn = request["ExportArn"]
     transfer_lists.check_arn(context, arn, "export")
-    if not arn.startswith(context.realm.arn("")):
+    if not arn.startswith(context.namespace.arn("")):
         raise EngineError("ExportNotFoundException", "Export not found: Invalid export arn")
     with context.database.reading() as connection:
         found = transfers.find(connection, arn)
@@ -149,10 +149,10 @@ def list_exports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Exports, the newest first: those of a table that exists, or all."""
     arn = request.get("TableArn")
     with context.database.reading() as connection:
-        found = transfers.listed(connection, "export", context.realm, arn)
+        found = transfers.listed(connection, "export", context.namespace, arn)
     if arn is not None:
         name = transfer_lists.table_name(context, arn)
-        table = context.catalog.lookup(context.realm, name) if name is not None else None
+        table = context.catalog.lookup(context.namespace, name) if name is not None else None
         found = [transfer for transfer in found if table is not None and transfer.table_uuid == table.uuid]
     limit = request.get("MaxResults") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "export", limit, request.get("NextToken"))

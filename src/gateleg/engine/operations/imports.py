@@ -17,12 +17,12 @@ def import_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Begin to fill a new table with the items of files in a bucket."""
     _check(request)
     now = context.now()
-    table = definition.define(request["TableCreationParameters"], context.realm, now)
+    table = definition.define(request["TableCreationParameters"], context.namespace, now)
     with context.database.write() as connection:
-        again = transfers.by_token(connection, "import", context.realm, request.get("ClientToken") or "")
+        again = transfers.by_token(connection, "import", context.namespace, request.get("ClientToken") or "")
         if again is not None and again.table_arn != table.arn:
             raise EngineError("ImportConflictException", "Import conflict: Duplicate request detected with conflicting parameters")
-        taken = context.catalog.lookup(context.realm, table.name) is not None
+        taken = context.catalog.lookup(context.namespace, table.name) is not None
         if taken and (again is None or not again.pending):
             raise in_use(f"Table already exists: {table.name}")
         if again is not None:
@@ -44,16 +44,16 @@ def _check(request: dict[str, Any]) -> None:
 def _transfer(context: Context, table_arn: str, request: dict[str, Any], now: float) -> Transfer:
     arn = transfer_lists.new_arn(table_arn, "import", now)
     identity, token = str(uuid.uuid4()), transfer_lists.token(request)
-    realm = context.realm
+    namespace = context.namespace
     description: dict[str, Any] = {
         "ImportArn": arn,
         "ImportStatus": "IN_PROGRESS",
         "TableArn": table_arn,
         "TableId": identity,
         "ClientToken": token,
-        "S3BucketSource": {"S3BucketOwner": realm.account, **request["S3BucketSource"]},
+        "S3BucketSource": {"S3BucketOwner": namespace.account, **request["S3BucketSource"]},
         "ErrorCount": 0,
-        "CloudWatchLogGroupArn": f"arn:aws:logs:{realm.region}:{realm.account}:log-group:/aws-dynamodb/imports:*",
+        "CloudWatchLogGroupArn": f"arn:aws:logs:{namespace.region}:{namespace.account}:log-group:/aws-dynamodb/imports:*",
         "InputFormat": request["InputFormat"],
         "InputCompressionType": request.get("InputCompressionType") or "NONE",
         "TableCreationParameters": request["TableCreationParameters"],
@@ -64,7 +64,7 @@ def _transfer(context: Context, table_arn: str, request: dict[str, Any], now: fl
     }
     if request.get("InputFormatOptions"):
         description["InputFormatOptions"] = request["InputFormatOptions"]
-    return Transfer(arn, "import", realm, table_arn, identity, now, request, description, token, transfer_lists.digest(request))
+    return Transfer(arn, "import", namespace, table_arn, identity, now, request, description, token, transfer_lists.digest(request))
 
 
 def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]
     transfer_lists.check_arn(context, arn, "import")
     with context.database.reading() as connection:
         found = transfers.find(connection, arn)
-    if found is None or found.kind != "import" or found.realm != context.realm:
+    if found is None or found.kind != "import" or found.namespace != context.namespace:
         raise EngineError("ImportNotFoundException", f"Import not found: Import not found: {arn}")
     return {"ImportTableDescription": found.description}
 
@@ -81,7 +81,7 @@ def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]
 def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Imports, the newest first: those into tables of one name, or all."""
     with context.database.reading() as connection:
-        found = transfers.listed(connection, "import", context.realm, request.get("TableArn"))
+        found = transfers.listed(connection, "import", context.namespace, request.get("TableArn"))
     limit = request.get("PageSize") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "import", limit, request.get("NextToken"))
     answer: dict[str, Any] = {

@@ -42,7 +42,7 @@ def describe_contributor_insights(context: Context, request: dict[str, Any]) -> 
 def list_contributor_insights(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """The tables and indexes for which insights were switched on or off."""
     name = request.get("TableName")
-    tables = [existing(context, name)] if name else [e.table for e in context.catalog.every() if e.table.realm == context.realm]
+    tables = [existing(context, name)] if name else [e.table for e in context.catalog.every() if e.table.namespace == context.namespace]
     summaries = [
         {**_names(table, index or None), "ContributorInsightsStatus": entry["Status"], "ContributorInsightsMode": entry["Mode"]}
         for table in sorted(tables, key=lambda table: table.name)

@@ -8,8 +8,8 @@ from gateleg.engine.context import Context, parsed
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, check_parameters, prepare
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations import stencils
-from gateleg.engine.operations.drafts import drafted
+from gateleg.engine.operations import update_plans
+from gateleg.engine.operations.speculative_updates import speculate
 from gateleg.engine.operations.writing import Change, check_charge, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 from gateleg.engine.wording import request_refusal
@@ -77,20 +77,20 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def ready_update(context: Context, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
     """`update_item` in two steps: what needs no row is done now, and the rest when the result is called."""
     name = request["TableName"]
-    found = context.catalog.known_layout(context.realm, name)
+    found = context.catalog.known_layout(context.namespace, name)
     place = None if found is None else found.quick_key(request["Key"])
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
     if found is not None and stencil is not None:
-        stencils.learn(found, stencil, request, prepared)
+        update_plans.cache_plan(found, stencil, request, prepared)
     return _second_step(context, request, found, place, key, prepared)
 
 
 def ready_by_stencil(context: Context, request: dict[str, Any], stencil: Hashable) -> Callable[[], dict[str, Any]] | None:
     """`ready_update` of a request whose shape need not be checked, since all but its key and its values is known; none if it must be."""
-    found = context.catalog.known_layout(context.realm, request["TableName"])
-    settled = None if found is None else stencils.known(found, stencil)
+    found = context.catalog.known_layout(context.namespace, request["TableName"])
+    settled = None if found is None else update_plans.cached_plan(found, stencil)
     if found is None or settled is None:
         return None
     key = request["Key"]
@@ -103,7 +103,7 @@ def _second_step(
     context: Context, request: dict[str, Any], found: Layout | None, place: bytes | None, key: Item, prepared: Prepared
 ) -> Callable[[], dict[str, Any]]:
     """The rest of an update, which needs the row. `place` is the row's key by the layout that was found."""
-    draft = None if found is None or place is None else drafted(found, place, key, prepared)
+    draft = None if found is None or place is None else speculate(found, place, key, prepared)
 
     def update() -> dict[str, Any]:
         with context.database.write_item() as connection:

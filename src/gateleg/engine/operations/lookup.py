@@ -9,7 +9,7 @@ from gateleg.engine.schema import Table
 
 def existing(context: Context, name: str) -> Table:
     """The table of that name or ARN, or the error of operations on tables themselves."""
-    table = context.catalog.lookup(context.realm, name)
+    table = context.catalog.lookup(context.namespace, name)
     if table is None:
         raise not_found(f"Requested resource not found: Table: {bare_name(name)} not found")
     return table

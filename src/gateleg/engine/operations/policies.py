@@ -59,7 +59,7 @@ def table_policy(table: Table, policy: str) -> Table:
 
 
 def _owner(context: Context, arn: str) -> Table:
-    table = context.catalog.lookup(context.realm, arn)
+    table = context.catalog.lookup(context.namespace, arn)
     if table is None or not _belongs(table, arn):
         raise not_found(f"Requested resource not found: ResourceArn: {arn} not found")
     return table

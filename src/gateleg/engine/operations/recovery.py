@@ -42,7 +42,7 @@ def describe_continuous_backups(context: Context, request: dict[str, Any]) -> di
 
 
 def _table(context: Context, name: str) -> Table:
-    table = context.catalog.lookup(context.realm, bare_name(name))
+    table = context.catalog.lookup(context.namespace, bare_name(name))
     if table is None:
         raise backups.table_not_found(name)
     return table
@@ -79,13 +79,13 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
     if wanted is None and not latest:
         raise validation("Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both")
     with context.database.write() as connection:
-        source = context.catalog.lookup(context.realm, name)
+        source = context.catalog.lookup(context.namespace, name)
         if source is None:
             raise backups.table_not_found(name)
         now = context.now()
         at = _moment(source, wanted, now)
         restoring.check_target(context, request["TargetTableName"])
-        table = restoring.plan(source, request, context.realm, now)
+        table = restoring.plan(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         return restoring.restore(context, connection, table, summary, lambda new: recovery.pour(connection, source, at, new))
 
@@ -102,7 +102,7 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
     found = re.fullmatch(r"arn:aws[a-z-]*:dynamodb:[^:]*:([0-9]+):table/([a-zA-Z0-9_.-]{3,255})", arn)
     if found is None:
         raise invalid_parameter("sourceTableArn is not a valid ARN")
-    if found[1] != context.realm.account:
+    if found[1] != context.namespace.account:
         raise validation("This action is only supported by accounts that match the resource owner's account")
     return found[2]
 
@@ -135,7 +135,7 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         backup = backups.find(connection, context, request["BackupArn"])
         source = load(backup.definition)
         restoring.check_target(context, request["TargetTableName"])
-        table = restoring.plan(source, request, context.realm, context.now())
+        table = restoring.plan(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
         return restoring.restore(context, connection, table, summary, lambda new: archive.pour(connection, backup, new))
 

@@ -10,7 +10,7 @@ from gateleg.engine.operations.lookup import existing
 def create_global_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Refused: there is no other region to replicate to."""
     name = request["GlobalTableName"]
-    if context.catalog.lookup(context.realm, name) is None:
+    if context.catalog.lookup(context.namespace, name) is None:
         raise EngineError("TableNotFoundException", f"Table not found: {name}")
     raise invalid_parameter("Replicas cannot be created: this account has a single region")
 

@@ -12,7 +12,7 @@ from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.operations.definition import ON_DEMAND, check_bounds, encryption
 from gateleg.engine.operations.description import describe, nothing
-from gateleg.engine.schema import Index, Realm, Table
+from gateleg.engine.schema import Index, Namespace, Table
 
 #: Puts the source's rows into the new table.
 Pour = Callable[[Table], None]
@@ -20,7 +20,7 @@ Pour = Callable[[Table], None]
 _KEPT = ("BillingMode", "ProvisionedThroughput", "OnDemandThroughput", "SSESpecification", "OnDemandSince")
 
 
-def plan(source: Table, request: dict[str, Any], realm: Realm, now: float) -> Table:
+def plan(source: Table, request: dict[str, Any], namespace: Namespace, now: float) -> Table:
     """The table that a restore makes. Streams, TTL, recovery, tags, protection and the table class are not restored."""
     settings = _settings(source, request)
     indexes = (
@@ -31,7 +31,7 @@ def plan(source: Table, request: dict[str, Any], realm: Realm, now: float) -> Ta
     return Table(
         id=0,
         uuid=str(uuid.uuid4()),
-        realm=realm,
+        namespace=namespace,
         name=request["TargetTableName"],
         created=now,
         definitions={name: kind for name, kind in source.definitions.items() if name in used},
@@ -104,7 +104,7 @@ def _restored(index: Index, spec: dict[str, Any] | None, settings: dict[str, Any
 
 def check_target(context: Context, name: str) -> None:
     """Refuse to restore into a table that exists."""
-    table = context.catalog.lookup(context.realm, name)
+    table = context.catalog.lookup(context.namespace, name)
     if table is None:
         return
     summary = table.settings.get("RestoreSummary")

@@ -30,8 +30,8 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     start = request.get("ExclusiveStartStreamArn")
     after = _parse(start) if start is not None else ("", "")
     with context.database.reading() as connection:
-        found = streams.listed(connection, context.realm, name, after, limit + 1, context.now())
-    if name is not None and not found and context.catalog.lookup(context.realm, name) is None:
+        found = streams.listed(connection, context.namespace, name, after, limit + 1, context.now())
+    if name is not None and not found and context.catalog.lookup(context.namespace, name) is None:
         raise not_found(f"Requested resource not found: Table: {name} not found")
     answer: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
     if len(found) > limit:
@@ -184,7 +184,7 @@ def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
         "eventName": "INSERT" if old is None else "REMOVE" if new is None else "MODIFY",
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
-        "awsRegion": stream.realm.region,
+        "awsRegion": stream.namespace.region,
         "dynamodb": change,
     }
     if entry.by_service:
@@ -210,7 +210,7 @@ def _trimmed() -> EngineError:
 
 
 def _find(connection: apsw.Connection, context: Context, arn: str) -> Stream:
-    stream = streams.find(connection, context.realm, *_parse(arn), context.now())
+    stream = streams.find(connection, context.namespace, *_parse(arn), context.now())
     if stream is None or stream.arn != arn:
         raise not_found(f"Requested resource not found: Stream: {arn} not found")
     return stream

@@ -21,12 +21,12 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         raise invalid_parameter("VectorIndexes cannot be specified: vector indexes are not offered")
     if context.like_local:
         request = as_local(request)
-    table = definition.define(request, context.realm, context.now())
+    table = definition.define(request, context.namespace, context.now())
     table = replace(table, tags=tags.added({}, request.get("Tags") or ()))
     if request.get("ResourcePolicy") is not None:
         table = policies.table_policy(table, request["ResourcePolicy"])
     with context.database.write() as connection:
-        if context.catalog.lookup(context.realm, table.name) is not None:
+        if context.catalog.lookup(context.namespace, table.name) is not None:
             raise in_use(f"Table already exists: {table.name}")
         table = context.catalog.create(connection, table)
     creating = replace(table, status="CREATING", indexes=tuple(replace(i, status="CREATING") for i in table.indexes))
@@ -42,7 +42,7 @@ def describe_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def list_tables(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Names of tables in order, a page at a time."""
     limit = request.get("Limit") or _PAGE
-    names = context.catalog.names(context.realm, request.get("ExclusiveStartTableName"), limit + 1)
+    names = context.catalog.names(context.namespace, request.get("ExclusiveStartTableName"), limit + 1)
     answer: dict[str, Any] = {"TableNames": names[:limit]}
     if len(names) > limit:
         answer["LastEvaluatedTableName"] = names[limit - 1]

@@ -64,7 +64,7 @@ def added(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
 
 def denied(context: Context, operation: str, arn: str) -> EngineError:
     """What the caller learns of a resource of another account or region: nothing."""
-    user = f"arn:aws:iam::{context.realm.account}:user/gateleg"
+    user = f"arn:aws:iam::{context.namespace.account}:user/gateleg"
     return EngineError("AccessDeniedException", f"User: {user} is not authorized to perform: dynamodb:{operation} on resource: {arn}")
 
 
@@ -85,13 +85,13 @@ def _table_name(context: Context, operation: str, arn: str | None, member: objec
         if re.match(r"table/[^/]+/(index|backup|export|import)/", resource):
             raise invalid_parameter(f"Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
         raise validation(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
-    if (account, region) != (context.realm.account, context.realm.region):
+    if (account, region) != (context.namespace.account, context.namespace.region):
         raise denied(context, operation, arn)
     return table[1]
 
 
 def _tagged(context: Context, name: str, message: str) -> Table:
-    table = context.catalog.lookup(context.realm, name)
+    table = context.catalog.lookup(context.namespace, name)
     if table is None:
         raise not_found(message)
     return table

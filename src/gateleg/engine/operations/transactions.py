@@ -221,7 +221,7 @@ def once(
     token = request.get("ClientRequestToken")
     if token is None:
         return run(connection)
-    token = f"{context.realm.account}/{context.realm.region}/{token}"
+    token = f"{context.namespace.account}/{context.namespace.region}/{token}"
     plain = {name: value for name, value in request.items() if name not in {"ClientRequestToken", "ReturnConsumedCapacity"}}
     digest = sha256(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)).digest()
     now = context.now()

@@ -27,21 +27,21 @@ def check_arn(context: Context, arn: str, kind: str) -> None:
     found = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
     if found is None:
         raise validation(f"Invalid {kind.capitalize()} ARN")
-    if found[1] != context.realm.account:
+    if found[1] != context.namespace.account:
         raise EngineError("AccessDeniedException", "Access is denied")
 
 
 def table_name(context: Context, arn: str) -> str | None:
-    """The name of a table of this realm from its ARN; none if it is of another region."""
+    """The name of a table of this namespace from its ARN; none if it is of another region."""
     found = _TABLE_ARN.fullmatch(arn)
     if found is None:
         raise invalid_parameter("tableArn is not a valid ARN")
     region, account, name = found.groups()
-    if account != context.realm.account:
+    if account != context.namespace.account:
         raise EngineError("AccessDeniedException", "Access is denied")
     if "/" in name:
         raise validation("Invalid Request: Table ARN is invalid.")
-    return name if region == context.realm.region else None
+    return name if region == context.namespace.region else None
 
 
 def digest(request: dict[str, Any]) -> bytes:

@@ -37,7 +37,7 @@ class Place:
 
 def known_places(host: Host, principal: Principal) -> list[Place]:
     """Everything that has a name and a page, and that somebody may look into."""
-    handlers = list(host.queue.desk.jobs)
+    handlers = list(host.queue.context.jobs)
     return [
         *(Place("Page", entry.title, entry.href, entry.icon) for entry in (*KIT, SETTINGS)),
         *(Place("Page", title, href, "checklist") for href, title in PLACES[1:]),
@@ -88,7 +88,7 @@ async def _job_place(view: View, text: str) -> str | None:
     if job_id is None:
         return None
     try:
-        await view.host.queue.look_up(job_id)
+        await view.host.queue.get_or_archived(job_id)
     except JobMissing:
         return None
     return f"/jobs/{job_id}"

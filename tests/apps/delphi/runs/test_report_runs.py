@@ -22,7 +22,7 @@ from gateleg.apps.delphi.runs.topic_rows import topics_summary
 from gateleg.apps.delphi.runs.topic_runs import write_topics
 from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, latest_run, results, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
-from gateleg.objects import DirectoryObjects, Offloaded
+from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.told import synthetic
@@ -48,8 +48,8 @@ async def votes(store: AsyncStore) -> Run:
 
 
 @pytest.fixture
-def objects(tmp_path: Path) -> Offloaded:
-    return Offloaded(DirectoryObjects(tmp_path / "objects"))
+def objects(tmp_path: Path) -> ThreadedObjects:
+    return ThreadedObjects(DirectoryObjects(tmp_path / "objects"))
 
 
 async def _with_topics(store: AsyncStore) -> Run:
@@ -87,7 +87,7 @@ async def test_findings_from_the_tables_are_those_of_the_analysis(store: AsyncSt
     _assert_alike(stored, find(CONVERSATION, analyse(CONVERSATION.votes, CONVERSATION.comments, CONFIG), _topics()))
 
 
-async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore, votes: Run, objects: Offloaded) -> None:
+async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore, votes: Run, objects: ThreadedObjects) -> None:
     await _with_topics(store)
     steps: list[str] = []
     run = await run_report(store, objects, _origin(store, REPORT_STAGE), report=lambda done, step: steps.append(step))
@@ -103,7 +103,7 @@ async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore,
     assert (await latest_run(store, CONVERSATION.conversation_id, REPORT_STAGE)).job_id == run.job_id
 
 
-async def test_a_report_that_is_written_again_is_the_same(store: AsyncStore, votes: Run, objects: Offloaded) -> None:
+async def test_a_report_that_is_written_again_is_the_same(store: AsyncStore, votes: Run, objects: ThreadedObjects) -> None:
     where = _origin(store, REPORT_STAGE)
     first = await run_report(store, objects, where)
     before = {name: await objects.get(artifact_key(where, name)) for name in first.summary["artifacts"]}
@@ -111,7 +111,7 @@ async def test_a_report_that_is_written_again_is_the_same(store: AsyncStore, vot
     assert {name: await objects.get(artifact_key(where, name)) for name in again.summary["artifacts"]} == before
 
 
-async def test_a_report_tells_of_the_runs_of_its_own_pipeline(store: AsyncStore, votes: Run, objects: Offloaded) -> None:
+async def test_a_report_tells_of_the_runs_of_its_own_pipeline(store: AsyncStore, votes: Run, objects: ThreadedObjects) -> None:
     root = uuid4()
     mine = await run_votes(store, _origin(store, VOTES_STAGE, root), CONFIG)
     newer = await run_votes(store, replace(_origin(store, VOTES_STAGE), created_at=store.setup.now()), CONFIG)
@@ -119,7 +119,7 @@ async def test_a_report_tells_of_the_runs_of_its_own_pipeline(store: AsyncStore,
     assert run.summary["votes_job"] == str(mine.job_id) != str(newer.job_id)
 
 
-async def test_parts_that_are_not_wanted_are_left_out(store: AsyncStore, votes: Run, objects: Offloaded) -> None:
+async def test_parts_that_are_not_wanted_are_left_out(store: AsyncStore, votes: Run, objects: ThreadedObjects) -> None:
     await _with_topics(store)
     config = ReportConfig(include_topics=False, include_consensus=False, include_uncertainty=False)
     run = await run_report(store, objects, _origin(store, REPORT_STAGE), config)
@@ -127,7 +127,7 @@ async def test_parts_that_are_not_wanted_are_left_out(store: AsyncStore, votes: 
     assert run.summary["topics_job"] is None
 
 
-async def test_a_report_needs_votes(store: AsyncStore, objects: Offloaded) -> None:
+async def test_a_report_needs_votes(store: AsyncStore, objects: ThreadedObjects) -> None:
     await upload_conversation(store, CONVERSATION)
     with pytest.raises(RunMissing, match="no completed run of PCA"):
         await run_report(store, objects, _origin(store, REPORT_STAGE))
@@ -156,7 +156,7 @@ def test_no_conversation_can_reach_into_the_folder_of_another() -> None:
 
 
 async def test_a_report_that_cannot_be_printed_says_why(
-    store: AsyncStore, votes: Run, objects: Offloaded, monkeypatch: pytest.MonkeyPatch
+    store: AsyncStore, votes: Run, objects: ThreadedObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GATELEG_CHROMIUM", "/nowhere/chromium")
     run = await run_report(store, objects, _origin(store, REPORT_STAGE), ReportConfig(formats=("pdf",)))

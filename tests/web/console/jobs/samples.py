@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from gateleg.jobs import Attempt, Failure, Job, JobStatus, LogEntry
-from gateleg.jobs.tables import Outcome
+from gateleg.jobs.tables.job import Outcome
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -1,5 +1,5 @@
 from gateleg.jobs import JobStatus, Progress
-from gateleg.jobs.archive import summary_of
+from gateleg.jobs.tables.archive import summary_of
 from gateleg.web.console.jobs.heading import offered
 from gateleg.web.console.jobs.shown import shown_of
 from tests.web.console.jobs.samples import NOW, job

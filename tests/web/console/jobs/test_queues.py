@@ -3,7 +3,7 @@ import pytest
 from gateleg.jobs import AsyncQueue, Jobs, QueueState, QueueStats
 from gateleg.store import AsyncStore
 from gateleg.web.console.jobs.queues import COLUMNS, QueueView, look_at_queues, queue_row
-from gateleg.web.pulse import Pulse
+from gateleg.web.queue_stats import QueueStatsCache
 
 
 def view(mode: str = "running", state: QueueState | None = None) -> QueueView:
@@ -38,7 +38,7 @@ async def test_a_queue_is_known_by_its_state_too() -> None:
     async with AsyncStore.embedded() as store:
         queue = AsyncQueue(store, Jobs())
         await queue.ensure_tables()
-        pulse = Pulse(queue)
+        pulse = QueueStatsCache(queue)
         await queue.pause("night")
         (one,) = await look_at_queues(queue, lambda: pulse.read(fresh=0.0))
         assert (one.stats.queue, one.stats.mode, one.workers) == ("night", "paused", 0)

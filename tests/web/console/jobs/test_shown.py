@@ -1,5 +1,5 @@
 from gateleg.jobs import JobStatus, LogEntry
-from gateleg.jobs.archive import summary_of
+from gateleg.jobs.tables.archive import summary_of
 from gateleg.web.console.jobs.shown import short_kind, shown_of, telling_line
 from tests.web.console.jobs.samples import NOW, attempt, before, job, line
 

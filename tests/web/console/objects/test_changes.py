@@ -10,7 +10,7 @@ from fastapi import Request
 from nicegui.elements.upload_files import SmallFileUpload
 
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import AsyncObjects, Offloaded, open_objects
+from gateleg.objects import AsyncObjects, ThreadedObjects, open_objects
 from gateleg.store import AsyncStore
 from gateleg.web import Principal, Role
 from gateleg.web.audit import Audit
@@ -39,7 +39,7 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """An empty folder of objects and an audit log."""
-    objects = Offloaded(open_objects(f"dir:{tmp_path}/objects", secret=b"s" * 32))
+    objects = ThreadedObjects(open_objects(f"dir:{tmp_path}/objects", secret=b"s" * 32))
     async with AsyncStore.embedded() as store:
         await store.create_tables(*TABLES)
         yield Desk(store, objects, Audit(store, days=1))

@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 
 from gateleg.jobs import Hour, Minute, QueueStats, Work
-from gateleg.jobs.ledger import Tally
-from gateleg.jobs.tallies import bucket_of
+from gateleg.jobs.monitor.counts import bucket_of
+from gateleg.jobs.tables.records import MinuteCounts
 from gateleg.web.console.overview.figures import failure_text, fitting_step, four_figures, latency, throughput
 from tests.web.console.jobs.samples import NOW
 
@@ -43,8 +43,8 @@ def test_throughput_is_by_the_minute_or_by_the_quarter_of_an_hour() -> None:
     assert (len(times), sum(value or 0 for value in done.values)) == (96, 16)
 
 
-def tally(minutes: int, run: float, wait: float) -> Tally:
-    return Tally(
+def tally(minutes: int, run: float, wait: float) -> MinuteCounts:
+    return MinuteCounts(
         queue="media",
         minute=NOW - timedelta(minutes=minutes),
         job_type="REEL",

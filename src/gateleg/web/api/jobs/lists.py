@@ -113,7 +113,7 @@ async def submit_many(call: Operating, new: NewJobs) -> Receipts:
 @router.get("/types")
 async def list_types(call: Viewing) -> list[TypeView]:
     """The job types that can be submitted, with the schema of their config."""
-    return sorted((TypeView.of(handler) for handler in call.host.queue.desk.jobs), key=lambda view: view.job_type)
+    return sorted((TypeView.of(handler) for handler in call.host.queue.context.jobs), key=lambda view: view.job_type)
 
 
 @router.get("/workers")

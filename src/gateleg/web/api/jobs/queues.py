@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.jobs import QueueState, moments, series
-from gateleg.jobs.history import Count
+from gateleg.jobs.monitor.history import Count
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.pulse import MINUTES
+from gateleg.web.queue_stats import MINUTES
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs.archiving import Archivist
+from gateleg.jobs.retention.archiving import Archivist
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.lists import Changed, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 @router.get("/{job_id}", response_model=JobDetail)
 async def get_job(call: Viewing, request: Request, job_id: UUID) -> Response:
     """A job, in the queue or in the archive."""
-    return tagged(request, JobDetail.of(await call.host.queue.look_up(job_id)))
+    return tagged(request, JobDetail.of(await call.host.queue.get_or_archived(job_id)))
 
 
 @router.get("/{job_id}/tree", response_model=BranchView)
@@ -43,7 +43,7 @@ async def get_logs(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Lines:
     """The lines of a job's log from number `after` on, counted from 0; also while it runs, and once it is archived."""
-    job = await call.host.queue.look_up(job_id)
+    job = await call.host.queue.get_or_archived(job_id)
     if job.logs.log_location is None:
         lines = await call.host.queue.log(job_id, after=after)
     else:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.jobs import ArchivedJob, Branch, Job, LogEntry, Schedule, WorkerRecord
 from gateleg.jobs.handlers import Handler
-from gateleg.jobs.tables import Attempt, Progress
+from gateleg.jobs.tables.job import Attempt, Progress
 
 
 class ProgressView(BaseModel):

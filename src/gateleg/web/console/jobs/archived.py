@@ -32,7 +32,7 @@ def register() -> None:
         subject, cursor = query.get("subject", "").strip() or None, query.get("cursor") or None
         with frame(title="Archive", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             section_head(view, "/jobs/archive").box.set_visibility(False)
-            types = sorted(handler.job_type for handler in view.host.queue.desk.jobs)
+            types = sorted(handler.job_type for handler in view.host.queue.context.jobs)
             wanted = query.get("type", "").strip() or (None if subject or not types else types[0])
             _filters(types, wanted, subject)
             if wanted is None and subject is None:

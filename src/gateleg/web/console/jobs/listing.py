@@ -74,7 +74,7 @@ def _filter_bar(view: View, filters: Filters) -> None:
         if filters.status is not None:
             word = next(word for word, status in STATUS_WORDS.items() if status == filters.status)
             tag("input", type="hidden", name="status", value=word)
-        handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
+        handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
         _select("type", "Any type", filters.type, [handler.job_type for handler in handlers])
         _select("queue", "Any queue", filters.queue, sorted({handler.queue for handler in handlers}))
         for name, label in (("subject", "About"), ("tag", "Tag"), ("worker", "Worker")):

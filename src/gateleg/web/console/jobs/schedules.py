@@ -155,7 +155,7 @@ async def _act(view: View, name: str, verb: str) -> None:
 
 
 async def _form(view: View, schedule: Schedule | None, type: str | None) -> None:
-    handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
+    handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
     if not handlers:
         empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
         return
@@ -177,7 +177,7 @@ async def _form(view: View, schedule: Schedule | None, type: str | None) -> None
         cron = Field("Cron", (schedule.cron or "") if schedule else "", hint=hint)
         zone = Field("Time zone", schedule.timezone if schedule else "UTC", hint="Of the cron fields, such as Europe/Berlin")
         late = Field("Leave out when later than", str(schedule.max_delay if schedule else 600), kind="number", least=0, hint="Seconds")
-    form = JobForm(view.host.queue.desk.jobs.of(str(kinds.value)))
+    form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)))
     options = {"subject": schedule.subject, "queue": schedule.queue, "priority": schedule.priority} if schedule is not None else None
     form.build(schedule.job_config if schedule is not None else None, options)
     problem = tag("div", classes="fill")

@@ -122,7 +122,7 @@ def register() -> None:
                 trouble(refusal(Role.OPERATOR))
                 return
             before = await _before(view, like)
-            handlers = sorted(view.host.queue.desk.jobs, key=lambda handler: handler.job_type)
+            handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
             if not handlers:
                 empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
                 return
@@ -138,7 +138,7 @@ def register() -> None:
 async def _before(view: View, like: str | None) -> Job | ArchivedJob | None:
     """The job that is to be submitted again."""
     try:
-        return None if like is None else await view.host.queue.look_up(UUID(like))
+        return None if like is None else await view.host.queue.get_or_archived(UUID(like))
     except (ValueError, JobMissing):
         return None
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus, moments, series
-from gateleg.jobs.tallies import quantile
+from gateleg.jobs.monitor.counts import quantile
 from gateleg.web.console.charts import Series
 from gateleg.web.console.jobs.filters import Filters
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs import Hour, QueueStats
-    from gateleg.jobs.history import Count
-    from gateleg.jobs.ledger import Tally
+    from gateleg.jobs.monitor.history import Count
+    from gateleg.jobs.tables.records import MinuteCounts
     from gateleg.web.console.theme import Kind
 
 #: Minutes that one point of a latency chart holds.
@@ -107,7 +107,7 @@ def throughput(hours: Sequence[Hour], now: datetime, span: str) -> tuple[list[da
     return moments(now, step=step, points=points), found
 
 
-def latency(tallies: Sequence[Tally], now: datetime, minutes: int = 60) -> tuple[list[datetime], list[Series]]:
+def latency(tallies: Sequence[MinuteCounts], now: datetime, minutes: int = 60) -> tuple[list[datetime], list[Series]]:
     """How long jobs ran and waited, in steps of some minutes; None where nothing ran."""
     step, points = LATENCY_STEP, minutes // LATENCY_STEP
     times = moments(now, step=step, points=points)

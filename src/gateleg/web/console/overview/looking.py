@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus, Readiness
-from gateleg.jobs.ledger import Tally
+from gateleg.jobs.tables.records import MinuteCounts
 from gateleg.web.console.jobs.rows import job_row
 from gateleg.web.console.live import Topic
 from gateleg.web.console.overview.figures import latency, throughput
@@ -55,7 +55,7 @@ class Past:
     """What was done in the last 24 hours, and how long it took in the last one."""
 
     hours: tuple[Hour, ...]
-    tallies: tuple[Tally, ...]
+    tallies: tuple[MinuteCounts, ...]
     _drawn: dict[str, tuple[datetime, Drawn]] = field(default_factory=dict, compare=False, repr=False)
 
     def drawn(self, now: datetime, span: str) -> Drawn:
@@ -93,7 +93,7 @@ def past_topic(host: Host) -> Topic[Past]:
         tallies = [
             tally
             for name in await host.pulse.queue_names()
-            async for tally in host.store.query(Tally.of_queue(queue=name).where(Tally.minute >= since))
+            async for tally in host.store.query(MinuteCounts.of_queue(queue=name).where(MinuteCounts.minute >= since))
         ]
         return Past(tuple(hours), tuple(tallies))
 

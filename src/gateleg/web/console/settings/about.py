@@ -37,7 +37,7 @@ async def about_panel(view: View) -> None:
         ("Python", platform.python_version()),
         ("Data", host.environment),
         ("Tables", f"{len(host.tables)} declared"),
-        ("Job types", f"{len(list(host.queue.desk.jobs))} registered"),
+        ("Job types", f"{len(list(host.queue.context.jobs))} registered"),
     )
     with tag("section", classes="card", aria_label="This host"), tag("dl", classes="facts"):
         for name, value in facts:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.ops.browsing import browsing
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.web.console.tables.meters import Meter, Sent
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Query, Spec, Table
     from gateleg.store import AsyncStore
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
 
 #: Looking around must not slow the users of a table down.
 UNITS_A_SECOND = 100.0

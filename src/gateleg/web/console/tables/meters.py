@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.hooks import item_count
+from gateleg.store.observing.hooks import item_count
 from gateleg.store.rates import used
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Placeholders, all_of, changed_attributes
 from gateleg.model.counters import RECOUNT
-from gateleg.model.expressions import equals, exists, missing
+from gateleg.model.expressions.nodes import equals, exists, missing
 from gateleg.store import ConditionFailed, NotFound
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.likeness import same
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Condition, Item, Spec, Table
     from gateleg.store import AsyncStore
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
 
 #: What DynamoDB takes in one condition: so many characters, and somewhat more comparisons.
 _LONGEST = 4_000

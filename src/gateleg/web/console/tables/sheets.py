@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.model import States, unknown_attributes
-from gateleg.model.nested import UNKNOWN, attr_type
+from gateleg.model.codec.nested import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.explaining import key_forms
 from gateleg.ops.plain import value_text

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.migrate import Settings, declared_shape, inspect_table, plan_table
 from gateleg.model import Index, Table
 from gateleg.store import StoreError
-from gateleg.store.lifecycle import describe
-from gateleg.store.requests import Request
+from gateleg.store.flow import Request
+from gateleg.store.operations.tables import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.migrate import Plan
     from gateleg.store import AsyncStore
-    from gateleg.store.requests import Flow
+    from gateleg.store.flow import Flow
 
 #: Billing, protection and tags belong to an environment; here only what the declaration says is compared.
 _SETTINGS = Settings(billing="keep")

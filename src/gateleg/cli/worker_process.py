@@ -1,0 +1,170 @@
+"""The worker beside the host of `gateleg up`: a process of its own, started again when it dies.
+
+It runs as `python -m gateleg.cli.worker_process`, reads what to work on from its standard input, and stops when that input ends: it
+outlives its host by no more than the time that running jobs need to end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.web.settings import Settings
+
+_log = logging.getLogger("gateleg.cli")
+#: Seconds before a worker that died is started again: the first and the longest.
+_AGAIN = (0.5, 30.0)
+#: How far the worker stands back behind the host, so that pages come at once while jobs take all there is.
+_NICE = 5
+#: A worker that has lived for so long had no bad start.
+_SETTLED = 30.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a companion is told."""
+
+    settings: dict[str, Any]
+    demo: bool
+    concurrency: int
+    drain_seconds: float
+
+    @classmethod
+    def of(cls, settings: Settings, *, demo: bool, concurrency: int, drain_seconds: float) -> Task:
+        """The task of a worker with the settings of its host."""
+        plain = settings.model_dump(mode="json")
+        if settings.secret is not None:
+            plain["secret"] = settings.secret.get_secret_value()
+        return cls(plain, demo, concurrency, drain_seconds)
+
+
+@contextlib.asynccontextmanager
+async def worker_process(task: Task) -> AsyncIterator[None]:
+    """A worker process while the block runs. At its end, running jobs are let end."""
+    stop = asyncio.Event()
+    keeping = asyncio.create_task(_keep(task, stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await keeping
+
+
+async def _keep(task: Task, stop: asyncio.Event) -> None:
+    delay, longest = _AGAIN
+    loop = asyncio.get_running_loop()
+    while not stop.is_set():
+        began = loop.time()
+        status = await _run_once(task, stop)
+        if stop.is_set():
+            return
+        delay = _AGAIN[0] if loop.time() - began > _SETTLED else min(longest, delay * 2)
+        _log.warning("The worker has ended with status %s; another starts in %.1f s.", status, delay)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), delay)
+
+
+async def _run_once(task: Task, stop: asyncio.Event) -> int:
+    """One life of the worker; its exit status."""
+    process = _started(task)
+    assert process.stdin is not None
+    ended, told = asyncio.create_task(asyncio.to_thread(process.wait)), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            return await asyncio.wait_for(asyncio.shield(ended), task.drain_seconds + 15)
+        except TimeoutError:
+            process.kill()
+            return await ended
+    finally:
+        told.cancel()
+
+
+def _started(task: Task) -> subprocess.Popen[bytes]:
+    """The process, told what to do.
+
+    Not by the event loop: uvloop forks, and a fork of a process in which numpy has threads can hang before it becomes the worker.
+    """
+    # In a session of its own, so that Ctrl-C in a terminal reaches the host alone, which then says when to stop.
+    process = subprocess.Popen([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.PIPE, start_new_session=True)
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
+        process.stdin.flush()
+    return process
+
+
+async def _work(task: Task) -> None:
+    from gateleg import __version__
+    from gateleg.cli.installed import installed_applications
+    from gateleg.cli.leaving import end_soon
+    from gateleg.jobs import Worker, collect_garbage_less_often
+    from gateleg.web.host import Host
+    from gateleg.web.logs import set_up_logs
+    from gateleg.web.settings import Settings
+
+    settings = Settings(**task.settings)
+    set_up_logs(settings)
+    loop = asyncio.get_running_loop()
+    async with Host.open(settings, installed_applications(settings, demo=task.demo)) as host:
+        queues = {handler.queue: 1 for handler in host.queue.context.jobs} or {"default": 1}
+        worker = Worker(
+            host.queue,
+            queues=queues,
+            concurrency=task.concurrency,
+            app_version=__version__,
+            drain_seconds=task.drain_seconds,
+            objects=host.objects,
+        )
+        loop.add_signal_handler(signal.SIGTERM, worker.stop)
+        reader = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        watching = asyncio.create_task(_until_end(reader, worker))
+        collect_garbage_less_often()
+        if host.queue.context.jobs:
+            await worker.run()
+            watching.cancel()
+        else:
+            # Without job types there is nothing to work on; a process that ended would be started again.
+            loop.add_signal_handler(signal.SIGTERM, watching.cancel)
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+    end_soon()
+
+
+async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:
+    """Stop the worker when nobody holds the other end of the input any more."""
+    while await reader.read(4096):
+        continue
+    worker.stop()
+
+
+def main() -> None:
+    """Work on what standard input says, until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(_NICE)
+    # Byte by byte: what follows the line belongs to the event loop.
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        piece = os.read(sys.stdin.fileno(), 1)
+        if not piece:
+            return
+        line += piece
+    asyncio.run(_work(Task(**json.loads(line))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Reading JSON into the types of the API: what DynamoDB's deserialiser refuses, and the conversions that it makes."""
+
+import math
+from typing import Any
+
+from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
+from gateleg.engine.protocol.printing import java_class
+from gateleg.engine.values import examine, truth, wrong_json
+
+_NOT_EXPECTED = "Start of structure or map found where not expected"
+
+#: Java's own complaint when a scalar stands where a list or a map of a generic type should be.
+_CAST = (
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
+    "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')"
+)
+
+
+def read(kind: Kind, value: Any, element: bool = False) -> Any:
+    """The value as a member of this kind, or a `SerializationException`.
+
+    Containers are converted in place. `element` says that the value stands in a list or a map rather than in a structure,
+    which DynamoDB words differently.
+    """
+    if value is None:
+        return None
+    match kind:
+        case Structure():
+            return _structure(kind, value, element)
+        case Listing():
+            return _listing(kind, value, element)
+        case Dictionary():
+            return _dictionary(kind, value, element)
+        case _:
+            return _scalar(kind, value)
+
+
+def _structure(kind: Structure, value: Any, element: bool) -> Any:
+    if isinstance(value, list):
+        raise serialization(f"Unrecognized collection type class {java_class(kind)}")
+    if not isinstance(value, dict):
+        raise serialization("Unexpected value type in payload" if element else "Unexpected field type")
+    if kind.name == "AttributeValue":
+        _look_into(value)
+    for name, member in value.items():
+        if (expected := kind.members.get(name)) is not None:
+            value[name] = read(expected, member)
+    return value
+
+
+def _look_into(value: dict[str, Any]) -> None:
+    """Refuse an attribute value for its types. Whatever else is wrong with it is found later, where it is used."""
+    try:
+        examine(value, 0)
+    except EngineError as error:
+        if error.code == "SerializationException":
+            raise
+
+
+def _listing(kind: Listing, value: Any, element: bool) -> Any:
+    if isinstance(value, dict):
+        raise serialization(_NOT_EXPECTED)
+    if not isinstance(value, list):
+        raise serialization(_CAST if element else "Unexpected field type")
+    for position, item in enumerate(value):
+        value[position] = read(kind.item, item, element=True)
+    return value
+
+
+def _dictionary(kind: Dictionary, value: Any, element: bool) -> Any:
+    if isinstance(value, list):
+        raise serialization(f"Unrecognized collection type {java_class(kind)}")
+    if not isinstance(value, dict):
+        raise serialization(_CAST if element else "Unexpected field type")
+    for key, item in value.items():
+        value[key] = read(kind.value, item, element=True)
+    return value
+
+
+def _scalar(kind: Kind, value: Any) -> Any:
+    if isinstance(value, list):
+        raise serialization(f"Unrecognized collection type class {java_class(kind)}")
+    if isinstance(value, dict):
+        raise serialization(_NOT_EXPECTED)
+    if isinstance(kind, Flag):
+        return truth(value)
+    if isinstance(kind, Number):
+        if isinstance(value, bool | str) or not math.isfinite(value):
+            raise serialization(wrong_json(value, kind.java))
+        return math.floor(value) if kind.java in ("Integer", "Long") else value
+    if isinstance(value, str):
+        return value
+    raise serialization(wrong_json(value, "String"))

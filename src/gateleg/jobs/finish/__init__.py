@@ -1,0 +1,1 @@
+"""Ending an attempt: outcome, completion, dependents."""

@@ -1,0 +1,1 @@
+"""Looking at the queue: statistics, lists, logs, trees."""

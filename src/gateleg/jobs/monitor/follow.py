@@ -1,0 +1,87 @@
+"""Following a job: its state, progress and new lines of log, as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.monitor.listing import get_or_archived
+from gateleg.jobs.monitor.logs import lines_of
+from gateleg.jobs.tables.archive import ArchivedJob
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from uuid import UUID
+
+    from gateleg.jobs.queue import AsyncQueue, Queue
+    from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.job import Job, LogEntry
+    from gateleg.store.flow import Flow
+
+
+@dataclass(frozen=True)
+class Update:
+    """A job as it is now, and the lines that are new since the last look."""
+
+    job: Job | ArchivedJob
+    lines: list[LogEntry]
+    #: how many lines there are in all: where the next look begins
+    seen: int
+
+    @property
+    def last(self) -> bool:
+        """Whether nothing more will come."""
+        return isinstance(self.job, ArchivedJob) or self.job.finished
+
+
+def look_on(context: QueueContext, job_id: UUID, seen: int = 0) -> Flow[Update]:
+    """A job as it is now, and its lines after the first `seen`."""
+    job = yield from get_or_archived(context, job_id)
+    lines = yield from lines_of(context, job, seen)
+    return Update(job, lines, seen + len(lines))
+
+
+def follow(
+    queue: Queue, job_id: UUID, *, seen: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
+) -> Iterator[Update]:
+    """Every change of a job until it is finished, looked for `every` so many seconds."""
+    before: Update | None = None
+    while True:
+        update = queue.look_on(job_id, seen)
+        seen = update.seen
+        if before is None or update.lines or update.job != before.job:
+            yield update
+        if update.last:
+            return
+        before = update
+        pause(every)
+
+
+async def follow_async(queue: AsyncQueue, job_id: UUID, *, seen: int = 0, every: float = 1.0) -> AsyncIterator[Update]:
+    """The same, awaited; what happens in this process is told at once."""
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+    def heard(name: str) -> None:
+        if name == str(job_id):
+            loop.call_soon_threadsafe(news.set)
+
+    quiet = queue.context.jobs.updates.listen(heard)
+    before: Update | None = None
+    try:
+        while True:
+            news.clear()
+            update = await queue.look_on(job_id, seen)
+            seen = update.seen
+            if before is None or update.lines or update.job != before.job:
+                yield update
+            if update.last:
+                return
+            before = update
+            try:
+                await asyncio.wait_for(news.wait(), every)
+            except TimeoutError:
+                continue
+    finally:
+        quiet()

@@ -1,0 +1,89 @@
+"""Looking at jobs: lists with filters and cursors, single jobs also from the archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.errors import JobMissing
+from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.store import Page, find, page
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.jobs.queue_context import QueueContext
+    from gateleg.model import Query
+    from gateleg.store.flow import Flow
+
+#: How the types of the queue's own jobs begin, such as those that bring dependents in line.
+INTERNAL = "gateleg."
+#: How many items one page of a filtered list looks at.
+_EXAMINED = 2000
+
+
+def jobs_page(
+    context: QueueContext,
+    *,
+    status: JobStatus | None = None,
+    job_type: str | None = None,
+    subject: str | None = None,
+    worker: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
+    internal: bool = False,
+    limit: int = 25,
+    cursor: str | None = None,
+) -> Flow[Page[Job]]:
+    """Jobs that fit all of what is given, newest first; those of a worker by status.
+
+    The narrowest index that serves the question is asked. Without a status, subject or worker the newest jobs of every state are merged
+    into one page, which has no cursor. The queue's own jobs are left out unless `internal` asks for them, or their type is named.
+    """
+    if subject is not None:
+        question: Query[Job] = Job.of_subject(subject=subject)
+        rest: dict[str, Any] = {"status": status, "job_type": job_type, "worker_id": worker}
+    elif worker is not None:
+        question = Job.of_worker(worker_id=worker) if status is None else Job.of_worker(worker_id=worker, status=status)
+        rest = {"job_type": job_type}
+    elif status is not None:
+        question, rest = Job.in_status(status=status).reversed(), {"job_type": job_type}
+    else:
+        return (yield from _newest(context, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
+    for name, value in (rest | {"queue": queue}).items():
+        if value is not None:
+            question = question.filter(getattr(Job, name) == value)
+    if tag is not None:
+        question = question.filter(Job.tags.contains(tag))
+    if job_type is None and not internal:
+        question = question.filter(~Job.job_type.begins_with(INTERNAL))
+    return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup))
+
+
+def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:
+    found: list[Job] = []
+    for status in JobStatus:
+        part = yield from jobs_page(context, status=status, limit=limit, **filters)
+        found += part.items
+    return Page(sorted(found, key=lambda job: job.created_at, reverse=True)[:limit])
+
+
+def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
+    """A job, in the queue or in the archive."""
+    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    if job is not None:
+        return job
+    archived = yield from find(ArchivedJob, job_id=job_id).flow(context.setup)
+    if archived is None:
+        raise JobMissing(f"There is no job {job_id}, in the queue or in the archive.")
+    return archived
+
+
+def archive_page(
+    context: QueueContext, *, subject: str | None = None, job_type: str | None = None, limit: int = 25, cursor: str | None = None
+) -> Flow[Page[ArchivedJob]]:
+    """Archived jobs about a subject or of a type, newest first."""
+    if (subject is None) == (job_type is None):
+        raise ValueError("Give a subject or a job type.")
+    question = ArchivedJob.of_subject(subject=subject) if subject is not None else ArchivedJob.of_type(job_type=job_type)
+    return (yield from page(question, limit=limit, cursor=cursor).flow(context.setup))

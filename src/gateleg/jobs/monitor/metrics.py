@@ -1,0 +1,70 @@
+"""The queue's statistics as named figures, for whatever exports or compares them: Prometheus, CloudWatch, a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gateleg.jobs.monitor.stats import QueueStats, Work
+
+_COUNTS = {
+    "claimed": "Attempts that were started",
+    "completed": "Jobs that were completed",
+    "failed": "Jobs that have failed for good",
+    "retried": "Attempts that failed and are tried again",
+    "cancelled": "Running jobs that were cancelled",
+    "lost_claims": "Claims that another worker was faster with",
+}
+_TIMES = {
+    "run": ("Seconds that attempts took", {"0.5": "run_half", "0.95": "run_most"}),
+    "wait": ("Seconds from when a job could be started to its start", {"0.5": "wait_half", "0.95": "wait_most"}),
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number with a name. All of them are of now, or of the last minutes: they rise and fall."""
+
+    name: str
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+
+
+def metrics(queues: Iterable[QueueStats]) -> list[Metric]:
+    """All figures of some queues. Those of a name follow each other in the order of the queues."""
+    found = [figure for stats in queues for figure in _of_queue(stats)]
+    order = {name: place for place, name in enumerate(dict.fromkeys(figure.name for figure in found))}
+    return sorted(found, key=lambda figure: order[figure.name])
+
+
+def _of_queue(stats: QueueStats) -> Iterator[Metric]:
+    labels = {"queue": stats.queue}
+    yield Metric("jobs_waiting", stats.waiting, labels, "Jobs that can be claimed")
+    yield Metric("jobs_delayed", stats.delayed, labels, "Jobs that wait for their time")
+    yield Metric("jobs_running", stats.running, labels, "Jobs that run")
+    yield Metric("jobs_oldest_waiting_seconds", stats.oldest_waiting or 0.0, labels, "Seconds that the oldest claimable job has waited")
+    yield Metric("jobs_paused", float(stats.mode == "paused"), labels, "Whether the queue starts nothing")
+    for state, counts in (("waiting", stats.waiting_by_type), ("running", stats.running_by_type)):
+        for kind, number in sorted(counts.items()):
+            yield Metric(f"jobs_{state}_by_type", number, {**labels, "type": kind}, f"Jobs that are {state}, by their type")
+    yield from _of_work(stats.work, labels, stats.minutes)
+    for kind, work in sorted(stats.by_type.items()):
+        yield from _of_work(work, {**labels, "type": kind}, stats.minutes)
+
+
+def _of_work(work: Work, labels: dict[str, str], minutes: int) -> Iterator[Metric]:
+    """What was done in the window: of a whole queue, or of one type in it."""
+    suffix = "_by_type" if "type" in labels else ""
+    window = f", in the last {minutes} minutes"
+    for name, about in _COUNTS.items():
+        yield Metric(f"jobs_{name}{suffix}", getattr(work, name), labels, about + window)
+    yield Metric(f"jobs_throughput_per_minute{suffix}", work.throughput, labels, "Completed jobs a minute" + window)
+    for name, (about, parts) in _TIMES.items():
+        for part, attribute in parts.items():
+            seconds = getattr(work, attribute)
+            if seconds is not None:
+                yield Metric(f"jobs_{name}_seconds{suffix}", seconds, {**labels, "quantile": part}, about + window)

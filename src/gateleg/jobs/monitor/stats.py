@@ -1,0 +1,123 @@
+"""How the queue does: what waits and runs now, and what was done in the last minutes. Nothing here reads finished jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.monitor.counts import quantile
+from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tables.records import MinuteCounts, QueueState
+from gateleg.store import count, find, query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gateleg.jobs.queue_context import QueueContext
+    from gateleg.store.flow import Flow
+
+#: How many waiting jobs are looked at to tell their types.
+_EXAMINED = 2000
+_COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was done with the jobs of one type, or of all, in the window of time."""
+
+    claimed: int = 0
+    lost_claims: int = 0
+    completed: int = 0
+    failed: int = 0
+    retried: int = 0
+    cancelled: int = 0
+    #: completed jobs a minute
+    throughput: float = 0.0
+    #: seconds that half, and 95 of 100, runs and waits have stayed under; at most 19 % too long
+    run_half: float | None = None
+    run_most: float | None = None
+    wait_half: float | None = None
+    wait_most: float | None = None
+
+
+@dataclass(frozen=True)
+class QueueStats:
+    """How a queue does."""
+
+    queue: str
+    mode: str
+    waiting: int
+    delayed: int
+    running: int
+    #: seconds that the oldest claimable job has waited
+    oldest_waiting: float | None
+    #: the minutes that `work` and `by_type` are about
+    minutes: int
+    work: Work = field(default_factory=Work)
+    by_type: dict[str, Work] = field(default_factory=dict)
+    #: how many of the first 2,000 waiting jobs, and of the running ones, are of which type
+    waiting_by_type: dict[str, int] = field(default_factory=dict)
+    running_by_type: dict[str, int] = field(default_factory=dict)
+
+
+def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
+    """How a queue does now, and did in the last minutes. Counting reads what waits and runs, and nothing else."""
+    state = yield from find(QueueState, name=queue).flow(context.setup)
+    first = yield from collect_stream(query(Job.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), context)
+    waiting = len(first) if len(first) < _EXAMINED else (yield from count(Job.ready(queue=queue)).flow(context.setup))
+    delayed = yield from count(Job.due(queue=queue)).flow(context.setup)
+    leased = yield from collect_stream(query(Job.leased(queue=queue), project=[Job.job_type]), context)
+    oldest = (yield from _oldest(context, queue)) if waiting else None
+    since = context.now() - timedelta(minutes=minutes)
+    tallies = yield from collect_stream(query(MinuteCounts.of_queue(queue=queue).where(MinuteCounts.minute >= since)), context)
+    types = sorted({tally.job_type for tally in tallies} - {"-"})
+    return QueueStats(
+        queue=queue,
+        mode=state.mode if state is not None else "running",
+        waiting=waiting,
+        delayed=delayed,
+        running=len(leased),
+        oldest_waiting=oldest,
+        minutes=minutes,
+        work=summed(tallies, minutes),
+        by_type={name: summed([tally for tally in tallies if tally.job_type == name], minutes) for name in types},
+        waiting_by_type=dict(Counter(values["job_type"] for values in first)),
+        running_by_type=dict(Counter(values["job_type"] for values in leased)),
+    )
+
+
+def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
+    """How long the oldest claimable job has waited. The first of each priority is its oldest, and there are few priorities."""
+    oldest: datetime | None = None
+    question = Job.ready(queue=queue)
+    while True:
+        found = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
+        if not found:
+            return None if oldest is None else (context.now() - oldest).total_seconds()
+        (first,) = found
+        created: datetime = first["created_at"]
+        oldest = created if oldest is None else min(oldest, created)
+        if first["priority"] == 0:
+            return (context.now() - oldest).total_seconds()
+        question = Job.ready(queue=queue).where(Job.priority < first["priority"])
+
+
+def summed(tallies: Sequence[MinuteCounts], minutes: int) -> Work:
+    """Tallies of many minutes and workers in one."""
+    counts = {name: sum(getattr(tally, name) for tally in tallies) for name in _COUNTS}
+    runs, waits = Counter[str](), Counter[str]()
+    for tally in tallies:
+        runs.update(tally.run_times)
+        waits.update(tally.wait_times)
+    return Work(
+        **counts,
+        throughput=counts["completed"] / minutes,
+        run_half=quantile(runs, 0.5),
+        run_most=quantile(runs, 0.95),
+        wait_half=quantile(waits, 0.5),
+        wait_most=quantile(waits, 0.95),
+    )

@@ -1,0 +1,121 @@
+"""Job trees: a job with all that it has started, how far the whole is, and cancelling all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.admin import cancel
+from gateleg.jobs.finish.complete import present
+from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
+from gateleg.store import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs.queue_context import QueueContext
+    from gateleg.store.flow import Flow
+
+_SHOWN = (
+    Job.job_id,
+    Job.status,
+    Job.job_type,
+    Job.job_stage,
+    Job.parent_job_id,
+    Job.progress,
+    Job.created_at,
+    Job.started_at,
+    Job.completed_at,
+    Job.retry_count,
+)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A job of a tree with the jobs below it."""
+
+    job_id: UUID
+    status: JobStatus
+    job_type: str
+    stage: str | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    retry_count: int
+    own: Progress | None
+    children: tuple[Branch, ...] = ()
+
+    def __iter__(self) -> Iterator[Branch]:
+        """This job and all below it, each before its children."""
+        yield self
+        for child in self.children:
+            yield from child
+
+    @property
+    def counts(self) -> dict[JobStatus, int]:
+        """How many jobs of the branch are in which state."""
+        return dict(Counter(branch.status for branch in self))
+
+    @property
+    def fraction(self) -> float:
+        """How much of the branch is done, from 0 to 1: each job counts alike, and a finished one as a whole."""
+        parts = [1.0 if branch.status in FINISHED else branch.own.fraction if branch.own else 0.0 for branch in self]
+        return sum(parts) / len(parts)
+
+
+def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
+    """A job with all jobs below it."""
+    job = yield from present(context, job_id)
+    found = yield from _below(context, job)
+    top = {attribute.name: getattr(job, attribute.name) for attribute in _SHOWN}
+    return _grown(top, found)
+
+
+def _below(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
+    root, path = job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
+    question = Job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
+    return (yield from collect_stream(query(question, project=_SHOWN), context))
+
+
+def _grown(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
+    by_parent: dict[UUID, list[dict[str, Any]]] = {}
+    for values in rest:
+        by_parent.setdefault(values["parent_job_id"], []).append(values)
+
+    def branch(values: dict[str, Any]) -> Branch:
+        children = sorted(by_parent.get(values["job_id"], ()), key=lambda child: (child["created_at"], child["job_id"]))
+        return Branch(
+            job_id=values["job_id"],
+            status=values["status"],
+            job_type=values["job_type"],
+            stage=values.get("job_stage"),
+            created_at=values["created_at"],
+            started_at=values.get("started_at"),
+            completed_at=values.get("completed_at"),
+            retry_count=values.get("retry_count", 0),
+            own=values.get("progress"),
+            children=tuple(branch(child) for child in children),
+        )
+
+    return branch(top)
+
+
+def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[list[Job]]:
+    """Cancel a job and all below it, from the top down; the jobs as they are then.
+
+    A job that is cancelled, or asked to stop, can have no more children, so going down until nothing new is met finds every job.
+    """
+    top = yield from cancel(context, job_id, reason=reason, force=force)
+    cancelled, seen = [top], {job_id}
+    while True:
+        found = yield from _below(context, top)
+        fresh = [values["job_id"] for values in found if values["job_id"] not in seen and values["status"] not in FINISHED]
+        if not fresh:
+            return cancelled
+        for other in fresh:
+            seen.add(other)
+            cancelled.append((yield from cancel(context, other, reason=reason, force=force)))

@@ -1,0 +1,1 @@
+"""Moving finished jobs to the archive."""

@@ -1,0 +1,65 @@
+"""Moving finished jobs to the archive with their logs: long ones become objects, of which the archive has the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.tables.job import LogEntry
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.tables.archive import ArchivedJob
+    from gateleg.jobs.tables.job import Job
+    from gateleg.objects import AsyncObjects
+
+_TYPE = "application/jsonl"
+
+
+def log_key(job_id: UUID) -> str:
+    """The key of the object that holds a job's whole log, one line of JSON for each of its lines."""
+    return f"jobs/{job_id}/log.jsonl"
+
+
+class Archivist:
+    """Archives finished jobs. Without an object store their logs stay in the ledger, and expire there."""
+
+    def __init__(self, queue: AsyncQueue, objects: AsyncObjects | None = None) -> None:
+        self.queue = queue
+        self.objects = objects
+
+    async def sweep(self, *, limit: int = 1000) -> int:
+        """Archive jobs that have been finished for longer than they are kept, at most so many; how many there were."""
+        moved = 0
+        for status in self.queue.context.settings.retention:
+            cursor: str | None = None
+            while moved < limit:
+                found = await self.queue.overdue(status, cursor=cursor, limit=min(25, limit - moved))
+                for job in found.jobs:
+                    moved += await self.archive(job)
+                cursor = found.next
+                if cursor is None:
+                    break
+        return moved
+
+    async def archive(self, job: Job) -> bool:
+        """Archive one finished job; False when it has changed since it was seen.
+
+        The object is written first, under a key that is always the same: when this is cut short, the next sweep writes it again.
+        """
+        location = None
+        if self.objects is not None and job.logs.earlier:
+            lines = await self.queue.log(job.job_id)
+            body = "".join(line.model_dump_json() + "\n" for line in lines)
+            await self.objects.put(log_key(job.job_id), body.encode(), content_type=_TYPE)
+            location = log_key(job.job_id)
+        return await self.queue.archive_job(job, log_location=location)
+
+    async def log(self, job: Job | ArchivedJob) -> list[LogEntry]:
+        """The whole log of a job, wherever it is."""
+        location = job.logs.log_location
+        if location is None or self.objects is None:
+            return await self.queue.log(job.job_id)
+        body = await self.objects.get(location)
+        return [LogEntry.model_validate_json(line) for line in body.splitlines()]

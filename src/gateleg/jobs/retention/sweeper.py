@@ -1,0 +1,67 @@
+"""Retention: finished jobs leave the queue for the archive, a page at a time. Stopping it at any moment loses nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.admin import settle
+from gateleg.jobs.tables.archive import summary_of
+from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tables.records import LogChunk
+from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
+
+if TYPE_CHECKING:
+    from gateleg.jobs.queue_context import QueueContext
+    from gateleg.store.flow import Flow
+
+#: How many items one page of a sweep looks at.
+_EXAMINED = 500
+
+
+@dataclass(frozen=True)
+class Overdue:
+    """Jobs that have been finished for longer than they are kept, and where the search goes on."""
+
+    jobs: list[Job]
+    next: str | None
+
+
+def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
+    """The next finished jobs to be archived, oldest first."""
+    kept_since = context.now() - context.settings.retention[status]
+    question = Job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
+    found = yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup)
+    return Overdue(found.items, found.next)
+
+
+def archive_job(context: QueueContext, job: Job, *, log_location: str | None = None) -> Flow[bool]:
+    """Move one finished job to the archive; False when it has changed since it was seen.
+
+    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted. Jobs that depend on it are
+    brought in line before: nobody else could tell them later.
+    """
+    if job.dependent_jobs:
+        yield from settle(context, job.job_id)
+    try:
+        yield from transact([put(summary_of(job, context.now(), log_location)), delete(job)]).flow(context.setup)
+    except (TransactionCanceled, ConditionFailed):
+        return False
+    if log_location is not None:
+        yield from delete_all(LogChunk.of_job(job_id=job.job_id)).flow(context.setup)
+    return True
+
+
+def sweep(context: QueueContext, *, limit: int = 1000) -> Flow[int]:
+    """Move finished jobs that are due to the archive, at most so many; how many were moved."""
+    moved = 0
+    for status in context.settings.retention:
+        cursor: str | None = None
+        while moved < limit:
+            found = yield from overdue(context, status, cursor=cursor, limit=min(25, limit - moved))
+            for job in found.jobs:
+                moved += yield from archive_job(context, job)
+            cursor = found.next
+            if cursor is None:
+                break
+    return moved

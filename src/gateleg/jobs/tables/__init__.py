@@ -1,0 +1,1 @@
+"""The queue's tables."""

@@ -1,0 +1,1 @@
+"""The worker: runs claimed jobs, several at once."""

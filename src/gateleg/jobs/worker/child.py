@@ -1,0 +1,160 @@
+"""What runs in the process of a handler: `python -m gateleg.jobs.worker.child <socket>`."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib
+import inspect
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import orjson
+from pydantic import BaseModel
+
+from gateleg.jobs.context import JobContext
+from gateleg.jobs.errors import JobError
+from gateleg.jobs.rules import class_name
+from gateleg.jobs.signals import GiveUp, Snooze
+from gateleg.jobs.submit.submission import Submission, Submitted
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.texts import told_by, writable
+from gateleg.model import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+
+class Pipe:
+    """The link from a handler to the worker that started its process."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        self._lock = threading.Lock()
+        self._answers: dict[int, Future[dict[str, Any]]] = {}
+        self.stopping: str | None = None
+        #: called when the handler is to stop
+        self.on_stop: Callable[[], object] = lambda: None
+
+    def receive(self) -> dict[str, Any]:
+        """The next message of the worker; when there is no worker any more, the process ends with all its children."""
+        line = self._lines.readline()
+        if not line:
+            os.killpg(os.getpgid(0), signal.SIGKILL)
+        message: dict[str, Any] = orjson.loads(line)
+        return message
+
+    def listen(self) -> None:
+        """Take what the worker says, for ever."""
+        while True:
+            message = self.receive()
+            if "stop" in message:
+                self.stopping = message["stop"]
+                self.on_stop()
+            elif "answer" in message:
+                self._answers.pop(message["answer"]).set_result(message)
+
+    def send(self, kind: str, *arguments: Any) -> None:
+        """Tell the worker."""
+        line = orjson.dumps([kind, *arguments]) + b"\n"
+        with self._lock:
+            self._connection.sendall(line)
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add to the log."""
+        self.send("log", writable(message), writable(level))
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Say how far the job is."""
+        self.send("progress", done, total, writable(message))
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Say where results are."""
+        self.send("output", kind, *locations)
+
+    def metric(self, name: str, value: Any) -> None:
+        """Say a number about the work."""
+        self.send("metric", name, value)
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit children through the worker, which has the store."""
+        number, answer = len(self._answers) + id(submissions), Future[dict[str, Any]]()
+        self._answers[number] = answer
+        self.send("submit", number, [values_of(submission) for submission in submissions])
+        message = await asyncio.wrap_future(answer)
+        if "error" in message:
+            raise JobError(message["error"][1], fix=f"The worker raised {message['error'][0]}.")
+        return [Submitted(spec_of(Job).decode(item), created) for item, created in message["submitted"]]
+
+
+def values_of(submission: Submission) -> dict[str, Any]:
+    """A submission as JSON."""
+    values = {field.name: getattr(submission, field.name) for field in dataclasses.fields(submission)}
+    config = values["config"]
+    values["config"] = config.model_dump(mode="json") if isinstance(config, BaseModel) else config
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def submission_of(values: dict[str, Any]) -> Submission:
+    """A submission from JSON."""
+    from datetime import datetime
+
+    read: dict[str, Any] = dict(values)
+    for name in ("job_id", "parent"):
+        if name in read:
+            read[name] = UUID(read[name])
+    if "run_at" in read:
+        read["run_at"] = datetime.fromisoformat(read["run_at"])
+    read["depends_on"] = [UUID(text) for text in read.get("depends_on", ())]
+    return Submission(**read)
+
+
+def _named(place: list[str]) -> Any:
+    module, name = place
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+async def _handled(pipe: Pipe, work: Awaitable[Any]) -> Any:
+    """What a handler returns; being told to stop cancels what it awaits."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    pipe.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
+    if pipe.stopping is not None:
+        task.cancel()
+    return await task
+
+
+def main(descriptor: int) -> None:
+    """Run one handler and tell the worker what came of it."""
+    pipe = Pipe(socket.socket(fileno=descriptor))
+    order = pipe.receive()
+    sys.path[:] = order["path"]
+    threading.Thread(target=pipe.listen, daemon=True).start()
+    try:
+        job = spec_of(Job).decode(order["job"])
+        config = job.job_config if order["config"] is None else _named(order["config"]).model_validate(job.job_config)
+        result = _named(order["handle"])(JobContext(job, pipe), config)
+        if inspect.isawaitable(result):
+            result = asyncio.run(_handled(pipe, result))
+        pipe.send("result", result.model_dump(mode="json") if isinstance(result, BaseModel) else result)
+    except Snooze as snooze:
+        pipe.send("snooze", snooze.seconds)
+    except GiveUp as error:
+        pipe.send("give-up", told_by(error))
+    except BaseException as error:
+        kinds = [class_name(kind) for kind in type(error).__mro__ if kind is not object]
+        pipe.send("error", kinds, told_by(error), writable(traceback.format_exc()))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

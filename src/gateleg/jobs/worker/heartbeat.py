@@ -1,0 +1,126 @@
+"""The pulse of a running job: a lease that is renewed, and what the handler says written down with it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from gateleg.jobs.errors import LeaseLost
+from gateleg.jobs.finish.outcome import UNWRITABLE
+from gateleg.jobs.monitor.logs import extended
+from gateleg.jobs.rules import expiry_of
+from gateleg.jobs.tables.job import JobStatus
+from gateleg.jobs.texts import told_by
+from gateleg.model.codec.wire import uuid_text
+from gateleg.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.rules import Ending
+    from gateleg.jobs.tables.job import Job, LogEntry, Logs
+    from gateleg.jobs.tables.records import LogChunk
+    from gateleg.jobs.worker.output import Notes
+    from gateleg.jobs.worker.runners import StopReason
+
+
+class Pulse:
+    """Heartbeats of one attempt: `interval` seconds apart, and `flush_every` seconds after the handler has said something.
+
+    `stop` is called with the reason once the lease is lost, or somebody wants the job to end. Most jobs end before their first heartbeat
+    and say nothing: those need no pulse.
+    """
+
+    def __init__(
+        self, queue: AsyncQueue, job: Job, notes: Notes, stop: Callable[[StopReason], None], *, interval: float, flush_every: float
+    ) -> None:
+        self._queue = queue
+        self._job = job
+        self._notes = notes
+        self._stop = stop
+        self._interval = interval
+        self._flush_every = min(flush_every, interval)
+        self._logs = job.logs
+        #: whether something was written to the job since its claim, or may have been
+        self._written = False
+        #: whether something that was said had to be left out, and whether nothing more is written but the lease
+        self._hushed = False
+        self._mute = False
+        self._changed = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    def quicken(self) -> None:
+        """The handler has said something."""
+        self._changed.set()
+        self.beat()
+
+    def beat(self) -> None:
+        """Begin, if it has not begun: at once where nothing was said."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._go_on(due=not self._changed.is_set()))
+
+    async def rest(self) -> None:
+        """End."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _go_on(self, due: bool) -> None:
+        interval = self._interval
+        while True:
+            if not due:
+                try:
+                    await asyncio.wait_for(self._changed.wait(), interval)
+                    await asyncio.sleep(self._flush_every)
+                except TimeoutError:
+                    pass
+            due = False
+            self._changed.clear()
+            try:
+                await self._flush()
+            except LeaseLost:
+                self._stop("lease-lost")
+                return
+            except UNWRITABLE as error:
+                # The job has no room for what was said. That must not end its lease.
+                self._notes.replace(f"What was said could not be written. {told_by(error)}")
+                self._mute, self._hushed = self._hushed, True
+                self._changed.set()
+            except StoreError:
+                # The next beat tries again; until the lease has ended nothing is lost.
+                await asyncio.sleep(min(1.0, interval / 4))
+                self._changed.set()
+
+    async def _flush(self) -> None:
+        async with self._lock:
+            lines, progress = self._notes.lines(), self._notes.current()
+            logs, chunk = self._extended([] if self._mute else lines)
+            self._written = True
+            if self._mute:
+                beat = await self._queue.renew(self._job)
+            else:
+                beat = await self._queue.renew(self._job, progress=progress, logs=logs if lines else None, chunk=chunk)
+            self._logs = logs
+            self._notes.written(len(lines), progress)
+        self._queue.context.jobs.updates.notify(uuid_text(self._job.job_id))
+        if beat.cancel:
+            self._stop("cancelled")
+
+    async def finish(self, ending: Ending) -> Job:
+        """Write the end of the attempt, and before it what the handler said and nobody has written yet."""
+        while self._notes.backlog:
+            await self._flush()
+        async with self._lock:
+            lines, progress = self._notes.lines(), self._notes.current()
+            if not lines:
+                return await self._queue.finish(self._job, ending, progress=progress, whole=not self._written)
+            logs, chunk = self._extended(lines)
+            return await self._queue.finish(self._job, ending, logs=logs, chunk=chunk, progress=progress)
+
+    def _extended(self, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
+        """The log with more lines, and a chunk for what it has no room for, which outlives the job by as much as the longest retention."""
+        context = self._queue.context
+        return extended(self._job.job_id, self._logs, lines, expiry_of(JobStatus.FAILED, context.now(), context.settings.retention))

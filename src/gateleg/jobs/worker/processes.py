@@ -1,0 +1,197 @@
+"""Handlers in processes of their own, which are killed with their children when they must end.
+
+The worker starts `python -m gateleg.jobs.worker.child` in a session of its own and talks with it over a socket, one JSON value a line. What
+the
+process prints goes into the job's log. When the worker dies the socket closes, and the process ends itself and its children.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import signal
+import socket
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.jobs.errors import BadHandler
+from gateleg.jobs.signals import GiveUp, Snooze
+from gateleg.jobs.tables.job import Job
+from gateleg.jobs.worker.runners import Run
+from gateleg.model import spec_of
+
+if TYPE_CHECKING:
+    from gateleg.jobs.worker.runners import StopReason
+
+#: Seconds between asking a process to end and killing it.
+KILL_AFTER = 5.0
+_LINE_LIMIT = 16 * 1024 * 1024
+#: How much of what a process prints is read at once.
+_BLOCK = 64 * 1024
+#: Seconds in which what a process has printed is read after its end.
+_LAST_WORDS = 1.0
+
+
+class ChildFailed(Exception):
+    """A handler in another process raised. `kinds` are the names of its exception and of that one's bases."""
+
+    def __init__(self, kinds: tuple[str, ...], message: str, trace: str | None = None) -> None:
+        super().__init__(message)
+        self.kinds = kinds
+        self.trace = trace
+
+
+def module_of(named: Any) -> str:
+    """The module to import something from, also when it is the one that was started with `python -m`."""
+    module: str = named.__module__
+    if module != "__main__":
+        return module
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    if spec is None:
+        raise BadHandler(f"{named.__qualname__} is in a script, which the process of a handler cannot import.", fix="Move it to a module.")
+    return str(spec.name)
+
+
+class ProcessRun(Run):
+    """In a process, from start to end of the attempt."""
+
+    _process: asyncio.subprocess.Process | None = None
+    _writer: asyncio.StreamWriter | None = None
+    _killer: asyncio.TimerHandle | None = None
+
+    async def outcome(self) -> Any:
+        """What the handler returned."""
+        self._check_stopping()
+        ours, theirs = socket.socketpair()
+        # A pipe of asyncio's own would have to be closed by everybody before the process counts as ended.
+        printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
+        with theirs, output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "gateleg.jobs.worker.child",
+                str(theirs.fileno()),
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        reader, self._writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
+        printing = asyncio.ensure_future(self._print(printed))
+        try:
+            self._send(self._order())
+            if self.stopping is not None:
+                self.stop(self.stopping)
+            answer = await self._converse(reader)
+        finally:
+            # Whatever the handler has started and left behind ends with it.
+            self.kill()
+            self._writer.close()
+            await self._process.wait()
+            # Something that has left the group of the process may hold its output open for ever.
+            await asyncio.wait({printing}, timeout=_LAST_WORDS)
+            if printing.cancel():
+                await asyncio.wait({printing})
+        return self.handler.checked_result(answer)
+
+    def _order(self) -> dict[str, Any]:
+        config = self.handler.config
+        return {
+            "path": sys.path,
+            "handle": [module_of(self.handler.handle), self.handler.handle.__qualname__],
+            "config": None if config is None else [module_of(config), config.__qualname__],
+            "job": spec_of(Job).encode(self.job),
+        }
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(orjson.dumps(message) + b"\n")
+
+    async def _converse(self, reader: asyncio.StreamReader) -> Any:
+        """Do what the process asks until it has a result."""
+        while True:
+            with contextlib.suppress(ConnectionError):
+                line = await _line(reader)
+                if line:
+                    kind, *arguments = orjson.loads(line)
+                    if kind == "result":
+                        return arguments[0]
+                    await self._heard(kind, arguments)
+                    continue
+            assert self._process is not None
+            status = await self._process.wait()
+            raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
+
+    async def _heard(self, kind: str, arguments: list[Any]) -> None:
+        if kind in ("log", "progress", "output", "metric"):
+            getattr(self, kind)(*arguments)
+        elif kind == "submit":
+            await self._submit_for(*arguments)
+        elif kind == "snooze":
+            raise Snooze(arguments[0])
+        elif kind == "give-up":
+            raise GiveUp(arguments[0])
+        elif kind == "error":
+            raise ChildFailed(tuple(arguments[0]), arguments[1], arguments[2])
+
+    async def _submit_for(self, number: int, submissions: list[dict[str, Any]]) -> None:
+        from gateleg.jobs.worker.child import submission_of
+
+        try:
+            submitted = await self._submit([submission_of(values) for values in submissions])
+        except Exception as error:
+            self._send({"answer": number, "error": [type(error).__name__, str(error)]})
+        else:
+            answers = [[spec_of(Job).encode(one.job), one.created] for one in submitted]
+            self._send({"answer": number, "submitted": answers})
+
+    async def _print(self, printed: IO[bytes]) -> None:
+        """Put what the process prints into the log."""
+        reader = asyncio.StreamReader()
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), printed)
+        decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        with contextlib.closing(pipe):
+            while block := await reader.read(_BLOCK):
+                *lines, rest = (rest + decoder.decode(block)).split("\n")
+                if len(rest) >= _BLOCK:
+                    # Whoever prints without end gets lines nevertheless.
+                    lines, rest = [*lines, rest], ""
+                for line in lines:
+                    self.log(line)
+        if rest:
+            self.log(rest)
+
+    def stop(self, reason: StopReason) -> None:
+        """Ask the handler to end, and kill its process a little later."""
+        super().stop(reason)
+        self._send({"stop": reason})
+        if self._process is not None and self._killer is None:
+            self._killer = asyncio.get_running_loop().call_later(KILL_AFTER, self.kill)
+
+    def kill(self) -> None:
+        """Kill the process and all of its children."""
+        if self._killer is not None:
+            self._killer.cancel()
+        if self._process is not None:
+            # The group outlives its leader while children are left in it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process is not None and self._process.returncode is None
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next message of a process."""
+    try:
+        return await reader.readline()
+    except ValueError:
+        what = f"The handler has said or returned more than {_LINE_LIMIT:,} bytes at once."
+        raise ChildFailed(("too-much-at-once",), f"{what} Put large values into the object store, and return their keys.") from None

@@ -1,0 +1,327 @@
+"""`Worker`: claims jobs and runs them, several at once, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import logging
+import math
+import os
+import random
+import socket
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+from gateleg.jobs.claim.selection import Picker, turn
+from gateleg.jobs.errors import NoHandlers
+from gateleg.jobs.finish.complete import SETTLE
+from gateleg.jobs.handlers import Handler
+from gateleg.jobs.monitor.counts import Tallies
+from gateleg.jobs.rules import Failed, is_suspect
+from gateleg.jobs.submit.fan_in import GATE
+from gateleg.jobs.tables.job import Failure, Job
+from gateleg.jobs.tables.records import QueueState, WorkerRecord
+from gateleg.jobs.worker.attempt import Execution
+from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
+from gateleg.jobs.worker.change_watcher import Sight
+from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.quarantine import Places, confined
+from gateleg.jobs.worker.registry import Presence
+from gateleg.model import ModelError
+from gateleg.store import StoreError
+from gateleg.store.group_commit import GroupCommitStore
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport
+from gateleg.store.transports.inline_embedded import DirectTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateleg.jobs.context import JobContext
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.objects import AsyncObjects
+
+_log = logging.getLogger("gateleg.jobs")
+#: The ordinary life of a worker: which attempts it begins, and how they end.
+_lives = logging.getLogger("gateleg.jobs.worker.worker")
+#: The shortest and longest seconds between two looks at empty queues: of an engine in this process, and of one far away.
+_NEAR = (0.02, 0.2)
+_FAR = (0.05, 2.0)
+#: Seconds for which the state of a queue is taken for granted.
+_STATES_FOR = 2.0
+#: Seconds that are waited at least, so that a turn has surely come.
+_MOMENT = 0.002
+#: Seconds that handlers have to end once a worker that stops has waited for them, and in which it tries to give their jobs back.
+_LAST_WORDS = 2.0
+_LAST_WRITES = 5.0
+
+
+class Worker:
+    """Runs the jobs of some queues.
+
+    `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
+    shortest and longest seconds between two looks at queues that are empty: by default up to 0.2 with an engine in this process, where
+    a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
+    one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
+    One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
+    logs into `objects`.
+    """
+
+    def __init__(
+        self,
+        queue: AsyncQueue,
+        *,
+        queues: Mapping[str, int] | None = None,
+        concurrency: int = 4,
+        worker_id: str | None = None,
+        app_version: str = "",
+        idle: tuple[float, float] | None = None,
+        drain_seconds: float = 30.0,
+        duties: bool = True,
+        objects: AsyncObjects | None = None,
+    ) -> None:
+        self.queue = shared(queue)
+        self.queues = dict(queues or {"default": 1})
+        self.concurrency = concurrency
+        self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+        self.app_version = app_version
+        self.tallies = Tallies(self.worker_id)
+        self.running: dict[UUID, Execution] = {}
+        #: whether the store is in this process, so that claims are not lost to others
+        self._near = isinstance(self.queue.store, GroupCommitStore)
+        self._sight = Sight(self.queue.store.transport)
+        self._idle = idle or (_NEAR if self._near else _FAR)
+        self._drain_seconds = drain_seconds
+        self._picker = Picker(queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._near else 0.2, undisturbed=self._near)
+        self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
+        self._states: dict[str, QueueState] = {}
+        self._states_at = float("-inf")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = concurrency
+        self._places = Places()
+        self._awake = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._chance = random.Random()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Claim no more jobs, and end when those that run have ended. Called from the event loop's thread."""
+        self._stop.set()
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Work until `stop` is called and the running jobs have ended or were given back."""
+        if not self.queue.context.jobs:
+            raise NoHandlers("The worker has no handlers.")
+        loop = asyncio.get_running_loop()
+        quiet = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
+        presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
+        # Who else works on the queues is known before the first claim.
+        await presence.report()
+        aside = [asyncio.ensure_future(presence.run())]
+        if self._duties is not None:
+            aside.append(asyncio.ensure_future(self._duties.run()))
+        try:
+            await self._claim_on()
+            await self._drain()
+        finally:
+            quiet()
+            for task in aside:
+                task.cancel()
+            await asyncio.gather(*aside, return_exceptions=True)
+            await presence.leave()
+            await self._drop_duties()
+
+    def _record(self) -> WorkerRecord:
+        now = self.queue.context.now()
+        return WorkerRecord(
+            worker_id=self.worker_id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            app_version=self.app_version,
+            queues=sorted(self.queues),
+            weights=dict(self.queues),
+            concurrency=self.concurrency,
+            lease_seconds=self.queue.context.settings.lease_seconds,
+            started_at=now,
+            seen_at=now,
+        )
+
+    def _state(self) -> dict[str, Any]:
+        """What changes in the worker's record."""
+        return {"running": sorted(self.running), "state": "draining" if self._stop.is_set() else "running"}
+
+    async def _drop_duties(self) -> None:
+        try:
+            if self._duties is not None:
+                await self._duties.leave()
+        except StoreError as error:
+            _log.warning("duties could not be given back: %s", error)
+
+    def _ring(self, name: str) -> None:
+        if name in self.queues:
+            self._picker.forget(name)
+            self._awake.set()
+
+    async def _claim_on(self) -> None:
+        """Claim and start jobs while there is room."""
+        pause, busy = self._idle[0], False
+        while not self._stop.is_set():
+            self._awake.clear()
+            if self._room == 0 or self._places.reserved:
+                await self._awake.wait()
+                continue
+            if not busy:
+                self._sight.look()
+            try:
+                jobs = await self._claim(self._room)
+            except (StoreError, ModelError) as error:
+                _log.warning("claim failed: %s", error)
+                jobs = []
+            for job in jobs:
+                self._start(job)
+            if jobs:
+                pause, busy = self._idle[0], True
+                self._sight.rest()
+                # Jobs that do not wait for anything end here, and make room for as many at once.
+                await asyncio.sleep(0)
+            elif busy:
+                # Once more, and from here on nothing that others write is missed.
+                busy = False
+            else:
+                turn_in = self._picker.next_turn()
+                await self._wait(min(pause * (0.5 + self._chance.random()), math.inf if turn_in is None else turn_in + _MOMENT))
+                pause = min(self._idle[1], pause * 2)
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError), self._sight.watching(self._awake.set):
+            await asyncio.wait_for(self._awake.wait(), seconds)
+
+    async def _claim(self, number: int) -> list[Job]:
+        """Up to so many jobs of one of the queues, the first of which is drawn by weight."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._states_at > _STATES_FOR:
+            self._states = await self.queue.states(tuple(self.queues))
+            self._states_at = loop.time()
+        for name in turn(self.queues, self._chance.random()):
+            losses = self._picker.losses
+            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, number, self._states.get(name))
+            now = self.queue.context.now()
+            if self._picker.losses > losses:
+                self.tallies.count(name, jobs[0].job_type if jobs else "-", now, "lost_claims", self._picker.losses - losses)
+            for job in jobs:
+                self.tallies.claimed(job, now)
+            if jobs:
+                return jobs
+        return []
+
+    def _start(self, job: Job) -> None:
+        self._room -= 1
+        self._places.take(job)
+        task = asyncio.get_running_loop().create_task(self._work_on(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work_on(self, job: Job) -> None:
+        execution: Execution | None = None
+        vacated = False
+
+        def vacate() -> None:
+            """Make room before the end is written, so that both are one commit; unless many ends could not be written yet."""
+            nonlocal vacated
+            if execution is not None and not execution.run.alive and len(self._tasks) < 2 * self.concurrency + 1:
+                vacated = True
+                self._make_room()
+
+        try:
+            handler = self._handler(job)
+            if handler is None:
+                failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
+                ended: Job | None = await self.queue.finish(job, Failed(failure))
+            else:
+                alone = is_suspect(job)
+                tell_start(job)
+                execution = self.running[job.job_id] = self.execution(job, confined(handler) if alone else handler)
+                ended = await execution.carry_out(vacate, (lambda: self._places.turn(job)) if alone else None)
+            if ended is not None:
+                self.tallies.ended(ended)
+                tell_end(ended)
+        except Exception:
+            _log.exception("could not record the outcome of job %s; it is run again when its lease ends", job.job_id)
+        finally:
+            self.running.pop(job.job_id, None)
+            if job.concurrency_key is not None:
+                self._picker.freed(job.concurrency_key)
+            if not vacated:
+                await self._let_go(execution)
+            self._places.leave(job)
+            self._awake.set()
+
+    def execution(self, job: Job, handler: Handler) -> Execution:
+        """The attempt of a claimed job; for subclasses that want to watch it."""
+        return Execution(self.queue, job, handler)
+
+    async def _let_go(self, execution: Execution | None) -> None:
+        """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
+        while execution is not None and execution.run.alive and not self._stop.is_set():
+            await asyncio.sleep(0.5)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._room += 1
+        self._awake.set()
+
+    def _handler(self, job: Job) -> Handler | None:
+        if job.job_type == SETTLE:
+            return Handler(SETTLE, self._settle)
+        if job.job_type == GATE:
+            return Handler(GATE, _pass)
+        return self.queue.context.jobs.find(job.job_type)
+
+    async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
+        return await self.queue.settle(UUID(config["job_id"]))
+
+    async def _drain(self) -> None:
+        """Wait for running jobs, and give back those that take too long: all in all a few seconds more than they have to end."""
+        executions = list(self.running.values())
+        if self._tasks:
+            _lives.info("stopping: %s have up to %g s to end", _told(self.running.values()) or "ends that are written", self._drain_seconds)
+            await asyncio.wait(set(self._tasks), timeout=self._drain_seconds)
+        if self.running:
+            _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))
+        for execution in list(self.running.values()):
+            execution.stop("draining", patience=_LAST_WORDS)
+        if self._tasks:
+            _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WORDS + 1.0 + _LAST_WRITES)
+            for task in left:
+                # The store does not answer. The leases of these jobs will end, and others take them.
+                task.cancel()
+            await asyncio.wait(left, timeout=1.0) if left else None
+        stubborn = [one for one in executions if one.run.alive]
+        if stubborn:
+            _lives.warning("%s went on although asked to stop; their jobs are run again", _told(stubborn))
+
+
+def _told(executions: Iterable[Execution]) -> str:
+    """Some jobs, for a line of log."""
+    return ", ".join(f"{one.job.job_type} {one.job.job_id}" for one in executions)
+
+
+async def _pass(job: JobContext, config: dict[str, Any]) -> None:
+    """What a gate does: nothing, but only once everything that it waits for is completed."""
+
+
+def shared(queue: AsyncQueue) -> AsyncQueue:
+    """The same queue by the shortest way to its store, if that is an engine in this process."""
+    transport = queue.store.transport
+    if type(transport) is AsyncEmbeddedTransport:
+        transport = DirectTransport(transport)
+    if not isinstance(transport, DirectTransport) or isinstance(queue.store, GroupCommitStore):
+        return queue
+    near = copy.copy(queue)
+    near.store = GroupCommitStore(queue.store, transport)
+    return near

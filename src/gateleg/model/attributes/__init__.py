@@ -1,0 +1,1 @@
+"""Attributes: typed expressions, defaults, constraints, states and special types."""

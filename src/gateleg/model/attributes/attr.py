@@ -1,0 +1,371 @@
+"""`Attr[T]`: a typed expression on the class, a value on the instance."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, get_args, overload
+
+from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
+from gateleg.model.attributes.fields import empty_is_absent
+from gateleg.model.attributes.states import States
+from gateleg.model.attributes.times import times_in_utc
+from gateleg.model.codec.fast_decoder import field_validator
+from gateleg.model.codec.nested import attr_type, case_of, field_names
+from gateleg.model.codec.shape_choice import shape_of
+from gateleg.model.codec.shapes import ListShape, Scope, SetShape, Shape
+from gateleg.model.codec.unchecked import construct_unchecked
+from gateleg.model.codec.wire import wire
+from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
+from gateleg.model.expressions.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
+from gateleg.model.expressions.comparisons import Comparable, Size, Term
+from gateleg.model.expressions.nodes import Call, Check, Condition, Constant, Operand, Path, Placeholders
+from gateleg.model.keys.parts import KeyPart
+from gateleg.model.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from pydantic import GetCoreSchemaHandler
+    from pydantic.fields import FieldInfo
+    from pydantic_core import CoreSchema
+
+    from gateleg.model.codec.wire import Value
+
+
+T = TypeVar("T")
+E = TypeVar("E")
+S = TypeVar("S", bound=States)
+WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
+
+
+class Attr(Comparable[T], Generic[T]):
+    """An attribute of an entity or record.
+
+    Declared as `status: Attr[JobStatus]`. On an instance it is the value; on the class it is an expression: compare it, combine it,
+    or make update actions with it. `attr[...]` goes into lists (`[0]`), maps (`["key"]`) and records (`[Logs.entries]`).
+    """
+
+    __is_attr__ = True
+
+    def __init__(
+        self,
+        owner: type[Any],
+        name: str,
+        path: Path,
+        annotation: Any,
+        info: FieldInfo | None = None,
+        *,
+        leaf: Attr[Any] | None = None,
+        parent: Attr[Any] | None = None,
+    ) -> None:
+        self.owner = owner
+        self.name = name
+        self.path = path
+        self.annotation = annotation
+        self.info = info
+        #: the attribute of a record that the path ends at, with the rules of its field
+        self.leaf: Any = leaf
+        #: the list or map that this is an element of
+        self.parent: Any = parent
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type[Any]) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: type[Any]) -> T: ...
+        def __get__(self, instance: object | None, owner: type[Any]) -> Any: ...
+        def __set__(self, instance: object, value: T) -> None: ...
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the inner type, with times made aware and UTC."""
+        arguments = get_args(source)
+        kind = arguments[0] if arguments else Any
+        try:
+            return cast("CoreSchema", times_in_utc(handler.generate_schema(kind)))
+        except PydanticSchemaGenerationError as error:
+            raise UnsupportedType(
+                f"{getattr(kind, '__name__', kind)} has no place on the wire: pydantic cannot validate it.",
+                fix="Make it a Record, a dataclass or another type that pydantic knows.",
+            ) from error
+
+    def __repr__(self) -> str:
+        return f"{self.owner.__name__}.{self.name}"
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How the attribute looks on the wire."""
+        return shape_of(self.annotation)
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation)
+
+    @cached_property
+    def _comparer(self) -> Callable[[Any], Any]:
+        """Validates the type alone: what is compared or added need not lie within the bounds of what is stored."""
+        return validator_of(without_bounds(self._adapter.core_schema)).validate_python
+
+    @cached_property
+    def _reader(self) -> Callable[[Any], Any]:
+        """Validates a value that was read, whatever its bounds."""
+        checker = None if self.info is None else field_validator(self.owner, self.name, bounded=False)
+        return checker or self._comparer
+
+    @cached_property
+    def bounds(self) -> Bounds | None:
+        """The bounds that an update may break; None when there are none."""
+        return self.leaf.bounds if self.leaf is not None else bounds_of(self.annotation, self.info)
+
+    @cached_property
+    def _checker(self) -> Callable[[Any], Any] | None:
+        """Validates as the field does, where that depends on the value alone; a frozen field is the planner's to refuse."""
+        if self.info is None or self.info.frozen or self.owner.__pydantic_decorators__.model_validators:
+            return None
+        return field_validator(self.owner, self.name)
+
+    @cached_property
+    def _guarded(self) -> Attr[Any] | None:
+        """This, where an update must keep bounds."""
+        outer = self.parent.bounds if self.parent is not None else None
+        return self if self.bounds is not None or outer is not None else None
+
+    @cached_property
+    def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
+        """The states that may move to a state, for those that were asked for."""
+        return {}
+
+    @cached_property
+    def _packer(self) -> Any:
+        return _compiled_packer(self.shape)
+
+    def validate(self, value: Any) -> T:
+        """The value as the attribute's field accepts it, with its constraints and validators."""
+        if self.leaf is not None:
+            return cast("T", self.leaf.validate(value))
+        try:
+            if self._checker is not None:
+                return cast("T", self._checker(value))
+            if self.info is None or self.owner.__pydantic_decorators__.model_validators:
+                return cast("T", self._adapter.validate_python(value))
+            probe = construct_unchecked(self.owner, {})
+            self.owner.__pydantic_validator__.validate_assignment(probe, self.name, value)
+            return cast("T", probe.__dict__[self.name])
+        except ValidationError as error:
+            if self.info is not None and self.info.frozen and error.errors()[0]["type"] == "frozen_field":
+                return cast("T", self._adapter.validate_python(value))
+            raise self._refusal(value, error) from None
+
+    def read(self, value: Any) -> T:
+        """The value of a projected item, which may break the attribute's bounds."""
+        try:
+            return cast("T", self._reader(value))
+        except ValidationError as error:
+            raise self._refusal(value, error) from None
+
+    def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
+        reasons = "; ".join(problem["msg"] for problem in error.errors())
+        return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """A compared value, of the attribute's type but not bound by its constraints."""
+        try:
+            checked = self._comparer(value)
+        except ValidationError as error:
+            raise self._refusal(value, error) from None
+        return Constant(checked, self._packer(checked))
+
+    def written(self, value: Any) -> Constant[Any]:
+        """A value to be stored, which must satisfy the attribute's constraints."""
+        checked = self.validate(value)
+        return Constant(checked, self._packer(checked))
+
+    def packed(self, value: T) -> Value:
+        """A value as it is stored. It must be right already: what was read, or made of what was checked."""
+        return cast("Value", self._packer(value))
+
+    def render(self, out: Placeholders) -> str:
+        """The path."""
+        return out.path(self.path)
+
+    def outline(self, given: list[Value]) -> Hashable:
+        """The path."""
+        return self.path
+
+    def paths(self) -> Iterator[Path]:
+        """Its own."""
+        yield self.path
+
+    def exists(self) -> Condition:
+        """That the attribute is there."""
+        return Check("attribute_exists", (self,))
+
+    def missing(self) -> Condition:
+        """That the attribute is not there."""
+        return Check("attribute_not_exists", (self,))
+
+    def is_type(self, kind: WireType) -> Condition:
+        """That the attribute has a wire type."""
+        return Check("attribute_type", (self, Constant(kind, {"S": kind})))
+
+    def begins_with(self, prefix: str) -> Condition:
+        """That the stored text begins with a prefix."""
+        return Check("begins_with", (self, Constant(prefix, wire(prefix))))
+
+    def contains(self, element: Any) -> Condition:
+        """That a text holds another, or a set or list an element."""
+        if isinstance(element, Operand):
+            return Check("contains", (self, element))
+        if isinstance(self.shape, SetShape | ListShape):
+            return Check("contains", (self, self._element().constant(element)))
+        return Check("contains", (self, Constant(element, wire(element))))
+
+    def size(self) -> Size:
+        """The length of a text or binary, or the number of elements."""
+        return Size(self)
+
+    def set(self, value: T | Operand[T]) -> Action:
+        """Write a value, a copy of another attribute, or a sum. None removes the attribute."""
+        if isinstance(value, Operand):
+            return SetAction(self.path, self.owner, self.name, self._guarded, operand=value)
+        if value is None:
+            self.validate(None)
+            return RemoveAction(self.path, self.owner, self.name, self._guarded)
+        if not value and isinstance(self.shape, SetShape) and self.info is not None and empty_is_absent(self.info):
+            return RemoveAction(self.path, self.owner, self.name, self._guarded)
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value))
+
+    def force(self, value: T) -> Action:
+        """Write a state without regard to its transitions: for repairs by hand."""
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value), forced=True)
+
+    def remove(self) -> Action:
+        """Take the attribute away."""
+        return RemoveAction(self.path, self.owner, self.name, self._guarded)
+
+    def add(self, value: T) -> Action:
+        """Add to a number (an absent one counts as 0) or put elements into a set."""
+        return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
+
+    def _added(self, value: Any) -> Operand[Any]:
+        """What is added: to a number, whatever its own bounds; to a set, only elements that it may have."""
+        added = self.constant(value)
+        if isinstance(self.shape, SetShape) and isinstance(added, Constant):
+            for element in added.value:
+                self._element().validate(element)
+        return added
+
+    def delete(self, elements: T) -> Action:
+        """Take elements out of a set."""
+        return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
+
+    @overload
+    def append(self: Attr[list[E]], *values: E) -> Action: ...
+    @overload
+    def append(self: Attr[list[E] | None], *values: E) -> Action: ...
+    def append(self: Attr[Any], *values: Any) -> Action:
+        """Put elements at the end of a list; an absent list counts as empty."""
+        return self._extend(values, at_end=True)
+
+    @overload
+    def prepend(self: Attr[list[E]], *values: E) -> Action: ...
+    @overload
+    def prepend(self: Attr[list[E] | None], *values: E) -> Action: ...
+    def prepend(self: Attr[Any], *values: Any) -> Action:
+        """Put elements at the beginning of a list; an absent list counts as empty."""
+        return self._extend(values, at_end=False)
+
+    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action:
+        old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
+        new = self.constant([self._element().validate(value) for value in values])
+        return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))
+
+    def if_not_exists(self, default: T) -> Term[T]:
+        """The attribute's value, or a default where it is absent: an operand for `set`."""
+        return Term(Call("if_not_exists", (self, self.constant(default))), self)
+
+    def __add__(self, other: T | Operand[T]) -> Operand[T]:
+        return Term(self, self) + other
+
+    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
+        return Term(self, self) - other
+
+    @overload
+    def to(self: Attr[S], target: S) -> Action: ...
+    @overload
+    def to(self: Attr[S | None], target: S) -> Action: ...
+    def to(self: Attr[Any], target: Any) -> Action:
+        """Move to a state; the database refuses the write unless the present state may move there."""
+        operand = self.written(target)
+        state = operand.value
+        if not isinstance(state, States):
+            raise ExpressionError(f"{self!r} is no state.", fix="Use .set(...).")
+        sources = self._predecessors.get(state)
+        if sources is None:
+            sources = self._predecessors[state] = tuple(self.constant(source) for source in sorted(state.predecessors))
+        if not sources:
+            raise ExpressionError(f"No state may move to {state!r}: it is where {type(state).__name__} begins.", fix="Create a new item.")
+        return Transition(self.path, self.owner, self.name, self._guarded, operand=operand, target=state, sources=sources)
+
+    @overload
+    def __getitem__(self, step: Attr[E]) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[list[E]], step: int) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[dict[str, E]], step: str) -> Attr[E]: ...
+    @overload
+    def __getitem__(self: Attr[Any], step: str | int) -> Attr[Any]: ...
+    def __getitem__(self: Attr[Any], step: Any) -> Attr[Any]:
+        """The element at an index, the value at a map's key, or an attribute of a record."""
+        if isinstance(step, Attr):
+            return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation, leaf=step)
+        if isinstance(step, int):
+            return self._element(step)
+        kind = read_annotation(self.annotation).type
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return self[attribute_of(kind, step)]
+        arguments = get_args(kind)
+        return Attr(self.owner, f"{self.name}.{step}", (*self.path, step), arguments[1] if len(arguments) == 2 else Any, parent=self)
+
+    def _element(self, at: int = 0) -> Attr[Any]:
+        arguments = get_args(read_annotation(self.annotation).type)
+        return Attr(self.owner, f"{self.name}[{at}]", (*self.path, at), arguments[0] if arguments else Any, parent=self)
+
+    __hash__ = object.__hash__
+
+
+def attribute_of(model: type[Any], name: str) -> Attr[Any]:
+    """The attribute of a model by its Python name; an unknown one raises AttributeError."""
+    info = model.__pydantic_fields__.get(name)
+    if info is None:
+        return _part_field(model, name)
+    return Attr(model, name, (field_names(name, info, case_of(model))[0],), attr_type(info.annotation), info)
+
+
+def _part_field(model: type[Any], name: str) -> Attr[Any]:
+    """A field of one of the model's key parts, where it is stored beside the part: `Loan.tenant` of `place: Attr[Place]`."""
+    for whole, info in model.__pydantic_fields__.items():
+        part = read_annotation(attr_type(info.annotation)).type
+        if not (isinstance(part, type) and issubclass(part, KeyPart) and name in part.__members__()):
+            continue
+        if not part.__denormalise__:
+            raise AttributeError(
+                f"{model.__name__}.{name} is a field of {part.__name__}, which is stored as one text. "
+                f"Compare {model.__name__}.{whole} as a whole, or declare {part.__name__} with denormalise=True.",
+                name=name,
+                obj=model,
+            )
+        case = case_of(model)
+        return Attr(model, name, (case(name) if case else name,), part.__members__()[name].type)
+    known = list(model.__pydantic_fields__)
+    fix = did_you_mean(name, known, otherwise=f"It has {', '.join(known)}.")
+    raise AttributeError(f"{model.__name__} has no attribute {name!r}. {fix}", name=name, obj=model)
+
+
+def _compiled_packer(shape: Shape) -> Any:
+    scope = Scope()
+    return eval(f"lambda v: {shape.pack('v', scope)}", scope.names)

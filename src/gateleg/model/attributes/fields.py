@@ -1,0 +1,164 @@
+"""Defaults, constraints and wire names of attributes.
+
+`field(default)` and the `new_...` functions give an attribute a default; `required(...)` gives constraints to one that has none.
+Type checkers then know which constructor arguments may be left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, overload
+from uuid import UUID, uuid4
+
+from pydantic import Field
+
+from gateleg.model.errors import BadOption
+from gateleg.model.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic.fields import FieldInfo
+
+    from gateleg.model.attributes.attr import Attr
+
+T = TypeVar("T")
+Stamp = Literal["create", "write"]
+_UNSET: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What the model, rather than pydantic, needs to know about an attribute."""
+
+    #: the name on the wire, when it is not the Python name in the entity's case
+    name: str | None = None
+    #: when the model sets the attribute to the present time
+    stamp: Stamp | None = None
+    #: the default is for new instances only; an item without the attribute is refused
+    create_only: bool = False
+    #: set at creation and never by an update
+    read_only: bool = False
+
+
+@overload
+def field(
+    default: T,
+    *,
+    name: str | None = None,
+    create_only: bool = False,
+    read_only: bool = False,
+    hidden: bool = False,
+    title: str | None = None,
+    description: str | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    pattern: str | None = None,
+    discriminator: str | None = None,
+) -> Attr[T]: ...
+
+
+@overload
+def field(
+    *,
+    factory: Callable[[], T],
+    name: str | None = None,
+    create_only: bool = False,
+    read_only: bool = False,
+    hidden: bool = False,
+    title: str | None = None,
+    description: str | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    pattern: str | None = None,
+    discriminator: str | None = None,
+) -> Attr[T]: ...
+
+
+def field(default: Any = _UNSET, *, factory: Any = None, **options: Any) -> Any:
+    """An attribute with a default, or with a `factory` for values that must not be shared (for a record: `factory=lambda: Logs()`).
+
+    `name` is the wire name. `create_only` means that the default is for new instances, not for items that lack the attribute.
+    `read_only` attributes are refused in updates and assignments. `hidden` ones stay out of dumps and representations.
+    The rest are pydantic's constraints.
+    """
+    for name in options:
+        if name not in _OPTIONS:
+            raise BadOption(f"field() has no option {name!r}.", fix=did_you_mean(name, _OPTIONS))
+    if factory is not None:
+        return _field_info(options, default_factory=factory)
+    return _field_info(options) if default is _UNSET else _field_info(options, default=default)
+
+
+def required(
+    *,
+    name: str | None = None,
+    read_only: bool = False,
+    hidden: bool = False,
+    title: str | None = None,
+    description: str | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    pattern: str | None = None,
+    discriminator: str | None = None,
+) -> Any:
+    """An attribute without a default, with a wire name or constraints."""
+    return _field_info(dict(locals()))
+
+
+def new_uuid(*, name: str | None = None) -> Attr[UUID]:
+    """A random UUID for each new instance."""
+    return cast("Attr[UUID]", _field_info({"name": name, "create_only": True}, default_factory=uuid4))
+
+
+def stamp(*, on: Stamp, name: str | None = None) -> Attr[datetime]:
+    """A time that the model sets: `on="create"` once, `on="write"` at every write."""
+    if on not in get_args(Stamp):
+        raise BadOption(f"stamp(on={on!r}) is not a time that the model can set.", fix='Use on="create" or on="write".')
+    info = _field_info({"name": name, "stamp": on, "create_only": True}, default_factory=lambda: datetime.now(UTC))
+    return cast("Attr[datetime]", info)
+
+
+def _field_info(options: dict[str, Any], **defaults: Any) -> FieldInfo:
+    traits = Traits(
+        name=options.pop("name", None),
+        stamp=options.pop("stamp", None),
+        create_only=options.pop("create_only", False),
+        read_only=options.pop("read_only", False),
+    )
+    if options.pop("hidden", False):
+        options |= {"exclude": True, "repr": False}
+    if traits.read_only:
+        options["frozen"] = True
+    info: FieldInfo = Field(**defaults, **{option: value for option, value in options.items() if value is not None})
+    info.metadata.append(traits)
+    return info
+
+
+def traits_of(info: FieldInfo) -> Traits:
+    """The traits of a pydantic field; those of a plain one are all unset."""
+    return next((entry for entry in reversed(info.metadata) if isinstance(entry, Traits)), _PLAIN)
+
+
+_PLAIN = Traits()
+#: What `field` takes: the parameters of `required`, and what only an attribute with a default has.
+_OPTIONS = ("default", "factory", "create_only", *inspect.signature(required).parameters)
+
+
+def empty_is_absent(info: FieldInfo) -> bool:
+    """Whether a set is by default empty: then an empty one, which DynamoDB does not store, is absent on the wire."""
+    return info.default_factory in (set, frozenset) or (not info.is_required() and info.default in (set(), frozenset()))

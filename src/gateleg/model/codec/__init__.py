@@ -1,0 +1,1 @@
+"""The codec: from entities to wire items and back."""

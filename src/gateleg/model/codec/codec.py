@@ -1,0 +1,302 @@
+"""The generated codec of an entity: straight-line source for each direction, compiled once.
+
+The fast path assumes a well-formed item. When anything is missing or of another type, the item is read again attribute by attribute, which
+either succeeds (a NULL for an optional attribute, a component that only the key holds) or says precisely what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gateleg.model.attributes.constraints import reading_validator
+from gateleg.model.attributes.fields import empty_is_absent
+from gateleg.model.codec.fast_decoder import direct_source
+from gateleg.model.codec.nested import UNKNOWN
+from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, Scope, SetShape
+from gateleg.model.codec.stored_keys import STORED, checked_sources, may_differ, remember, stored_key
+from gateleg.model.codec.upcasters import bring_up
+from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
+from gateleg.model.keys.components import render_source
+from gateleg.model.keys.key import empty_key, shard_of, sharded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.keys.key import KeyField, KeyPlan
+    from gateleg.model.spec import Attribute, Spec
+
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Codec(Generic[E]):
+    """Both directions, and the source they were compiled from."""
+
+    encode: Callable[[E], Item]
+    decode: Callable[[Item], E]
+    decode_partial: Callable[[Item], dict[str, Any]]
+    source: str
+
+
+def build_codec(spec: Spec[E]) -> Codec[E]:
+    """Generate and compile the codec of an entity."""
+    scope = Scope()
+    reader = Reader(spec)
+    scope.names |= {
+        "ModelError": ModelError,
+        "cannot_encode": lambda instance, error: _cannot_encode(spec, instance, error),
+        "shard": lambda item, shards: shard_of({name: item[name] for name in spec.table.attributes}, shards),
+        "sharded": sharded,
+        "validate": reader.validate,
+        "known": frozenset(reader.known).issuperset,
+        "keep": reader.keep,
+        "empty": empty_key,
+        "slowly": reader.read,
+        "wrong": reader.wrong,
+        "aged": reader.aged,
+        "stored_key": lambda values: stored_key(spec.with_members(values)),
+        "remember": lambda item, instance: remember(spec, item, instance),
+    }
+    source = "\n".join([*_encoder(spec, scope), *_decoder(spec, scope)]) + "\n"
+    exec(compile(source, f"<codec of {spec.name}>", "exec"), scope.names)
+    return Codec(scope.names["encode"], scope.names["decode"], reader.partial, source)
+
+
+def _access(spec: Spec[Any], name: str) -> str:
+    """Source for a component's value."""
+    source = spec.sources[name]
+    return f"d[{source.attribute!r}]" + (f".{source.member}" if source.member else "")
+
+
+def _always(attribute: Attribute) -> bool:
+    """Whether the attribute is in every item: not None, and not a set that may be empty."""
+    return not attribute.optional and not isinstance(attribute.shape, SetShape) and attribute.declared.type is not Any
+
+
+def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
+    lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
+    lines += [f"      {a.wire!r}: {a.shape.pack(f'd[{a.name!r}]', scope)}," for a in spec.attributes.values() if _always(a)]
+    lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
+    if spec.tag is not None and spec.table.tag is not None:
+        lines.append(f"      {spec.table.tag!r}: {{'S': {spec.tag!r}}},")
+    if spec.schema > 1:
+        lines.append(f"      {spec.table.schema!r}: {{'N': {str(spec.schema)!r}}},")
+    lines += ["    }", f"    if {STORED!r} in d: item.update(stored_key(d) or ())"]
+    for attribute in spec.attributes.values():
+        if not _always(attribute):
+            empty = isinstance(attribute.shape, SetShape) and empty_is_absent(attribute.info)
+            test = "v" if empty else "v is not None"
+            lines += [f"    v = d[{attribute.name!r}]", f"    if {test}: item[{attribute.wire!r}] = {attribute.shape.pack('v', scope)}"]
+    for source in spec.denormalised():
+        lines += [f"    v = d[{source.attribute!r}]"]
+        lines += [f"    if v is not None: item[{source.wire!r}] = {source.shape.pack(f'v.{source.member}', scope)}"]
+    for name, (wire, shape) in spec.computed.items():
+        lines += [f"    v = e.{name}", f"    if v is not None: item[{wire!r}] = {shape.pack('v', scope)}"]
+    for plan in spec.indexes.values():
+        lines += _index_source(spec, plan, scope)
+    return [
+        *lines,
+        f"    if {UNKNOWN!r} in d: item = {{**d[{UNKNOWN!r}], **item}}",
+        "    return item",
+        "  except ModelError: raise",
+        "  except Exception as error: raise cannot_encode(e, error) from error",
+    ]
+
+
+def _empty_checks(spec: Spec[Any]) -> list[str]:
+    """Lines that refuse empty text or binary in attributes that are keys as they are."""
+    sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
+    checked = [source for source in sources.values() if source.shape in (TEXT, BINARY)]
+    return [
+        f"    if {_access(spec, source.name)} == {'b' if source.shape is BINARY else ''}'': empty({spec.name!r}, {source.name!r})"
+        for source in checked
+        if not (source.member and spec.attributes[source.attribute].optional)
+    ]
+
+
+def _key_source(spec: Spec[Any], entry: KeyField, scope: Scope) -> str:
+    """Source for the wire value of a derived key attribute whose components are all there."""
+    if entry.text is None:
+        assert entry.source is not None
+        return entry.source.shape.pack(_access(spec, entry.source.name), scope)
+    pieces = [repr(entry.text.template.literals[0])] if entry.text.template.literals[0] else []
+    for name, component, literal in zip(entry.names, entry.text.components, entry.text.template.literals[1:], strict=True):
+        pieces.append(render_source(component, _access(spec, name), scope.bind(component.render, "render")))
+        if literal:
+            pieces.append(repr(literal))
+    return f'{{"S": {" + ".join(pieces)}}}'
+
+
+def _index_source(spec: Spec[Any], plan: KeyPlan, scope: Scope) -> list[str]:
+    """Lines that write the derived attributes of one index, unless the item is not in it."""
+    known = {entry.attribute for entry in spec.key.derived}
+    derived = [entry for entry in plan.derived if entry.attribute not in known]
+    if not derived:
+        return []
+    tests = [f"{_access(spec, name)} is not None" for name in plan.names if spec.attributes[spec.sources[name].attribute].optional]
+    tests += [f"{_access(spec, name)} in {scope.bind(frozenset(allowed), 'allowed')}" for name, allowed in plan.when.items()]
+    pad = "      " if tests else "    "
+    lines = [f"    if {' and '.join(tests)}:"] if tests else []
+    for entry in derived:
+        text = _key_source(spec, entry, scope)
+        if entry is plan.hash[0] and plan.shards > 1:
+            text = f'{{"S": sharded({text}["S"], shard(item, {plan.shards}))}}'
+        elif entry.text is None and entry.source is not None and entry.source.wire in {a.wire for a in spec.attributes.values()}:
+            text = f"item[{entry.source.wire!r}]"
+        lines.append(f"{pad}item[{entry.attribute!r}] = {text}")
+    return lines
+
+
+def _cannot_encode(spec: Spec[Any], instance: Any, error: Exception) -> EncodeError:
+    for attribute in spec.attributes.values():
+        value = instance.__dict__.get(attribute.name)
+        if value is not None:
+            try:
+                spec.sources[attribute.name].pack(value)
+            except Exception as reason:
+                return EncodeError(f"{spec.name}.{attribute.name} = {value!r} cannot be written: {reason}.")
+    return EncodeError(f"{instance!r} cannot be written as {spec.name}: {type(error).__name__}: {error}.")
+
+
+def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
+    lines = ["def decode(item):", "  get = item.get"]
+    if spec.tag is not None and spec.table.tag is not None:
+        lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
+    if spec.schema > 1:
+        lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
+    read = direct_source(spec, scope) or _validated_source(spec, scope)
+    read += _form_check(spec, scope)
+    return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
+
+
+def _form_check(spec: Spec[Any], scope: Scope) -> list[str]:
+    """Lines that let the instance `m` remember a form that the model would not write: see `stored`."""
+    tests = []
+    for entry in spec.key.fields:
+        if entry.source is not None and entry.source.shape is INSTANT:
+            tests.append(_odd_time(entry.attribute))
+        elif may_differ(entry.source):
+            tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope)}")
+    for source in checked_sources(spec):
+        value, packed = _access(spec, source.name), source.shape.pack(_access(spec, source.name), scope)
+        odd = _odd_time(source.wire) if source.shape is INSTANT else f"{value} is not None and get({source.wire!r}) != {packed}"
+        tests.append(f"({odd})")
+    return ["d = m.__dict__", f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
+
+
+def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
+    """Lines that read `item` into the instance `m` by the model's own validator."""
+    needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
+    lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]
+    for attribute in spec.attributes.values():
+        if attribute not in needed:
+            lines += [f"w = get({attribute.wire!r})"]
+            lines += [f"if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
+    return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
+
+
+def _odd_time(wire: str) -> str:
+    """Source for whether a time is stored in another form than the model's, which has Z after six places of seconds."""
+    return f'((w := get({wire!r})) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
+
+
+class Reader(Generic[E]):
+    """The careful way to read an item, and the keeping of what it does not know."""
+
+    def __init__(self, spec: Spec[E]) -> None:
+        self.spec = spec
+        self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
+        self.validate = reading_validator(spec.entity)
+
+    def keep(self, item: Item, instance: E) -> None:
+        """Hold on to the attributes that the entity does not know, so that writing it back loses nothing."""
+        unknown = {name: value for name, value in item.items() if name not in self.known}
+        if unknown:
+            vars(instance)[UNKNOWN] = unknown
+
+    def wrong(self, item: Item) -> None:
+        """Refuse an item of another entity."""
+        tag = item[self.spec.table.tag or ""].get("S")
+        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.", ref=self.spec.ref_of(item))
+
+    def aged(self, item: Item) -> Item:
+        """Bring an item of an older schema up."""
+        return bring_up(item, self.spec)
+
+    def read(self, item: Item) -> E:
+        """Read attribute by attribute."""
+        values, problems = self._values(item)
+        missing = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and not a.optional]
+        if missing:
+            parsed = self._from_key(item)
+            values |= {attribute.name: parsed[attribute.name] for attribute in missing if attribute.name in parsed}
+        problems += [f"{a.name} ({a.wire}) is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
+        if not problems:
+            try:
+                instance: E = self.validate(values)
+            except ValidationError as error:
+                problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+            else:
+                self.keep(item, instance)
+                remember(self.spec, item, instance)
+                return instance
+        raise self._refused(item, problems)
+
+    def _refused(self, item: Item, problems: list[str]) -> DecodeError:
+        what = f"The item {self._key_text(item)} is not a valid {self.spec.name}: {'; '.join(problems)}."
+        return DecodeError(what, problems=problems, ref=self.spec.ref_of(item))
+
+    def partial(self, item: Item) -> dict[str, Any]:
+        """The attributes that a projected item has; components of its keys count."""
+        values, problems = self._values(item)
+        values = {**{name: value for name, value in self._from_key(item).items() if name in self.spec.attributes}, **values}
+        checked: dict[str, Any] = {}
+        for name, value in values.items():
+            try:
+                checked[name] = self.spec.attributes[name].attr.read(value)
+            except ModelError as error:
+                problems.append(error.message)
+        if problems:
+            raise self._refused(item, problems)
+        return checked
+
+    def _values(self, item: Item) -> tuple[dict[str, Any], list[str]]:
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        for attribute in self.spec.attributes.values():
+            value = item.get(attribute.wire)
+            if value is None or ("NULL" in value and attribute.optional):
+                continue
+            try:
+                values[attribute.name] = self.spec.sources[attribute.name].unpack(value)
+            except Exception as error:
+                problems.append(_mismatch(attribute, value, error))
+        return values, problems
+
+    def _from_key(self, item: Item) -> dict[str, Any]:
+        parsed: dict[str, Any] = {}
+        for plan in (self.spec.key, *self.spec.indexes.values()):
+            try:
+                parsed = {**plan.parse(item), **parsed}
+            except (ModelError, KeyError, TypeError, ValueError):
+                continue
+        return parsed
+
+    def _key_text(self, item: Item) -> str:
+        return str({name: next(iter(item[name].values()), None) for name in self.spec.table.attributes if name in item})
+
+
+def problems_name(problems: list[str], attribute: Attribute) -> bool:
+    """Whether a problem with the attribute is already listed."""
+    return any(problem.startswith(f"{attribute.name} ") for problem in problems)
+
+
+def _mismatch(attribute: Attribute, value: Value, error: Exception) -> str:
+    found = next(iter(value), "nothing")
+    if attribute.shape.tag and found != attribute.shape.tag:
+        return f"{attribute.name} ({attribute.wire}) holds {found}, not {attribute.shape.tag}"
+    return f"{attribute.name} ({attribute.wire}): {error}"

@@ -1,0 +1,316 @@
+"""Reading attributes without pydantic where pydantic could only agree.
+
+A validator looks at every value from outside, and for an item of thirty attributes that takes longer than all the rest of reading it. But
+what stands behind a wire type is known: a declared `str` under an `S` is what it is to become, an `N` that `int` reads is an `int`. Which
+attributes are of that kind is decided once for each field, from the schema that pydantic compiled. Models inside the entity are read in the
+same way. The values of all other fields (UUIDs, custom validators, ...) go through a validator of that field's own schema, and a model that
+looks at the whole of itself (validators of the model, private attributes, validators that see other fields) is left to pydantic altogether.
+
+The generated source never decides that an item is wrong. Whatever does not fit makes it turn to the slow way, which validates everything
+by the model itself and says what is amiss; so the two ways can differ only in what both accept.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import core_schema
+
+from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.constraints import validator_of, without_bounds
+from gateleg.model.codec.nested import ModelShape, attr_type, case_of, field_names
+from gateleg.model.codec.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
+from gateleg.model.codec.unchecked import set_extra, set_fields, set_private, set_values
+from gateleg.model.codec.wire import to_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model.spec import Spec
+
+Schema = dict[str, Any]
+_SLOW = "return slowly(item)"
+#: The same inside of a record, which leaves it to the entity.
+_ODD = "raise Odd"
+#: Members of a schema that say nothing about which values are valid.
+_SILENT = {"type", "ref", "metadata", "serialization"}
+#: Options of a model that do not change how its fields are read.
+_HARMLESS = {"title", "extra_fields_behavior"}
+#: Members of the schema of a list or a dictionary that have no bearing on an empty one.
+_CONTENTS = {"items_schema", "keys_schema", "values_schema"}
+#: Up to so many derived attributes, to count them is faster than to look up each attribute of the item.
+_FEW = 6
+_SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
+
+
+class Odd(ValueError):
+    """A record that the short way does not understand."""
+
+
+@dataclass(frozen=True)
+class _Field:
+    """What pydantic would do with one field: the schema of a value that is there, and source for one that is not."""
+
+    schema: Schema
+    #: None when a field that is absent is an error
+    default: str | None
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Where the value of a field is found."""
+
+    name: str
+    wire: str
+    shape: Shape
+    #: whether an item without it cannot be read
+    needed: bool
+
+
+def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
+    """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
+    schema, definitions = _unwrapped(without_bounds(spec.entity.__pydantic_core_schema__))
+    if not _is_plain(schema, spec.entity):
+        return None
+    slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
+    scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
+    lines = _fields_source(schema, slots, definitions, scope, _SLOW)
+    return None if lines is None else [*lines, *_instance(slots, "entity"), *_remainder(spec)]
+
+
+def _fields_source(
+    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str
+) -> list[str] | None:
+    """Lines that read each field into a variable, and the names of those that are there into `fields`; None if little is gained by it."""
+    fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
+    if fields.keys() != slots.keys() or any(entry is None for entry in fields.values()):
+        return None
+    needed = {slot.name for slot in slots.values() if slot.needed}
+    lines, validated = [f"fields = {scope.bind(needed, 'needed')}.copy()"], 0
+    for at, (name, entry) in enumerate(fields.items()):
+        assert entry is not None
+        slot = slots[name]
+        read = _reading(slot.shape, entry.schema, f"v{at}", scope, slow)
+        if read is None:
+            validated += 1
+            validator = validator_of(_with_definitions(entry.schema, definitions), model.get("config"))
+            read = _validated(slot, entry.schema, f"v{at}", scope, scope.bind(validator.validate_python, f"check_{name}"))
+        if slow == _ODD:
+            # To a record a NULL is an absent attribute, which is left to the long way.
+            read = [f'if "NULL" in w: {slow}', *read]
+        lines += _statement(slot, entry, f"v{at}", read, slow)
+    return None if validated * 2 > len(fields) else lines
+
+
+def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) -> list[str]:
+    """Statements that read the wire value `w` through a validator, but for what is empty and may be."""
+    checked = f"{v} = {check}({slot.shape.unpack('w', scope)})"
+    empty = {"list": ('{"L": []}', "[]"), "dict": ('{"M": {}}', "{}")}.get(schema["type"])
+    if empty is None or not schema.keys() - _SILENT <= _CONTENTS or isinstance(slot.shape, JsonShape):
+        return [checked]
+    return [f"if w == {empty[0]}: {v} = {empty[1]}", f"else: {checked}"]
+
+
+def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
+    """The name of a function from the content of an M to the record, which raises for any other that is not plainly right."""
+    model = shape.model
+    if not _is_plain(schema, model) or _refers(schema):
+        return None
+    slots = {}
+    for name, info in model.model_fields.items():
+        declared = attr_type(info.annotation)
+        wire = field_names(name, info, case_of(model))[0]
+        slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not read_annotation(declared).optional)
+    lines = _fields_source(schema, slots, {}, scope, _ODD)
+    if lines is None:
+        return None
+    name, kind = scope.bind(object(), f"read_{model.__name__}"), scope.bind(model, model.__name__)
+    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_ODD}", *_instance(slots, kind), "return m"]
+    source = "\n".join([f"def {name}(item):", *(f"  {line}" for line in lines)])
+    exec(compile(source, f"<reader of {model.__name__}>", "exec"), scope.names)
+    return name
+
+
+def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
+    """Whether a model is nothing but its fields."""
+    config = schema.get("config", {})
+    return (
+        schema["type"] == "model"
+        and schema["cls"] is model
+        and schema["schema"]["type"] == "model-fields"
+        and not (schema.get("custom_init") or schema.get("root_model") or schema.get("post_init"))
+        and config.keys() <= _HARMLESS
+        and config.get("extra_fields_behavior") != "allow"
+        and not model.__private_attributes__
+        and model.__new__ is object.__new__
+        and not _sees_others(schema)
+    )
+
+
+def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) -> Callable[[Any], Any] | None:
+    """Validates a value as the model does for one of its fields; None for a field whose validators look at others.
+
+    A value that was read is not `bounded`: what is stored may break the bounds of its field.
+    """
+    whole: Any = model.__pydantic_core_schema__
+    schema, definitions = _unwrapped(whole if bounded else without_bounds(whole))
+    if schema["type"] != "model" or schema["schema"]["type"] != "model-fields":
+        return None
+    entry = schema["schema"]["fields"][name]["schema"]
+    if _sees_others(entry):
+        return None
+    return validator_of(_with_definitions(entry, definitions), schema.get("config")).validate_python
+
+
+def _unwrapped(schema: Schema) -> tuple[Schema, Mapping[str, Schema]]:
+    """The schema of a model and the definitions that it refers to."""
+    if schema["type"] != "definitions":
+        return schema, {}
+    definitions = {definition["ref"]: definition for definition in schema["definitions"]}
+    return _resolved(schema["schema"], definitions), definitions
+
+
+def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    return definitions[schema["schema_ref"]] if schema["type"] == "definition-ref" else schema
+
+
+def _sees_others(schema: Any) -> bool:
+    """Whether a validator or a default somewhere in a schema looks at other fields."""
+    if isinstance(schema, list | tuple):
+        return any(_sees_others(entry) for entry in schema)
+    if not isinstance(schema, dict):
+        return False
+    return (
+        schema.get("type") == "with-info"
+        or bool(schema.get("default_factory_takes_data"))
+        or any(_sees_others(entry) for name, entry in schema.items() if name != "metadata")
+    )
+
+
+def _refers(schema: Any) -> bool:
+    """Whether a schema refers to definitions elsewhere, as that of a model does which contains itself."""
+    if isinstance(schema, list | tuple):
+        return any(_refers(entry) for entry in schema)
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("type") == "definition-ref" or any(_refers(entry) for name, entry in schema.items() if name != "metadata")
+
+
+def _with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
+
+
+def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _Field | None:
+    """The inner schema and the default of a field; None when a default is to be validated or stands in for errors."""
+    default = None
+    if schema["type"] == "default":
+        if schema.get("validate_default") or schema.get("on_error", "raise") != "raise":
+            return None
+        default = _default(schema, scope)
+        schema = schema["schema"]
+    # A value that is there is not None: None is absent on the wire.
+    if schema["type"] == "nullable":
+        schema = schema["schema"]
+    return _Field(_resolved(schema, definitions), default)
+
+
+def _default(schema: Schema, scope: Scope) -> str:
+    if "default_factory" in schema:
+        return f"{scope.bind(schema['default_factory'], 'factory')}()"
+    value = schema["default"]
+    if value is None:
+        return "None"
+    name = scope.bind(value, "default")
+    try:
+        hash(value)
+    except TypeError:
+        return f"deepcopy({name})"
+    return name
+
+
+def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
+    """Statements that read the wire value `w` into `v`, if what is declared is provable from what is read."""
+    kind = schema["type"]
+    rules = {name: value for name, value in schema.items() if name not in _SILENT}
+    if isinstance(shape, ModelShape | ListShape) and kind in ("model", "list"):
+        records = _reading_records(shape, schema, rules, v, scope, slow)
+        if records is not None:
+            return records
+    if kind == "any" and not rules:
+        return [f"{v} = {shape.unpack('w', scope)}"]
+    if kind == "str" and shape is TEXT and not rules:
+        return [f'{v} = w["S"]', f"if type({v}) is not str: {slow}"]
+    if kind == "int" and shape is INTEGER and not rules:
+        # With a base, int() takes nothing but text.
+        return [f'{v} = int(w["N"], 10)']
+    if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
+        # A comprehension would be a call of its own, and most lists are short.
+        return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
+    if rules and kind not in ("enum", "literal", "function-after"):
+        return None
+    if kind == "float" and shape is FLOAT:
+        return [f'{v} = float(w["N"])']
+    if kind == "bool" and shape is FLAG:
+        return [f'{v} = w["BOOL"]', f"if {v} is not True and {v} is not False: {slow}"]
+    if shape is INSTANT and _is_instant(schema):
+        return [f'{v} = from_iso(w["S"])', f"if {v}.tzinfo is not UTC: {slow}"]
+    if isinstance(shape, TimeShape) and _is_instant(schema):
+        return [f"{v} = {shape.unpack('w', scope)}", f"if {v}.tzinfo is not UTC: {slow}"]
+    if shape is EPOCH and _is_instant(schema):
+        return [f'{v} = from_epoch(w["N"])']
+    if kind == "enum" and shape is TEXT_ENUM:
+        return [f'{v} = {scope.bind({member.value: member for member in schema["members"]}, "members")}[w["S"]]']
+    if kind == "literal" and shape is TEXT:
+        return [f'{v} = {scope.bind({choice: choice for choice in schema["expected"]}, "choices")}[w["S"]]']
+    return None
+
+
+def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
+    """The same for a record, or a list of records."""
+    if isinstance(shape, ModelShape) and schema["type"] == "model":
+        reader = _record(schema, shape, scope)
+        return None if reader is None else [f'{v} = {reader}(w["M"])']
+    inner = rules.get("items_schema", {})
+    if not (isinstance(shape, ListShape) and isinstance(shape.element, ModelShape) and inner.get("type") == "model"):
+        return None
+    reader = _record(inner, shape.element, scope) if rules.keys() <= {"items_schema"} else None
+    return None if reader is None else [f'{v} = [{reader}(x["M"]) for x in w["L"]]']
+
+
+def _is_instant(schema: Schema) -> bool:
+    """Whether a schema is that of an aware time in UTC and nothing more."""
+    if schema["type"] != "function-after" or schema["function"].get("function") is not to_utc:
+        return False
+    inner = {name: value for name, value in schema["schema"].items() if name not in _SILENT}
+    return schema["schema"]["type"] == "datetime" and inner == {"microseconds_precision": "truncate", "tz_constraint": "aware"}
+
+
+def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str) -> list[str]:
+    if slot.needed:
+        return [f"w = item[{slot.wire!r}]", *read]
+    absent = slow if entry.default is None else f"{v} = {entry.default}"
+    return [
+        f"w = get({slot.wire!r})",
+        f"if w is None: {absent}",
+        "else:",
+        *(f"  {line}" for line in read),
+        f"  fields.add({slot.name!r})",
+    ]
+
+
+def _instance(fields: Iterable[str], kind: str) -> list[str]:
+    values = ", ".join(f"{name!r}: v{at}" for at, name in enumerate(fields))
+    return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
+
+
+def _remainder(spec: Spec[Any]) -> list[str]:
+    """Keep what the entity does not know. All that it knows was counted, so that mostly the number alone shows that there is no more."""
+    derived = sorted(spec.derived_names - {attribute.wire for attribute in spec.attributes.values()})
+    if len(derived) > _FEW:
+        return ["if not known(item): keep(item, m)"]
+    return [f"if len(item) != len(fields){''.join(f' + ({name!r} in item)' for name in derived)}: keep(item, m)"]

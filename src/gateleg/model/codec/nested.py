@@ -1,0 +1,182 @@
+"""Shapes of pydantic models inside items, and of unions of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
+
+from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.constraints import reading_validator
+from gateleg.model.attributes.fields import traits_of
+from gateleg.model.codec.shapes import Scope, Shape
+from gateleg.model.codec.wire import unwire, wire
+from gateleg.model.errors import EncodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    ShapeOf = Callable[[Any], Shape]
+
+#: Where an instance keeps the attributes that its class does not know. Not a field: pydantic leaves it alone, also in copies.
+UNKNOWN = "_unknown"
+
+
+def attr_type(annotation: Any) -> Any:
+    """What is inside `Attr[...]`; any other annotation as it is."""
+    return get_args(annotation)[0] if getattr(get_origin(annotation), "__is_attr__", False) else annotation
+
+
+def field_names(name: str, info: FieldInfo, case: Callable[[str], str] | None) -> tuple[str, str]:
+    """The name on the wire, and the name that pydantic validates by."""
+    named = traits_of(info).name
+    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
+    if case is not None or named is not None:
+        return named or (case(name) if case else name), alias or name
+    return info.serialization_alias or info.alias or name, alias or name
+
+
+@dataclass(frozen=True)
+class ModelShape(Shape):
+    """M with the fields of a pydantic model."""
+
+    model: type[BaseModel]
+    shape_of: ShapeOf
+    tag: ClassVar[str] = "M"
+
+    def pack(self, v: str, scope: Scope) -> str:
+        """A call of the model's own packer, compiled at first use: models may contain themselves."""
+        return f'{{"M": {scope.bind(codec_for(self.model, self.shape_of).pack, self.model.__name__)}({v})}}'
+
+    def unpack(self, w: str, scope: Scope) -> str:
+        """A call of the model's own unpacker."""
+        return f'{scope.bind(codec_for(self.model, self.shape_of).unpack, self.model.__name__)}({w}["M"])'
+
+
+@dataclass(frozen=True)
+class UnionShape(Shape):
+    """One of several types: models by their class and discriminator, anything else by its value."""
+
+    members: tuple[tuple[type[BaseModel], Shape], ...]
+    shape_of: ShapeOf
+
+    def pack(self, v: str, scope: Scope) -> str:
+        """By the class of the value."""
+        return f"{scope.bind(self._pack, 'union')}({v})"
+
+    def unpack(self, w: str, scope: Scope) -> str:
+        """By the discriminator when there is one."""
+        return f"{scope.bind(self._unpack, 'union')}({w})"
+
+    def _pack(self, value: Any) -> Any:
+        for model, _ in self.members:
+            if type(value) is model:
+                return {"M": codec_for(model, self.shape_of).pack(value)}
+        return wire(value)
+
+    def _unpack(self, value: Any) -> Any:
+        content = value.get("M")
+        if content is None:
+            return unwire(value)
+        chosen = [model for model, _ in self.members if _discriminated(model, content)]
+        return codec_for(chosen[0], self.shape_of).unpack(content) if len(chosen) == 1 else unwire(value)
+
+
+def _discriminated(model: type[BaseModel], content: dict[str, Any]) -> bool:
+    """Whether every literal field of the model has one of its values in the map, and there is such a field."""
+    seen = False
+    for name, info in model.model_fields.items():
+        declared = read_annotation(attr_type(info.annotation))
+        if get_origin(declared.type) is Literal:
+            value = content.get(field_names(name, info, case_of(model))[0])
+            if value is None or unwire(value) not in get_args(declared.type):
+                return False
+            seen = True
+    return seen
+
+
+def case_of(model: type[Any]) -> Callable[[str], str] | None:
+    """The naming convention of a model of ours; pydantic's own aliases rule for other models."""
+    return getattr(model, "__wire_case__", None)
+
+
+class ModelCodec:
+    """Packs and unpacks one nested model; the source is generated when first needed."""
+
+    def __init__(self, model: type[BaseModel], shape_of: ShapeOf) -> None:
+        self.model = model
+        self.shape_of = shape_of
+        self._packer: Callable[[Any], dict[str, Any]] | None = None
+        self._unpacker: Callable[[dict[str, Any]], Any] | None = None
+
+    def pack(self, value: Any) -> dict[str, Any]:
+        """The content of the M."""
+        if self._packer is None:
+            self._compile()
+        assert self._packer is not None
+        return self._packer(value)
+
+    def unpack(self, content: dict[str, Any]) -> Any:
+        """What pydantic is given: a dictionary, or an instance when unknown attributes must be kept."""
+        if self._unpacker is None:
+            self._compile()
+        assert self._unpacker is not None
+        return self._unpacker(content)
+
+    def _compile(self) -> None:
+        scope = Scope()
+        scope.names |= {"keep": self._keep, "fail": self._fail}
+        packs, unpacks = [], []
+        for name, info in self.model.model_fields.items():
+            declared = read_annotation(attr_type(info.annotation))
+            on_wire, by = field_names(name, info, case_of(self.model))
+            shape = self.shape_of(attr_type(info.annotation))
+            packs.append(f"    v = d[{name!r}]\n    if v is not None: m[{on_wire!r}] = {shape.pack('v', scope)}")
+            null = ' and "NULL" not in w' if declared.optional or declared.type is Any else ""
+            unpacks.append(f"    w = get({on_wire!r})\n    if w is not None{null}: d[{by!r}] = {shape.unpack('w', scope)}")
+        source = "\n".join(
+            [
+                "def pack(value):",
+                "    try: d = value.__dict__",
+                "    except AttributeError: fail(value)",
+                "    m = {}",
+                *packs,
+                f"    if {UNKNOWN!r} in d: m = {{**d[{UNKNOWN!r}], **m}}",
+                "    return m",
+                "def unpack(m):",
+                "    d, get = {}, m.get",
+                *unpacks,
+                "    return d if len(d) == len(m) else keep(m, d)",
+            ]
+        )
+        exec(compile(source, f"<codec of {self.model.__name__}>", "exec"), scope.names)
+        self._packer, self._unpacker = scope.names["pack"], scope.names["unpack"]
+
+    def _keep(self, content: dict[str, Any], values: dict[str, Any]) -> Any:
+        known = {field_names(name, info, case_of(self.model))[0] for name, info in self.model.model_fields.items()}
+        unknown = {key: value for key, value in content.items() if key not in known}
+        if not unknown or self.model.model_config.get("extra") == "allow":
+            return values | {key: unwire(value) for key, value in unknown.items()}
+        instance = self._validate(values)
+        vars(instance)[UNKNOWN] = unknown
+        return instance
+
+    @cached_property
+    def _validate(self) -> Callable[[Any], Any]:
+        return reading_validator(self.model)
+
+    def _fail(self, value: Any) -> None:
+        raise EncodeError(f"{value!r} is not a {self.model.__name__}.")
+
+
+_codecs: dict[type[BaseModel], ModelCodec] = {}
+
+
+def codec_for(model: type[BaseModel], shape_of: ShapeOf) -> ModelCodec:
+    """The one codec of a nested model."""
+    if model not in _codecs:
+        _codecs[model] = ModelCodec(model, shape_of)
+    return _codecs[model]

@@ -1,0 +1,62 @@
+"""Reading the records of a table's stream as changes of entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.tables import Table
+
+_KINDS: dict[str, Literal["created", "changed", "deleted"]] = {"INSERT": "created", "MODIFY": "changed", "REMOVE": "deleted"}
+_SERVICE = "dynamodb.amazonaws.com"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to one item. Images that the stream does not carry are None."""
+
+    kind: Literal["created", "changed", "deleted"]
+    entity: type[BaseModel]
+    #: the key on the wire
+    key: Item
+    before: BaseModel | None
+    after: BaseModel | None
+    #: whether the service deleted the item because its time was over
+    expired: bool
+    #: grows with every change of the same item
+    sequence: str
+    #: when it happened, to the second; None when the record does not say
+    at: datetime | None
+
+
+def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
+    """The change that a record of the table's stream tells, as GetRecords or a Lambda event has it; None for items of no entity.
+
+    Markers of unique constraints are such items. A stream of keys only tells entities apart by the form of their keys.
+    """
+    told: Mapping[str, Any] = record["dynamodb"]
+    before, after = told.get("OldImage"), told.get("NewImage")
+    spec = table.spec_for(after or before or told["Keys"])
+    if spec is None:
+        return None
+    return Change(
+        _KINDS[record["eventName"]],
+        spec.entity,
+        told["Keys"],
+        None if before is None else spec.decode(before),
+        None if after is None else spec.decode(after),
+        _SERVICE in (record.get("userIdentity") or {}).values(),
+        told.get("SequenceNumber", ""),
+        _moment(told.get("ApproximateCreationDateTime")),
+    )
+
+
+def _moment(seconds: Any) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)

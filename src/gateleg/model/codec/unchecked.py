@@ -1,0 +1,39 @@
+"""Instances made past pydantic, of values that are known to be right. A validator would take longer than all the rest of making them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+M = TypeVar("M", bound=BaseModel)
+
+#: Functions that set the parts of an instance, which a model's own `__setattr__` would look at.
+set_values = BaseModel.__dict__["__dict__"].__set__
+set_fields = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+
+
+def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
+    """An instance with these values of all of its fields: nothing is checked, and nothing that is missing is filled in."""
+    instance = object.__new__(model)
+    set_values(instance, values)
+    set_fields(instance, set(values))
+    set_extra(instance, None)
+    set_private(instance, None)
+    return instance
+
+
+def copy_unchecked(instance: M, changes: Mapping[str, Any]) -> M:
+    """A copy with some values changed, as `model_copy` makes it with `update`, in a fraction of the time."""
+    copy = object.__new__(type(instance))
+    extra, private = instance.__pydantic_extra__, instance.__pydantic_private__
+    set_values(copy, {**instance.__dict__, **changes})
+    set_fields(copy, instance.__pydantic_fields_set__ | changes.keys())
+    set_extra(copy, None if extra is None else dict(extra))
+    set_private(copy, None if private is None else dict(private))
+    return copy

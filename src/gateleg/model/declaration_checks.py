@@ -1,0 +1,149 @@
+"""What is checked when an entity is declared, so that a mistake is found at import and not in production."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model.errors import (
+    BadMark,
+    DuplicateMark,
+    IndexMismatch,
+    NegativeInKey,
+    NumberWithoutWidth,
+    OptionalComponent,
+    OverlappingKeys,
+    StateInKey,
+    WireNameClash,
+)
+from gateleg.model.keys.components import FixedComponent, IntegerComponent
+from gateleg.model.keys.parts import KeyPart, PartComponent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model.keys.key import KeyField, KeyPlan
+    from gateleg.model.spec import Attribute, Spec
+
+
+def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
+    """Marks and wire names of the attributes by themselves."""
+    seen: dict[str, str] = {}
+    for attribute in attributes.values():
+        if attribute.wire in seen:
+            raise WireNameClash(f"{entity}.{attribute.name} and {entity}.{seen[attribute.wire]} are both {attribute.wire!r} on the wire.")
+        seen[attribute.wire] = attribute.name
+    for kind in ("version", "ttl"):
+        marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
+        if len(marked) > 1:
+            raise DuplicateMark(f"{entity} has two {kind} attributes: {', '.join(attribute.name for attribute in marked)}.")
+        for attribute in marked:
+            _check_mark(entity, attribute, kind)
+
+
+def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:
+    if kind == "ttl" and attribute.declared.type is not datetime:
+        raise BadMark(f"{entity}.{attribute.name} is a TTL but no datetime.", fix="Declare it as Attr[TTL] or Attr[TTL | None].")
+    if kind == "version" and (attribute.declared.type is not int or attribute.info.default != 0):
+        raise BadMark(f"{entity}.{attribute.name} is a version that does not begin at 0.", fix="Declare it as Attr[Version] = field(0).")
+
+
+def check_spec(spec: Spec[Any]) -> None:
+    """Keys and wire names of the entity, alone and beside the other entities of its table."""
+    for name in spec.key.names:
+        attribute = spec.attributes[spec.sources[name].attribute]
+        if attribute.optional:
+            raise OptionalComponent(f"{spec.name}.{name} is part of the primary key and may be None.")
+        if attribute.state:
+            raise StateInKey(f"{spec.name}.{name} is a state and part of the primary key.")
+    for plan in (spec.key, *spec.indexes.values()):
+        for entry in plan.fields:
+            _check_numbers(spec, plan, entry)
+    _check_names(spec)
+    for other in spec.table.specs:
+        if other.entity.__qualname__ != spec.entity.__qualname__:
+            _check_neighbours(spec, other)
+
+
+def _check_numbers(spec: Spec[Any], plan: KeyPlan, entry: KeyField) -> None:
+    if entry.text is None:
+        return
+    for name, component in zip(entry.names, entry.text.components, strict=True):
+        if isinstance(component, IntegerComponent) and component.width is None and entry in plan.range:
+            raise NumberWithoutWidth(f"{spec.name}: the sort key {entry.text.template.text!r} holds {name} without a width.")
+        source = spec.sources[name]
+        if isinstance(component, IntegerComponent | FixedComponent) and source.member is None:
+            limits = (*source.declared.metadata, *spec.attributes[name].info.metadata)
+            if any(getattr(limit, "ge", 0) < 0 or getattr(limit, "gt", -1) < -1 for limit in limits):
+                raise NegativeInKey(f"{spec.name}.{name} may be negative, and is part of the key {entry.text.template.text!r}.")
+
+
+def _check_names(spec: Spec[Any]) -> None:
+    own = {attribute.wire: attribute.name for attribute in spec.attributes.values()}
+    for name in spec.derived_names:
+        if name in own:
+            raise WireNameClash(f"{spec.name}.{own[name]} has the wire name {name!r}, which the model writes itself.")
+    texts: dict[str, Any] = {}
+    for plan in (spec.key, *spec.indexes.values()):
+        for entry in plan.derived:
+            form = entry.text.template.text if entry.text is not None else entry.names
+            if texts.setdefault(entry.attribute, form) != form:
+                raise IndexMismatch(f"{spec.name} writes {entry.attribute} in two forms: {texts[entry.attribute]} and {form}.")
+    if spec.tag is not None and spec.table.tag is None:
+        raise BadMark(f"{spec.name} has a tag, but {spec.table.name} has no tag attribute.", fix='Give the table tag="entityType".')
+
+
+def _check_neighbours(spec: Spec[Any], other: Spec[Any]) -> None:
+    types, theirs = spec.key_types(), other.key_types()
+    for name in types.keys() & theirs.keys():
+        if types[name] != theirs[name]:
+            raise IndexMismatch(f"{name} of {spec.table.name} is {types[name]} in {spec.name} and {theirs[name]} in {other.name}.")
+    if spec.ttl is not None and other.ttl is not None and spec.ttl.wire != other.ttl.wire:
+        raise DuplicateMark(f"{spec.table.name} has two TTL attributes: {spec.ttl.wire} and {other.ttl.wire}.")
+    if spec.tag is not None and spec.tag == other.tag:
+        raise OverlappingKeys(f"{spec.name} and {other.name} have the same tag {spec.tag!r}.", fix="Give each entity a tag of its own.")
+    pairs = list(zip(spec.key.fields, other.key.fields, strict=True))
+    tagged = spec.tag is not None and other.tag is not None
+    if all(_overlap(mine, their) for mine, their in pairs) and not (tagged and any(_differ(mine, their) for mine, their in pairs)):
+        raise OverlappingKeys(f"The keys of {spec.name} and {other.name} in {spec.table.name} can be the same.")
+
+
+def _overlap(mine: KeyField, theirs: KeyField) -> bool:
+    """Whether a value of one key attribute could be read as one of the other."""
+    exact = [entry.prefix for entry in (mine, theirs) if entry.text is not None and not entry.names]
+    if len(exact) == 2:
+        return exact[0] == exact[1]
+    if exact:
+        other = theirs if mine.text is not None and not mine.names else mine
+        return _may_hold(other, exact[0])
+    return mine.prefix.startswith(theirs.prefix) or theirs.prefix.startswith(mine.prefix)
+
+
+def _may_hold(entry: KeyField, text: str) -> bool:
+    """Whether a key attribute could have a text as its value: the text must have the form of the template, or of the key part."""
+    if entry.text is not None:
+        return entry.text.matches(text)
+    if entry.source is None or entry.type != "S":
+        return entry.type == "S"
+    kind = entry.source.declared.type
+    return kind.__text_key__().matches(text) if isinstance(kind, type) and issubclass(kind, KeyPart) else True
+
+
+def _differ(mine: KeyField, theirs: KeyField) -> bool:
+    """Whether no value can have both forms, though one may begin like the other: TEAM#{team} and TEAM#{team}#MEMBER#{member}.
+
+    Queries then meet both and drop one of them by its tag.
+    """
+    ours, others = _segments(mine), _segments(theirs)
+    if ours is None or others is None:
+        return False
+    return len(ours) != len(others) or any("\0" not in one + other and one != other for one, other in zip(ours, others, strict=True))
+
+
+def _segments(entry: KeyField) -> list[str] | None:
+    """The form between its # characters, with each placeholder as a NUL; None when values may hold a # themselves."""
+    if entry.text is None or "#" not in entry.text.template.delimiters:
+        return None
+    if any(isinstance(component, PartComponent) for component in entry.text.components):
+        return None
+    return "\0".join(entry.text.template.literals).split("#")

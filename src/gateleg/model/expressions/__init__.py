@@ -1,0 +1,1 @@
+"""Conditions, operands and update actions as values."""

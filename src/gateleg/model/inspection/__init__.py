@@ -1,0 +1,1 @@
+"""Describing and linting declared tables."""

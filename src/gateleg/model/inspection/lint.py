@@ -1,0 +1,112 @@
+"""Declarations that work but are probably not what was meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, get_origin
+
+from gateleg.model.inspection.findings import Finding
+from gateleg.model.inspection.lint_attributes import attribute_findings
+from gateleg.model.planning.queries import tag_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
+
+__all__ = ["Finding", "lint"]
+
+
+def lint(table: Table) -> list[Finding]:
+    """All remarks about a table and its entities."""
+    findings = [finding for spec in table.specs for finding in (*attribute_findings(spec), *_indexes(spec), *_patterns(spec))]
+    return list(dict.fromkeys((*findings, *_table(table))))
+
+
+def _indexes(spec: Spec[Any]) -> Iterator[Finding]:
+    primary = set(spec.arguments_of(name for entry in spec.key.hash for name in entry.names))
+    for plan in spec.indexes.values():
+        where = f"{spec.table.name} {plan.index.name}"
+        if plan.index.local and all(name in primary for entry in plan.range for name in entry.names):
+            yield Finding(
+                "constant-local-index",
+                where,
+                "Its sort key is part of the table's hash, so it is the same for all items of a partition and selects nothing.",
+                "Drop the index, or use a global index on the attribute.",
+            )
+        if not plan.index.local and plan.shards == 1 and few_partitions(spec, plan):
+            yield Finding(
+                "hot-partition",
+                where,
+                f"All items with the same {', '.join(plan.hash[0].names)} share one partition, and there are few values.",
+                "Spread it with shards=, or keep items out of it with when=.",
+            )
+        if plan.shards == 1 and _only_times(spec, plan):
+            yield Finding(
+                "time-partition",
+                where,
+                f"Its partition is a time: {', '.join(name for entry in plan.hash for name in entry.names)}.",
+                "Begin the hash with something that spreads, and sort by the time.",
+            )
+        tag = spec.table.tag
+        if tag is not None and len(spec.table.specs) > 1 and plan.index.project != "all" and tag not in plan.index.project:
+            yield Finding(
+                "tag-not-projected",
+                where,
+                f"{tag} is not projected, so queries cannot tell entities apart.",
+                f"Include {tag} in the projection.",
+            )
+
+
+def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
+    for access in spec.patterns.values():
+        index = access.plan.index
+        if index.project != "all":
+            yield Finding(
+                "partial-index",
+                access.name,
+                f"{index.name} does not hold whole items, so each one is read from the table again.",
+                "Project all attributes, or ask with project=[...] for those that are there.",
+            )
+        if tag_condition(spec, access.plan) is not None:
+            yield Finding(
+                "filtered-pattern",
+                access.name,
+                f"Its partition also holds other entities, which are read and dropped by {spec.table.tag}.",
+                "Begin the sort key of each entity with a text of its own, such as SCENE#.",
+            )
+
+
+def _table(table: Table) -> Iterator[Finding]:
+    asked = Counter(access.plan.index.name for spec in table.specs for access in spec.patterns.values())
+    written = {name for spec in table.specs for name in spec.indexes}
+    seen: dict[Any, str] = {}
+    for index in table.indexes:
+        where = f"{table.name} {index.name}"
+        if table.specs and index.name not in written:
+            yield Finding("unwritten-index", where, "No entity has a key in it.", "Drop the index, or declare Key(..., index=...).")
+        elif table.specs and not asked[index.name]:
+            yield Finding("unused-index", where, "No access pattern asks it.", "Declare the pattern it is for, or drop it.")
+        twin = seen.setdefault((index.hash, index.range), index.name)
+        if twin != index.name:
+            yield Finding("twin-index", where, f"It has the key of {twin}.", "Keep one, with both projections together.")
+
+
+def few_partitions(spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether the hash of an index has few values: all its components are choices."""
+    names = [name for entry in plan.hash for name in entry.names]
+    return not plan.when and all(spec.sources[name].member is None and _is_choice(spec, name) for name in names) and bool(names)
+
+
+def _is_choice(spec: Spec[Any], name: str) -> bool:
+    kind = spec.attributes[spec.sources[name].attribute].declared.type
+    return kind is bool or get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum))
+
+
+def _only_times(spec: Spec[Any], plan: KeyPlan) -> bool:
+    kinds = [spec.sources[name].declared.type for entry in plan.hash for name in entry.names]
+    return bool(kinds) and all(isinstance(kind, type) and issubclass(kind, date) for kind in kinds)

@@ -1,0 +1,1 @@
+"""Keys: templates over attributes, their parts and components."""

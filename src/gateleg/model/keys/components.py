@@ -1,0 +1,337 @@
+"""How one attribute's value becomes text inside a key, and back.
+
+A component knows its width when all its texts have the same one, and whether text order is value order: what a range of keys needs.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal, Protocol, get_args, get_origin
+from uuid import UUID
+
+from gateleg.model.attributes.annotations import Declared
+from gateleg.model.attributes.time_formats import TimeFormat, time_format
+from gateleg.model.codec.wire import to_utc, uuid_text
+from gateleg.model.errors import DelimiterInValue, EmptyKey, FloatInKey, KeyRangeError, KeyValueError, TemplateError
+from gateleg.model.keys.templates import HIGH, Placeholder, Template
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LAST_MICROSECOND = 10**18 - 1
+_INTEGER = re.compile(r"0?(\d+)d(:desc)?")
+_FIXED = re.compile(r"0?(\d+)\.(\d+)f")
+
+
+class Component(Protocol):
+    """What every kind of component offers."""
+
+    @property
+    def width(self) -> int | None:
+        """The length of every text, when they all have the same."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether texts sort as values do (or in reverse, when `descending`)."""
+        ...
+
+    @property
+    def descending(self) -> bool:
+        """Whether greater values have smaller texts."""
+        ...
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression that matches the text and nothing longer."""
+        ...
+
+    def render(self, value: Any) -> str:
+        """The text of a value, or an error that names the template."""
+        ...
+
+    def parse(self, text: str) -> Any:
+        """The value of a text, as pydantic accepts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextComponent:
+    """Text as it is, or in lower or upper case."""
+
+    where: str
+    delimiters: str
+    fold: str = ""
+    width: int | None = None
+    ordered: bool = True
+    descending: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Anything without a delimiter."""
+        return f"[^{re.escape(self.delimiters)}]+" if self.delimiters else ".+"
+
+    def render(self, value: Any) -> str:
+        """Refuse what is empty or holds a delimiter."""
+        if not isinstance(value, str):
+            raise KeyValueError(f"{value!r} is no text, as {self.where} wants.", fix="Give the attribute's own type.")
+        if not value:
+            raise EmptyKey(f"{self.where} is empty.")
+        for delimiter in self.delimiters:
+            if delimiter in value:
+                raise DelimiterInValue(f"{value!r} holds {delimiter!r}, the delimiter of {self.where}.")
+        if HIGH in value:
+            raise DelimiterInValue(f"{value!r} holds the last character of Unicode, which ends ranges of {self.where}.")
+        return _folded(str(value), self.fold)
+
+    def parse(self, text: str) -> str:
+        """The text itself."""
+        return text
+
+
+def _folded(text: str, fold: str) -> str:
+    if fold == "lower":
+        return text.lower()
+    return text.upper() if fold == "upper" else text
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerComponent:
+    """A whole number; with a width it is zero-padded, so that text order is number order."""
+
+    where: str
+    width: int | None = None
+    descending: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        """Only padded numbers sort."""
+        return self.width is not None
+
+    @property
+    def pattern(self) -> str:
+        """Digits."""
+        return rf"\d{{{self.width}}}" if self.width else r"-?\d+"
+
+    def render(self, value: Any) -> str:
+        """Refuse what does not fit the width."""
+        if self.width is None:
+            return str(int(value))
+        limit = 10**self.width
+        if not 0 <= value < limit:
+            raise KeyRangeError(f"{value} does not fit {self.where}, which holds 0 to {limit - 1}.")
+        return str(limit - 1 - value if self.descending else int(value)).zfill(self.width)
+
+    def parse(self, text: str) -> int:
+        """The number."""
+        return 10 ** (self.width or 0) - 1 - int(text) if self.descending else int(text)
+
+
+def render_source(component: Component, v: str, careful: str) -> str:
+    """Source for the text of the expression `v`, where `careful` is the name of `component.render`.
+
+    The values that are most often met, valid plain texts and padded numbers, are rendered without a call.
+    """
+    if isinstance(component, TextComponent) and not component.fold and len(component.delimiters) == 1:
+        valid = f"type(t := {v}) is str and t and {component.delimiters!r} not in t and {HIGH!r} not in t"
+        return f"(t if {valid} else {careful}(t))"
+    if isinstance(component, IntegerComponent) and component.width and not component.descending:
+        return f'(f"{{t:0{component.width}d}}" if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))'
+    return f"{careful}({v})"
+
+
+def quick_render(component: Component) -> Callable[[Any], str]:
+    """`component.render`, quickly."""
+    render: Callable[[Any], str] = eval(f"lambda v: {render_source(component, 'v', 'careful')}", {"careful": component.render})
+    return render
+
+
+@dataclass(frozen=True, slots=True)
+class FixedComponent:
+    """A number with a fixed count of places, zero-padded."""
+
+    where: str
+    width: int
+    places: int
+    ordered: bool = True
+    descending: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Digits, a point, digits."""
+        return rf"\d{{{self.width - self.places - 1}}}\.\d{{{self.places}}}"
+
+    def render(self, value: Any) -> str:
+        """Refuse what is negative, too wide or finer than the places: nothing is rounded."""
+        exact = value if isinstance(value, Decimal) else Decimal(str(value))
+        text = format(exact, f"0{self.width}.{self.places}f") if exact.is_finite() else ""
+        if not text or exact < 0 or len(text) != self.width or Decimal(text) != exact:
+            raise KeyRangeError(f"{value} does not fit {self.where} exactly.")
+        return text
+
+    def parse(self, text: str) -> Decimal:
+        """The number."""
+        return Decimal(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeComponent:
+    """An instant: in the attribute's format, or microseconds counted down for newest first."""
+
+    where: str
+    descending: bool = False
+    format: TimeFormat = TimeFormat.ISO
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the format sorts as times do."""
+        return self.descending or self.format.ordered
+
+    @property
+    def width(self) -> int | None:
+        """18 digits, or what the format has."""
+        return 18 if self.descending else self.format.width
+
+    @property
+    def pattern(self) -> str:
+        """Its own form, and the forms that other programs write."""
+        return r"\d{18}" if self.descending else self.format.forms
+
+    def render(self, value: Any) -> str:
+        """The text of an aware datetime."""
+        if not self.descending:
+            return self.format.text(value)
+        count = (to_utc(value) - _EPOCH) // _MICROSECOND
+        if not 0 <= count <= _LAST_MICROSECOND:
+            raise KeyRangeError(f"{value} lies before 1970, where {self.where} begins.")
+        return str(_LAST_MICROSECOND - count).zfill(18)
+
+    def parse(self, text: str) -> datetime:
+        """The instant."""
+        if self.descending:
+            return _EPOCH + (_LAST_MICROSECOND - int(text)) * _MICROSECOND
+        return self.format.read(text)
+
+
+@dataclass(frozen=True, slots=True)
+class DateComponent:
+    """A day, as YYYY-MM-DD; also the day of a datetime."""
+
+    where: str
+    width: int = 10
+    ordered: bool = True
+    descending: bool = False
+    pattern: str = r"\d{4}-\d\d-\d\d"
+
+    def render(self, value: Any) -> str:
+        """The day in UTC."""
+        return (to_utc(value).date() if isinstance(value, datetime) else value).isoformat()
+
+    def parse(self, text: str) -> str:
+        """The day's text."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class UuidComponent:
+    """A UUID in its usual 36 characters."""
+
+    where: str
+    width: int = 36
+    ordered: bool = True
+    descending: bool = False
+    pattern: str = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+
+    def render(self, value: Any) -> str:
+        """The UUID's text."""
+        return uuid_text(value)
+
+    def parse(self, text: str) -> UUID:
+        """The UUID."""
+        return UUID(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceComponent:
+    """One of a few known texts: an enumeration, a literal or a flag."""
+
+    where: str
+    texts: tuple[tuple[Any, str], ...]
+    ordered: bool = True
+    descending: bool = False
+
+    @property
+    def width(self) -> int | None:
+        """The common length, if there is one."""
+        lengths = {len(text) for _, text in self.texts}
+        return lengths.pop() if len(lengths) == 1 else None
+
+    @property
+    def pattern(self) -> str:
+        """The choices, longest first."""
+        return "|".join(re.escape(text) for text in sorted((text for _, text in self.texts), key=len, reverse=True))
+
+    def render(self, value: Any) -> str:
+        """The text of a choice."""
+        for choice, text in self.texts:
+            if choice == value:
+                return text
+        raise KeyValueError(f"{value!r} is none of the values of {self.where}.", fix="Use a declared value.")
+
+    def parse(self, text: str) -> Any:
+        """The choice."""
+        return next(choice for choice, known in self.texts if known == text)
+
+
+def build_component(placeholder: Placeholder, template: Template, declared: Declared) -> Component:
+    """Choose the component for an attribute's type and the placeholder's format."""
+    where, kind = f"{placeholder} of {template.text!r}", declared.type
+    if isinstance(kind, type) and hasattr(kind, "__key_component__"):
+        nested: Component = kind.__key_component__(where)
+        return nested
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choices(where, template, [(member, str(member.value)) for member in kind])
+    if get_origin(kind) is Literal:
+        return _choices(where, template, [(value, str(value)) for value in get_args(kind)])
+    if kind is bool:
+        return _choices(where, template, [(False, "false"), (True, "true")])
+    if not isinstance(kind, type):
+        raise TemplateError(f"{where}: a key cannot hold {kind}.", fix="Use text, whole numbers, times, UUIDs or enumerations in keys.")
+    if issubclass(kind, datetime) and placeholder.format == "":
+        return TimeComponent(where, format=time_format(declared.metadata))
+    return _scalar_component(where, placeholder.format, template, kind)
+
+
+def _scalar_component(where: str, form: str, template: Template, kind: type) -> Component:
+    if issubclass(kind, datetime) and form == "desc":
+        return TimeComponent(where, descending=True)
+    if issubclass(kind, date) and form in ("", "date"):
+        return DateComponent(where)
+    if issubclass(kind, UUID) and not form:
+        return UuidComponent(where)
+    if issubclass(kind, str) and form in ("", "lower", "upper"):
+        return TextComponent(where, template.delimiters, form)
+    if issubclass(kind, int):
+        if not form:
+            return IntegerComponent(where)
+        if match := _INTEGER.fullmatch(form):
+            return IntegerComponent(where, int(match[1]), descending=bool(match[2]))
+    if issubclass(kind, float | Decimal):
+        if match := _FIXED.fullmatch(form):
+            return FixedComponent(where, int(match[1]), int(match[2]))
+        raise FloatInKey(f"{where} holds a {kind.__name__}.")
+    raise TemplateError(f"{where}: {kind.__name__} has no key format {form!r}.", fix=_FORMATS)
+
+
+def _choices(where: str, template: Template, texts: list[tuple[Any, str]]) -> ChoiceComponent:
+    for _, text in texts:
+        if any(delimiter in text for delimiter in template.delimiters):
+            raise TemplateError(f"{where}: the value {text!r} holds a delimiter.", fix="Use another delimiter in the template.")
+    return ChoiceComponent(where, tuple(texts))
+
+
+_FORMATS = (
+    "Formats: 03d and 03d:desc for whole numbers, 012.2f for decimals, desc or date for times, lower or upper for text; "
+    "UUIDs and enumerations have none."
+)

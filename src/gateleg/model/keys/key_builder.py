@@ -1,0 +1,72 @@
+"""From the components of a primary key to a reference, compiled once for each entity.
+
+Components that already have exactly the declared types need no validation, and then building the key is one expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.codec.shapes import Scope
+from gateleg.model.keys.components import IntegerComponent, TextComponent
+from gateleg.model.keys.key import Ref
+from gateleg.model.keys.parts import KeyPart
+from gateleg.model.keys.templates import HIGH
+
+if TYPE_CHECKING:
+    from gateleg.model.keys.components import Component
+    from gateleg.model.keys.key import KeyField
+    from gateleg.model.spec import Source, Spec
+
+E = TypeVar("E", bound=BaseModel)
+#: The item of components of exactly the declared types; None for any others, which are to be validated first.
+RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
+
+
+def compile_ref(spec: Spec[E]) -> RefBuilder[E]:
+    """The builder of references to an entity's items."""
+    sources = [spec.sources[name] for name in spec.key.names]
+    if not sources or not all(map(_is_exact, sources)):
+        return lambda given: None
+    scope, tests = Scope(), [f"len(given) == {len(sources)}"]
+    for source in sources:
+        tests.append(f"type(v_{source.name} := given.get({source.name!r})) is {scope.bind(source.declared.type, 'kind')}")
+        if source.declared.type in (str, bytes):
+            # An empty key is refused by its name, where components are validated.
+            tests.append(f"v_{source.name}")
+    key = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in spec.key.fields)
+    made = f"{scope.bind(Ref, 'Ref')}({scope.bind(spec.entity, 'entity')}, given, {{{key}}})"
+    builder: RefBuilder[E] = eval(f"lambda given: {made} if {' and '.join(tests)} else None", scope.names)
+    return builder
+
+
+def _is_exact(source: Source) -> bool:
+    """Whether a value of the declared type is the component as it is. A key part also stands for its fields."""
+    kind = source.declared.type
+    return isinstance(kind, type) and not issubclass(kind, KeyPart) and not source.declared.metadata
+
+
+def _field(entry: KeyField, scope: Scope, tests: list[str]) -> str:
+    """Source for the wire value of one key attribute; what it takes for granted is added to the tests."""
+    if entry.text is None:
+        assert entry.source is not None
+        return entry.source.shape.pack(f"v_{entry.source.name}", scope)
+    template = entry.text.template
+    pieces = [repr(template.literals[0])]
+    for name, component, literal in zip(template.names, entry.text.components, template.literals[1:], strict=True):
+        pieces += [_rendered(component, f"v_{name}", scope, tests), repr(literal)]
+    return f'{{"S": {" + ".join(piece for piece in pieces if piece != repr(""))}}}'
+
+
+def _rendered(component: Component, v: str, scope: Scope, tests: list[str]) -> str:
+    """Source for the text of a component: of valid plain texts and padded numbers, which are met most often, without a call."""
+    if isinstance(component, TextComponent) and not component.fold:
+        tests += [f"{delimiter!r} not in {v}" for delimiter in (*component.delimiters, HIGH)]
+        return v
+    if isinstance(component, IntegerComponent) and component.width and not component.descending:
+        tests.append(f"0 <= {v} < {10**component.width}")
+        return f'f"{{{v}:0{component.width}d}}"'
+    return f"{scope.bind(component.render, 'render')}({v})"

@@ -1,0 +1,138 @@
+"""Key parts that several entities share: one declaration of how a composite value is built, parsed and denormalised."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_type_hints
+
+from pydantic_core import CoreSchema, core_schema
+
+from gateleg.model.attributes.annotations import Declared, read_annotation
+from gateleg.model.errors import KeyMismatch
+from gateleg.model.keys.templates import Template, parse_template
+from gateleg.model.keys.text_keys import TextKey, build_text_key
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+
+
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """The default of a field that falls back to another."""
+
+    name: str
+
+
+def same_as(name: str) -> Any:
+    """Default of a key part's field: the value of another field, also when None or empty text is given."""
+    return SameAs(name)
+
+
+@dataclass_transform(frozen_default=True)
+class KeyPart:
+    """A composite value inside keys, such as a tenant's partition.
+
+    Subclass it with a template over its own fields: `class Partition(KeyPart, template="{endpoint_id}#{part_id}")`. An instance is
+    checked when built; `str(part)` is its text and `Partition.parse(text)` reads it back. An attribute of this type is stored as that
+    text; with `denormalise` its fields are stored beside it under their own names, so that indexes can use them.
+    """
+
+    __template__: ClassVar[Template]
+    __denormalise__: ClassVar[bool]
+
+    def __init_subclass__(cls, *, template: str, denormalise: bool = True) -> None:
+        """Make the subclass a frozen dataclass and read its template."""
+        super().__init_subclass__()
+        cls.__template__ = parse_template(template)
+        cls.__denormalise__ = denormalise
+        dataclass(frozen=True)(cls)
+        cls.__text_key__()
+
+    def __post_init__(self) -> None:
+        """Fill in fallbacks and refuse values that the template cannot hold."""
+        for entry in fields(self):  # type: ignore[arg-type]
+            if isinstance(entry.default, SameAs) and getattr(self, entry.name) in (None, "", entry.default):
+                object.__setattr__(self, entry.name, getattr(self, entry.default.name))
+        object.__setattr__(self, "_text", self.__text_key__().build(self.__dict__))
+
+    def __str__(self) -> str:
+        return self._text  # type: ignore[attr-defined, no-any-return]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The part that a text stands for."""
+        return cls(**cls.__text_key__().parse(text))
+
+    @classmethod
+    @cache
+    def __members__(cls) -> dict[str, Declared]:
+        """The fields of the part and their types."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {name: read_annotation(hints[name]) for name in cls.__template__.names if name in hints}
+
+    @classmethod
+    def __required__(cls) -> tuple[str, ...]:
+        """The fields that have no default."""
+        return tuple(entry.name for entry in fields(cls) if entry.default is MISSING)  # type: ignore[arg-type]
+
+    @classmethod
+    @cache
+    def __text_key__(cls) -> TextKey:
+        """The template with its components."""
+        members = cls.__members__()
+        unknown = [name for name in cls.__template__.names if name not in members]
+        if unknown:
+            raise KeyMismatch(f"{cls.__name__} has no field {', '.join(unknown)}.", fix="Name the part's own fields in its template.")
+        return build_text_key(cls.__template__, members.__getitem__)
+
+    @classmethod
+    def __key_component__(cls, where: str) -> PartComponent:
+        """How the part stands inside a key."""
+        return PartComponent(cls, where)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Accept an instance or its text; serialise to text."""
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema()),
+            python_schema=core_schema.union_schema(
+                [
+                    core_schema.is_instance_schema(cls),
+                    core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema()),
+                ],
+                mode="left_to_right",
+            ),
+            serialization=core_schema.plain_serializer_function_ser_schema(str),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PartComponent:
+    """A whole key part as a component of a larger key."""
+
+    part: type[KeyPart]
+    where: str
+    width: int | None = None
+    ordered: bool = False
+    descending: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """The part's own form, without groups."""
+        key = self.part.__text_key__()
+        texts = [f"(?:{component.pattern})" for component in key.components]
+        literals = list(map(_escape, key.template.literals))
+        return literals[0] + "".join(text + literal for text, literal in zip(texts, literals[1:], strict=True))
+
+    def render(self, value: Any) -> str:
+        """The part's text."""
+        return str(value if isinstance(value, self.part) else self.part.parse(str(value)))
+
+    def parse(self, text: str) -> KeyPart:
+        """The part."""
+        return self.part.parse(text)
+
+
+def _escape(literal: str) -> str:
+    return "".join(character if character.isalnum() else "\\" + character for character in literal)

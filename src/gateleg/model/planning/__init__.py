@@ -1,0 +1,1 @@
+"""Planning requests: queries, writes and updates as values."""

@@ -1,0 +1,239 @@
+"""Bounds that only the database can check: conditions of an update that adds to a number, or makes a list, set or map longer or shorter.
+
+`Book.available.add(-5)` under `ge=0` is written only where `available >= 5`. A sum of two attributes cannot be compared in a condition, and
+is written without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateleg.model.codec.wire import decimal_text
+from gateleg.model.errors import ExpressionValue
+from gateleg.model.expressions.actions import AddAction, DeleteAction, RemoveAction, SetAction
+from gateleg.model.expressions.comparisons import Size, Term
+from gateleg.model.expressions.nodes import Arithmetic, Both, Call, Check, Comparison, Condition, Constant, Not, Operand, Reference, all_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.expressions.actions import Action
+    from gateleg.model.expressions.nodes import Operator, Path
+
+_OPERATORS: dict[str, Operator] = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+_WORDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than", "min_length": "at least", "max_length": "at most"}
+_COMPARE: dict[str, Callable[[Decimal, Decimal], bool]] = {
+    ">=": lambda one, other: one >= other,
+    ">": lambda one, other: one > other,
+    "<=": lambda one, other: one <= other,
+    "<": lambda one, other: one < other,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A bound of an attribute, as a condition of an update that could break it."""
+
+    #: the attribute's Python name
+    attribute: str
+    #: the bound as it is declared: ge, max_length, ...
+    rule: Literal["ge", "gt", "le", "lt", "min_length", "max_length"]
+    bound: Any
+    condition: Condition
+
+    def holds(self, item: Item) -> bool:
+        """Whether the database would have let an item pass."""
+        return _satisfied(self.condition, item)
+
+    @property
+    def text(self) -> str:
+        """The bound in words."""
+        counted = " elements" if self.rule in ("min_length", "max_length") else ""
+        return f"{_WORDS[self.rule]} {self.bound}{counted}"
+
+
+def guards_of(actions: Sequence[Action]) -> tuple[Guard, ...]:
+    """The bounds that some actions could break, in the order of the actions."""
+    if all(action.attr is None for action in actions):
+        return ()
+    found: list[Guard] = []
+    for action in actions:
+        if action.attr is not None and action.attr.bounds is not None:
+            found += _own(action)
+    return (*found, *_elements(actions))
+
+
+def _own(action: Action) -> Iterator[Guard]:
+    """The bounds of the attribute that is written."""
+    if isinstance(action, AddAction | DeleteAction) and isinstance(action.operand, Constant):
+        ((tag, content),) = action.operand.wire.items()
+        if tag == "N":
+            yield from _numbers(action, action.path, Decimal(0), 1, Decimal(content))
+        elif tag in ("SS", "NS", "BS"):
+            yield from _sets(action, tag, content)
+    elif isinstance(action, SetAction) and not isinstance(action.operand, Constant):
+        yield from _assigned(action, _plain(action.operand))
+
+
+def _assigned(action: SetAction, operand: Operand[Any]) -> Iterator[Guard]:
+    if isinstance(operand, Call) and operand.function == "list_append":
+        added = sum(len(part.wire["L"]) for part in operand.arguments if isinstance(part, Constant))
+        yield from _longer(action, added)
+    elif isinstance(operand, Arithmetic):
+        left, right = _plain(operand.left), _plain(operand.right)
+        sign = 1 if operand.sign == "+" else -1
+        if isinstance(right, Constant) and (variable := _variable(left)) is not None:
+            yield from _numbers(action, *variable, 1, sign * Decimal(right.wire["N"]))
+        elif isinstance(left, Constant) and (variable := _variable(right)) is not None:
+            yield from _numbers(action, *variable, sign, Decimal(left.wire["N"]))
+    elif (variable := _variable(operand)) is not None:
+        yield from _numbers(action, *variable, 1, Decimal(0))
+
+
+def _plain(operand: Operand[Any]) -> Operand[Any]:
+    return operand.operand if isinstance(operand, Term) else operand
+
+
+def _variable(operand: Operand[Any]) -> tuple[Path, Decimal | None] | None:
+    """The path of an operand that reads one attribute, and the number that stands for an absent one."""
+    if isinstance(operand, Call) and operand.function == "if_not_exists":
+        path, default = _path(operand.arguments[0]), operand.arguments[1]
+        if path is not None and isinstance(default, Constant) and "N" in default.wire:
+            return path, Decimal(default.wire["N"])
+        return None
+    path = _path(operand)
+    return None if path is None else (path, None)
+
+
+def _path(operand: Operand[Any]) -> Path | None:
+    path: Path | None = getattr(operand, "path", None)
+    return path
+
+
+def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[Guard]:
+    """The bounds of `sign * value + shift`, as conditions on the value at `path`, where an absent one counts as `default`."""
+    assert action.attr is not None
+    for rule, operator in _OPERATORS.items():
+        bound = getattr(action.attr.bounds, rule)
+        if not isinstance(bound, int | float | Decimal):
+            continue
+        # A number that grows cannot fall below its lower bound, nor one that falls rise above its upper one.
+        if path == action.path and sign > 0 and (shift <= 0 if rule in ("le", "lt") else shift >= 0):
+            continue
+        exact = Decimal(str(bound))
+        limit: Constant[Any] = Constant(None, {"N": decimal_text(sign * (exact - shift))})
+        within: Condition = Comparison(Reference(path), operator if sign > 0 else _MIRRORED[operator], limit)
+        if default is not None and _COMPARE[operator](sign * default + shift, exact):
+            within = within | _absent(path)
+        yield Guard(action.attribute, rule, bound, within)  # type: ignore[arg-type]
+
+
+def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[Guard]:
+    assert action.attr is not None
+    place: Reference[Any] = Reference(action.path)
+    members = [Check("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
+    if isinstance(action, AddAction):
+        most = action.attr.bounds.max_length
+        if most is not None:
+            known = all_of(*members)
+            assert known is not None
+            yield Guard(action.attribute, "max_length", most, _fits(action, len(elements), most) | known)
+    else:
+        least = action.attr.bounds.min_length
+        if least is not None:
+            strange = all_of(*(Not(member) for member in members))
+            assert strange is not None
+            yield Guard(
+                action.attribute, "min_length", least, _absent(action.path) | _size(action.path, ">=", least + len(elements)) | strange
+            )
+
+
+def _longer(action: Action, added: int) -> Iterator[Guard]:
+    assert action.attr is not None
+    most = action.attr.bounds.max_length
+    if most is not None:
+        yield Guard(action.attribute, "max_length", most, _fits(action, added, most))
+
+
+def _fits(action: Action, added: int, most: int) -> Condition:
+    """That so many more elements fit; an absent list or set counts as empty."""
+    if added > most:
+        raise ExpressionValue(f"{action.attr!r} takes at most {most} elements, not {added}.", fix="Add fewer.")
+    return _absent(action.path) | _size(action.path, "<=", most - added)
+
+
+def _elements(actions: Sequence[Action]) -> Iterator[Guard]:
+    """The lengths of lists and maps whose elements are set or removed."""
+    touched: dict[tuple[Path, bool], list[Action]] = {}
+    for action in actions:
+        parent = action.attr.parent if action.attr is not None else None
+        if parent is not None and parent.bounds is not None and isinstance(action, SetAction | RemoveAction):
+            touched.setdefault((parent.path, isinstance(action, SetAction)), []).append(action)
+    for (path, grows), parts in touched.items():
+        assert parts[0].attr is not None
+        parent = parts[0].attr.parent
+        places = [Reference[Any](part.path) for part in parts]
+        if grows and (most := parent.bounds.max_length) is not None:
+            there = all_of(*(Check("attribute_exists", (place,)) for place in places))
+            assert there is not None
+            yield Guard(parent.name, "max_length", most, _size(path, "<=", most - len(parts)) | there)
+        elif not grows and (least := parent.bounds.min_length) is not None:
+            gone = all_of(*(Check("attribute_not_exists", (place,)) for place in places))
+            assert gone is not None
+            yield Guard(parent.name, "min_length", least, _size(path, ">=", least + len(parts)) | gone)
+
+
+def _absent(path: Path) -> Condition:
+    return Check("attribute_not_exists", (Reference(path),))
+
+
+def _size(path: Path, operator: Operator, count: int) -> Condition:
+    return Comparison(Size(Reference(path)), operator, Constant(count, {"N": str(count)}))
+
+
+def _satisfied(condition: Condition, item: Item) -> bool:
+    """Whether an item satisfies a condition of the kinds that guards are made of."""
+    if isinstance(condition, Both):
+        return (all if condition.word == "AND" else any)(_satisfied(term, item) for term in condition.terms)
+    if isinstance(condition, Not):
+        return not _satisfied(condition.condition, item)
+    if isinstance(condition, Check):
+        return _checked(condition, item)
+    assert isinstance(condition, Comparison)
+    assert isinstance(condition.right, Constant)
+    left = condition.left
+    found = _at(item, next(iter(left.paths())))
+    if isinstance(left, Size):
+        number = None if found is None else Decimal(len(next(iter(found.values()))))
+    else:
+        number = None if found is None or "N" not in found else Decimal(found["N"])
+    return number is not None and _COMPARE[condition.operator](number, Decimal(condition.right.wire["N"]))
+
+
+def _checked(condition: Check, item: Item) -> bool:
+    found = _at(item, next(iter(condition.arguments[0].paths())))
+    if condition.function == "attribute_exists":
+        return found is not None
+    if condition.function == "attribute_not_exists":
+        return found is None
+    element = condition.arguments[1]
+    assert isinstance(element, Constant)
+    return found is not None and next(iter(element.wire.values())) in next(iter(found.values()))
+
+
+def _at(item: Item, path: Path) -> Value | None:
+    """The wire value at a path."""
+    value: Value | None = {"M": item}
+    for step in path:
+        if value is None:
+            return None
+        if isinstance(step, int):
+            elements = value.get("L", [])
+            value = elements[step] if step < len(elements) else None
+        else:
+            value = value.get("M", {}).get(step)
+    return value

@@ -1,0 +1,163 @@
+"""Several entities of one partition, read by one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.errors import DeclarationError, UnknownArgument
+from gateleg.model.expressions.nodes import Placeholders
+from gateleg.model.keys.key import KeyPlan
+from gateleg.model.keys.key_arguments import key_components, missing_components
+from gateleg.model.keys.templates import HIGH
+from gateleg.model.planning.key_conditions import render_key_condition
+from gateleg.model.spec_lookup import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.expressions.nodes import Condition
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class Collection:
+    """Entities that share a partition: `Collection(Project, Scene, title="A project and its scenes")`.
+
+    Call it with the components of the hash to ask for one partition. Components that the sort keys of all entities begin with narrow it:
+    with TEAM#{team} and TEAM#{team}#MEMBER#{member}, `team=` asks for one team and its members.
+    """
+
+    def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
+        self.entities = entities
+        self.title = title
+        self.plans = [spec_of(entity).plan(index) for entity in entities]
+        first = self.plans[0].hash
+        self.table: Table = spec_of(entities[0]).table
+        for entity, plan in zip(entities, self.plans, strict=True):
+            if spec_of(entity).table is not self.table or [_form(entry) for entry in plan.hash] != [_form(entry) for entry in first]:
+                raise DeclarationError(
+                    f"{entity.__name__} does not share its partition with {entities[0].__name__}.",
+                    fix="Entities of a collection have the same table and the same hash template.",
+                )
+        #: the components that narrow the sort key, from left to right
+        self.leading = _shared([_sort_names(plan) for plan in self.plans])
+
+    def __call__(self, *conditions: Condition, **arguments: Any) -> CollectionQuery:
+        """The items of one partition: `project_with_scenes(Project.project_id == p)`, or by name, `project_id=p`."""
+        spec, plan = spec_of(self.entities[0]), self.plans[0]
+        names = {name for entry in plan.hash for name in entry.names}
+        understood = spec.arguments_of((*names, *self.leading))
+        components = key_components(self.entities[0], conditions, arguments, understood)
+        unknown = components.keys() - understood
+        if unknown:
+            raise UnknownArgument(
+                f"{', '.join(sorted(unknown))} is not part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
+            )
+        values = spec.arguments(components, names)
+        given = [name for name in self.leading if values.get(name) is not None]
+        missing = sorted(name for name in names if values.get(name) is None) or [
+            name for name in self.leading[: len(given)] if name not in given
+        ]
+        if missing:
+            raise missing_components("The partition", spec.name, missing)
+        return CollectionQuery(self, {name: values[name] for name in (*names, *given)})
+
+
+def _sort_names(plan: KeyPlan) -> tuple[str, ...]:
+    """The components of a sort key that is one text."""
+    return plan.range[0].names if len(plan.range) == 1 and plan.range[0].text is not None else ()
+
+
+def _shared(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """What all sequences begin with."""
+    count = 0
+    while all(len(names) > count for names in sequences) and len({names[count] for names in sequences}) == 1:
+        count += 1
+    return sequences[0][:count]
+
+
+def _form(entry: Any) -> Any:
+    return (entry.attribute, entry.text.template.text if entry.text is not None else entry.names)
+
+
+@dataclass(frozen=True)
+class CollectionQuery:
+    """One partition of a collection."""
+
+    collection: Collection
+    values: dict[str, Any]
+
+    def requests(
+        self, *, table_name: str | None = None, limit: int | None = None, consistent: bool = False, start: Item | None = None
+    ) -> tuple[dict[str, Any], ...]:
+        """The Query requests, one for each shard."""
+        plan = self.collection.plans[0]
+        shards: Sequence[int | None] = range(plan.shards) if plan.shards > 1 else (None,)
+        return tuple(self._request(table_name, limit, consistent, start, shard) for shard in shards)
+
+    def _request(
+        self, table_name: str | None, limit: int | None, consistent: bool, start: Item | None, shard: int | None
+    ) -> dict[str, Any]:
+        first, out = self.collection.plans[0], Placeholders()
+        plan = KeyPlan(first.index, first.hash, (), shards=first.shards)
+        request: dict[str, Any] = {"TableName": table_name or self.collection.table.name}
+        if plan.index.name:
+            request["IndexName"] = plan.index.name
+        request["KeyConditionExpression"] = render_key_condition(plan, self.values, None, out, shard) + self._narrowed(out)
+        request |= out.parameters()
+        optional = {"Limit": limit, "ConsistentRead": consistent or None, "ExclusiveStartKey": start}
+        return request | {member: value for member, value in optional.items() if value is not None}
+
+    def _narrowed(self, out: Placeholders) -> str:
+        """The range of sort keys that begin with the given components, of all entities together."""
+        if not self._leading:
+            return ""
+        first = self.collection.plans[0].range[0]
+        low, high = [], []
+        for plan in self.collection.plans:
+            assert plan.range[0].text is not None
+            text, count = plan.range[0].text.lead(self.values)
+            low.append(text)
+            high.append(text if count == len(plan.range[0].names) else text + HIGH)
+        return f" AND {out.name(first.attribute)} BETWEEN {out.value({'S': min(low)})} AND {out.value({'S': max(high)})}"
+
+    @property
+    def _leading(self) -> dict[str, Any]:
+        return {name: self.values[name] for name in self.collection.leading if name in self.values}
+
+    def sort(self, items: Iterable[Item], read: Callable[[Spec[Any], Item], Any] | None = None) -> Collected:
+        """The items by entity; those of other entities in the partition are left out, and those that `read` answers None for."""
+        found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
+        for item in items:
+            spec = self.collection.table.spec_for(item)
+            if spec is None or spec.entity not in found:
+                continue
+            instance = spec.decode(item) if read is None else read(spec, item)
+            # Texts that lie between those asked for, such as "a b" between "a" and "a#", are read along.
+            if instance is not None and all(getattr(instance, name) == value for name, value in self._leading.items()):
+                found[spec.entity].append(instance)
+        return Collected(found)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collection's query found."""
+
+    found: dict[type[BaseModel], list[Any]]
+    #: what is there but cannot be read, as the store reports it
+    unreadable: tuple[Any, ...] = ()
+
+    def of(self, entity: type[E]) -> list[E]:
+        """The items of one entity, in the order of their keys."""
+        return self.found[entity]
+
+    def one(self, entity: type[E]) -> E | None:
+        """The only item of an entity, or None."""
+        items = self.found[entity]
+        return items[0] if items else None

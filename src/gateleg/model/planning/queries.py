@@ -1,0 +1,141 @@
+"""A question to one index, as a value: what to ask, and the Query requests it compiles to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.errors import ConsistentOnGlobal, KeyInFilter, NotAKeyCondition
+from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, equals
+from gateleg.model.planning.key_conditions import Bound, check_order, read_bound, render_key_condition
+from gateleg.model.spec_lookup import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateleg.model.attributes.attr import Attr
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.spec import Spec
+
+E = TypeVar("E", bound=BaseModel)
+Select = Literal["COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
+
+
+@dataclass(frozen=True)
+class Query(Generic[E]):
+    """The items of an entity that a pattern finds for some arguments."""
+
+    entity: type[E]
+    pattern: str
+    plan: KeyPlan
+    values: Mapping[str, Any]
+    bound: Bound | None = None
+    condition: Condition | None = None
+    descending: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse arguments with gaps, and bounds that are not next in the key."""
+        check_order(self.plan, self.values, self.bound)
+
+    def where(self, condition: Condition) -> Self:
+        """Narrow the sort key: one comparison of its next component."""
+        if self.bound is not None:
+            raise NotAKeyCondition("The key is already narrowed; one range is all that DynamoDB takes.")
+        return replace(self, bound=read_bound(condition))
+
+    def filter(self, condition: Condition) -> Self:
+        """Drop what does not satisfy a condition, after reading it: filtered items are paid for."""
+        keys = condition.attributes() & set(self.plan.index.attributes)
+        if keys:
+            raise KeyInFilter(f"{', '.join(sorted(keys))} is a key of {self.plan.index.name or 'the table'}.")
+        return replace(self, condition=all_of(self.condition, condition))
+
+    def reversed(self) -> Self:
+        """The same items in the opposite order."""
+        return replace(self, descending=not self.descending)
+
+    def requests(
+        self,
+        *,
+        table_name: str | None = None,
+        limit: int | None = None,
+        consistent: bool = False,
+        start: Item | None = None,
+        select: Select | None = None,
+        project: Iterable[Attr[Any]] = (),
+    ) -> tuple[dict[str, Any], ...]:
+        """The Query requests: one, or one for each shard, whose answers are to be merged by the sort key."""
+        shards: Iterable[int | None] = range(self.plan.shards) if self.plan.shards > 1 else (None,)
+        return tuple(self._request(table_name, limit, consistent, start, select, tuple(project), shard) for shard in shards)
+
+    def _request(
+        self,
+        table_name: str | None,
+        limit: int | None,
+        consistent: bool,
+        start: Item | None,
+        select: Select | None,
+        project: tuple[Attr[Any], ...],
+        shard: int | None,
+    ) -> dict[str, Any]:
+        spec, out = spec_of(self.entity), Placeholders()
+        request: dict[str, Any] = {"TableName": table_name or spec.table.name}
+        index = self.plan.index
+        if index.name:
+            request["IndexName"] = index.name
+        request["KeyConditionExpression"] = render_key_condition(self.plan, self.values, self.bound, out, shard)
+        condition = all_of(self.condition, tag_condition(spec, self.plan))
+        if condition is not None:
+            request["FilterExpression"] = condition.render(out)
+        if project:
+            request["ProjectionExpression"] = ", ".join(out.path(attr.path) for attr in project)
+        request |= out.parameters()
+        if self.descending:
+            request["ScanIndexForward"] = False
+        if consistent:
+            if index.name and not index.local:
+                raise ConsistentOnGlobal(f"{index.name} is a global index.")
+            request["ConsistentRead"] = True
+        optional = {"Limit": limit, "ExclusiveStartKey": start, "Select": select}
+        return request | {member: value for member, value in optional.items() if value is not None}
+
+    def resume_key(self, item: Item) -> Item:
+        """The ExclusiveStartKey that continues after an item, also in the middle of a page."""
+        table = spec_of(self.entity).table
+        return {name: item[name] for name in (*table.attributes, *self.plan.index.attributes)}
+
+    def sort_value(self, item: Item) -> tuple[Any, ...]:
+        """What to merge the answers of shards by: the range of the index, then the primary key."""
+        table = spec_of(self.entity).table
+        return tuple(_orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
+
+
+def _orderable(value: Mapping[str, Any]) -> Any:
+    ((tag, content),) = value.items()
+    return Decimal(content) if tag == "N" else content
+
+
+def tag_condition(spec: Spec[Any], plan: KeyPlan) -> Condition | None:
+    """A filter by entity tag, when the key alone does not keep other entities of the table out."""
+    table = spec.table
+    if spec.tag is None or table.tag is None:
+        return None
+    others = [other for other in table.specs if other is not spec and shares_key(plan, other)]
+    return equals(table.tag, {"S": spec.tag}) if others else None
+
+
+def shares_key(plan: KeyPlan, other: Spec[Any]) -> bool:
+    """Whether a query of one entity in this index could meet items of the other."""
+    theirs = other.key if not plan.index.name else other.indexes.get(plan.index.name)
+    if theirs is None:
+        return False
+    pairs = list(zip(plan.fields, theirs.fields, strict=False))
+    return all(_compatible(mine.prefix, their.prefix) for mine, their in pairs)
+
+
+def _compatible(mine: str, theirs: str) -> bool:
+    return mine.startswith(theirs) or theirs.startswith(mine)

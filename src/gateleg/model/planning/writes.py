@@ -1,0 +1,303 @@
+"""Writes as values: what PutItem, UpdateItem and DeleteItem are to be asked, and what must go along in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.codec.stored_keys import stored_value
+from gateleg.model.codec.unchecked import copy_unchecked
+from gateleg.model.codec.wire import epoch_text
+from gateleg.model.counters import RECOUNT, CounterChange, Joined, counter_changes
+from gateleg.model.errors import DerivedKeyUnknown
+from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
+from gateleg.model.expressions.nodes import Call, Condition, Constant, Placeholders, Reference, all_of, equals, exists, missing
+from gateleg.model.planning.expiry import expired
+from gateleg.model.spec_lookup import spec_of
+from gateleg.model.tables import Table
+from gateleg.model.uniques import markers
+
+if TYPE_CHECKING:
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.keys.key import Ref
+    from gateleg.model.spec import Spec
+
+E = TypeVar("E", bound=BaseModel)
+NameOf = Callable[[Table], str]
+Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
+
+
+# Not frozen: one is made for every write, and a frozen one takes four times as long to make.
+@dataclass(slots=True)
+class Write(Generic[E]):
+    """One write of an item.
+
+    `request()` is the request of the single operation. When it does not stand `alone`, the `markers` of unique constraints and the `counts`
+    of parents belong into the same transaction. `owned` are the values of attributes that the model set by itself (version, stamps), for
+    the instance in hand once the write succeeded.
+    """
+
+    entity: type[E]
+    table: Table
+    kind: Kind
+    parameters: Mapping[str, Any]
+    #: the markers of unique values to take and to release
+    markers: tuple[Write[Any], ...] = ()
+    #: the counters to change
+    counts: tuple[CounterChange, ...] = ()
+    owned: Mapping[str, Any] = field(default_factory=dict)
+    #: what the write is about, in words: for the reasons of a cancelled transaction
+    purpose: str = ""
+    #: of a put, the instance as it will be stored; without the counts that an item has which is there already
+    instance: E | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else must be written in the same transaction."""
+        return not self.markers and not self.counts
+
+    def request(self, name_of: NameOf = Table.physical) -> dict[str, Any]:
+        """The request of PutItem, UpdateItem or DeleteItem. A refused condition answers with the item that won."""
+        request = {"TableName": name_of(self.table), **self.parameters}
+        if "ConditionExpression" in request:
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return request
+
+
+def with_condition(parameters: dict[str, Any], condition: Condition | None, out: Placeholders) -> dict[str, Any]:
+    """The parameters with a condition and all placeholders."""
+    if condition is not None:
+        parameters["ConditionExpression"] = condition.render(out)
+    return parameters | out.parameters()
+
+
+def version_condition(spec: Spec[Any], version: int) -> Condition | None:
+    """That nobody has written the item since it was read."""
+    if spec.version is None:
+        return None
+    if version == 0:
+        return missing(spec.version.wire) | equals(spec.version.wire, {"N": "0"})
+    return equals(spec.version.wire, {"N": str(version)})
+
+
+def moved_markers(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[Write[Any], ...]:
+    """The markers to take and to release when an item goes from one set of values to another."""
+    old = markers(spec, before) if before is not None else {}
+    new = markers(spec, after) if after is not None else {}
+    changed = [name for name in spec.uniques if old.get(name) != new.get(name)]
+    taken = [take_marker(spec, name, new[name]) for name in changed if name in new]
+    released = [
+        Write(spec.entity, spec.table, "Delete", {"Key": old[name]}, purpose=f"release {spec.name}.{name}")
+        for name in changed
+        if name in old
+    ]
+    return (*taken, *released)
+
+
+def as_marked(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
+    """That the item is there with the values that its markers and counters were worked out from."""
+    names = [name for unique in spec.uniques.values() for name in unique.by]
+    names += [name for counter in spec.counters.values() for name in counter.names]
+    conditions = [exists(spec.table.hash)]
+    for source in dict.fromkeys(spec.stored(name) for name in names if name not in spec.reachable(spec.key)):
+        value = values.get(source.name)
+        conditions.append(missing(source.wire) if value is None else equals(source.wire, stored_value(source, values)))
+    return all_of(*conditions)
+
+
+def take_marker(spec: Spec[Any], name: str, key: Item) -> Write[Any]:
+    """The write that takes a marker, which must be free."""
+    out = Placeholders()
+    parameters = with_condition({"Item": key}, missing(spec.table.hash), out)
+    return Write(spec.entity, spec.table, "Put", parameters, purpose=f"hold {spec.name}.{name}")
+
+
+def plan_put(
+    instance: E,
+    *,
+    now: datetime,
+    create: bool = False,
+    replaces: E | None = None,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    joined: Joined | None = None,
+) -> Write[E]:
+    """Write a whole instance. `create` demands that there is none yet; `replaces` is the one that is there, when it is known.
+
+    A versioned instance that was never written (version 0) is created; any other must be the one that was read. An entity with unique
+    constraints or counters can only be created or replaced knowingly. Counted attributes start at zero; over an item that may be there, an
+    update writes all attributes but them.
+    """
+    spec = spec_of(type(instance))
+    if (spec.uniques or spec.counters) and not create and replaces is None:
+        raise DerivedKeyUnknown(
+            f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
+            fix="Use create, patch an instance, or pass the instance that is replaced.",
+        )
+    written, owned, absent, version = _stamped(spec, instance, now, create, check_version)
+    if spec.counted:
+        written = _counted_from_zero(spec, written, joined)
+    before = None if replaces is None else spec.values(replaces)
+    item = spec.encode(written)
+    kind: Kind = "Update" if keeps_counts(instance, create=create, check_version=check_version) else "Put"
+    if condition is None and before is None and joined is None and kind == "Put":
+        parameters = {"Item": item, **_guarded(spec, absent, version, now)}
+    else:
+        guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
+        if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
+            guard = all_of(guard, as_marked(spec, before))
+        guard, out = all_of(guard, condition), Placeholders()
+        if kind == "Put":
+            guard = guard if joined is None else all_of(guard, joined.condition)
+            parameters = with_condition({"Item": item}, guard, out)
+        else:
+            old = {} if replaces is None else spec.encode(replaces)
+            parameters = _put_around_counts(spec, item, old, joined or Joined(), guard, out)
+    after = spec.values(written)
+    return Write(
+        spec.entity,
+        spec.table,
+        kind,
+        parameters,
+        moved_markers(spec, before, after) if spec.uniques else (),
+        tuple(counter_changes(spec, before, after)) if spec.counters else (),
+        owned,
+        f"put {spec.name}",
+        written,
+    )
+
+
+def keeps_counts(instance: BaseModel, *, create: bool, check_version: bool) -> bool:
+    """Whether a put is an update, because there may be an item whose counted attributes must stay as they are."""
+    spec: Spec[Any] = spec_of(type(instance))
+    fresh = create or (check_version and spec.version is not None and getattr(instance, spec.version.name) == 0)
+    return bool(spec.counted) and not fresh
+
+
+def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:
+    """The instance with the counts that a new item has: what its transaction adds."""
+    deltas = joined.deltas if joined is not None else {}
+    return copy_unchecked(instance, {name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
+
+
+def _put_around_counts(
+    spec: Spec[Any], item: Item, before: Item, joined: Joined, condition: Condition | None, out: Placeholders
+) -> dict[str, Any]:
+    """An update that writes a whole item but for its counted attributes; those of a new item are zero.
+
+    Attributes that the entity does not know stay, unless `before`, the item that is replaced, has them and the new one does not.
+    """
+    kept = {*spec.table.attributes, *spec.counted_wires, RECOUNT}
+    known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names | before.keys()
+    actions: list[Action] = [SetAction((wire,), operand=Constant(None, value)) for wire, value in item.items() if wire not in kept]
+    actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
+    for wire in spec.counted_wires:
+        if wire not in joined.deltas:
+            zero: Call[Any] = Call("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
+            actions.append(SetAction((wire,), operand=zero))
+    key = {name: item[name] for name in spec.table.attributes}
+    parameters = {"Key": key, "UpdateExpression": render_actions([*actions, *joined.actions], out)}
+    return with_condition(parameters, all_of(condition, joined.condition, joined.guard), out)
+
+
+def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_version: bool) -> tuple[E, dict[str, Any], bool, int | None]:
+    """The instance with what the model sets, those values, whether there may be none yet, and the version that must be there."""
+    stamps, version = spec.stamped("write"), spec.version
+    if not stamps and version is None:
+        return instance, {}, create, None
+    owned: dict[str, Any] = {attribute.name: now for attribute in stamps}
+    absent, expected = create, None
+    if version is not None:
+        read = getattr(instance, version.name)
+        owned[version.name] = read + 1
+        if check_version and not create:
+            absent, expected = read == 0, read or None
+    return copy_unchecked(instance, owned), owned, absent, expected
+
+
+def _none_there(spec: Spec[Any], now: datetime) -> Condition:
+    """That there is no item, or one whose time is over: DynamoDB may leave it for days."""
+    over = expired(spec, now)
+    return missing(spec.table.hash) if over is None else missing(spec.table.hash) | over
+
+
+def _guarded(spec: Spec[Any], absent: bool, version: int | None, now: datetime) -> dict[str, Any]:
+    """The condition of a put that has none of its caller's: there is no item, or the one that was read, or it does not matter."""
+    if not absent and version is None:
+        return {}
+    condition, names, placeholder = _absence(spec) if absent else _sameness(spec)
+    guard: dict[str, Any] = {"ConditionExpression": condition, "ExpressionAttributeNames": dict(names)}
+    if placeholder:
+        guard["ExpressionAttributeValues"] = {placeholder: {"N": epoch_text(now) if absent else str(version)}}
+    return guard
+
+
+@cache
+def _absence(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
+    """That there is no item, and the placeholder of the present time where items expire."""
+    out = Placeholders()
+    return _none_there(spec, datetime.now(UTC)).render(out), out.names, next(iter(out.values), "")
+
+
+@cache
+def _sameness(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
+    """That the item has a version, and the placeholder of that version: whichever it is, the expression is the same."""
+    out, condition = Placeholders(), version_condition(spec, 1)
+    assert condition is not None
+    return condition.render(out), out.names, next(iter(out.values))
+
+
+def plan_delete(
+    target: E | Ref[E],
+    *,
+    must_exist: bool = False,
+    condition: Condition | None = None,
+    check_version: bool = True,
+    joined: Joined | None = None,
+) -> Write[E]:
+    """Delete an item. An instance with a version must be the one that was read; one with markers or counters must be an instance.
+
+    Moves of the item's own counters in the same transaction go with the item.
+    """
+    entity = type(target) if isinstance(target, BaseModel) else target.entity
+    spec: Spec[Any] = spec_of(entity)
+    guard: Condition | None = exists(spec.table.hash) if must_exist else None
+    released: tuple[Write[Any], ...] = ()
+    counts: tuple[CounterChange, ...] = ()
+    if isinstance(target, BaseModel):
+        values = spec.values(target)
+        key = spec.ref(target).key
+        if spec.version is not None and check_version:
+            guard = all_of(guard, version_condition(spec, values[spec.version.name]))
+        released, counts = moved_markers(spec, values, None), tuple(counter_changes(spec, values, None))
+        if (released or counts) and (spec.version is None or not check_version):
+            guard = as_marked(spec, values)
+    else:
+        if spec.uniques or spec.counters:
+            raise DerivedKeyUnknown(f"{spec.name} has unique constraints or counters.", fix="Read the item and delete the instance.")
+        key = target.key
+    out = Placeholders()
+    guard = all_of(guard, condition, None if joined is None else joined.condition)
+    parameters = with_condition({"Key": dict(key)}, guard, out)
+    return Write(entity, spec.table, "Delete", parameters, released, counts, purpose=f"delete {spec.name}")
+
+
+def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined | None = None) -> Write[E]:
+    """A condition on an item that a transaction does not write; an update when the transaction moves counters of the item."""
+    entity = type(target) if isinstance(target, BaseModel) else target.entity
+    spec: Spec[Any] = spec_of(entity)
+    key = spec.ref(target).key if isinstance(target, BaseModel) else target.key
+    parameters: dict[str, Any] = {"Key": dict(key)}
+    kind: Kind = "ConditionCheck"
+    out = Placeholders()
+    if joined is not None:
+        condition = all_of(condition, joined.condition)
+        if joined.deltas:
+            kind, parameters = "Update", parameters | {"UpdateExpression": render_actions(joined.actions, out)}
+            condition = all_of(exists(spec.table.hash), condition, joined.guard)
+    return Write(entity, spec.table, kind, with_condition(parameters, condition, out), purpose=f"check {spec.name}")

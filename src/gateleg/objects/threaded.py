@@ -1,0 +1,162 @@
+"""`ThreadedObjects`: any `Objects` as `AsyncObjects`, each step in a thread.
+
+Files have no other way to be awaited: the systems' calls for them block. botocore blocks as well. So the logic is written once, for
+threads, and this is the only place that knows of asyncio. A thread is held for one chunk at a time, never while a slow client sends or
+receives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+from gateleg.objects.bodies import size_of
+from gateleg.objects.protocol import Objects
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from types import CoroutineType
+
+    from gateleg.objects.protocol import AsyncBody, Download, Upload
+    from gateleg.objects.values import ByteRange, Entry, ObjectInfo
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_THREADS = 16
+
+
+def _offloads(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenate[ThreadedObjects, P], CoroutineType[Any, Any, R]]:
+    """A verb that is awaited, from the one that is called. The type is the one that an `async def` has for every checker."""
+
+    @functools.wraps(verb)
+    async def awaited(self: ThreadedObjects, /, *args: P.args, **options: P.kwargs) -> R:
+        result: R = await self.run(functools.partial(getattr(self.objects, verb.__name__), *args, **options))
+        return result
+
+    return cast("Callable[Concatenate[ThreadedObjects, P], CoroutineType[Any, Any, R]]", awaited)
+
+
+class ThreadedObjects:
+    """The verbs of an objects store, awaited. It owns the store: closing it closes the store."""
+
+    def __init__(self, objects: Objects, *, threads: int = _THREADS) -> None:
+        self.objects = objects
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="gateleg-objects")
+
+    get = _offloads(Objects.get)
+    head = _offloads(Objects.head)
+    exists = _offloads(Objects.exists)
+    list = _offloads(Objects.list)
+    delete = _offloads(Objects.delete)
+    delete_many = _offloads(Objects.delete_many)
+    copy = _offloads(Objects.copy)
+    presign = _offloads(Objects.presign)
+    sweep = _offloads(Objects.sweep)
+
+    async def run(self, work: Callable[[], R], undo: Callable[[R], object] | None = None) -> R:
+        """Do something in a thread. If the task is cancelled meanwhile, `undo` gets the result that nobody waits for."""
+        future = self._executor.submit(work)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if undo is not None:
+                future.add_done_callback(functools.partial(_undone, undo))
+            raise
+
+    async def put(
+        self,
+        key: str,
+        body: AsyncBody,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sha256: str | None = None,
+    ) -> ObjectInfo:
+        """Store an object; whole and durable when this returns, or not at all. See `AsyncObjects.put`."""
+        if not isinstance(body, AsyncIterable):
+            put = functools.partial(self.objects.put, key, body, content_type=content_type, metadata=metadata, sha256=sha256)
+            return await self.run(put)
+        begin = functools.partial(self.objects.upload, key, content_type=content_type, metadata=metadata, sha256=sha256, size=size_of(body))
+        upload: Upload = await self.run(begin, lambda upload: upload.abort())
+        try:
+            async for chunk in body:
+                await self.run(functools.partial(upload.write, chunk))
+            return await self.run(upload.finish)
+        except BaseException:
+            # Not awaited: the task may be cancelled. The upload itself sees to it that a step under way ends first.
+            self._executor.submit(upload.abort)
+            raise
+
+    async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> OffloadedDownload:
+        """The content, or a part of it, in chunks. See `AsyncObjects.stream`."""
+        begin = functools.partial(self.objects.stream, key, range=range, unless_etag=unless_etag)
+        return OffloadedDownload(self, await self.run(begin, lambda download: download.close()))
+
+    async def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
+        """All objects whose keys begin with `prefix`, page by page."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(prefix, cursor=cursor)
+            for entry in page.objects:
+                yield entry
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def close(self) -> None:
+        """Close the store, once what is under way in threads has ended."""
+        await asyncio.get_running_loop().run_in_executor(None, self._executor.shutdown)
+        self.objects.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        await self.close()
+
+
+def _undone(undo: Callable[[Any], object], future: Future[Any]) -> None:
+    if not future.cancelled() and future.exception() is None:
+        undo(future.result())
+
+
+class OffloadedDownload:
+    """An object that is being read, chunk by chunk, in threads."""
+
+    def __init__(self, owner: ThreadedObjects, download: Download) -> None:
+        self._owner = owner
+        self._download = download
+
+    @property
+    def info(self) -> ObjectInfo:
+        """The object."""
+        return self._download.info
+
+    @property
+    def start(self) -> int:
+        """The place of the first byte that is read."""
+        return self._download.start
+
+    @property
+    def stop(self) -> int:
+        """The place after the last byte that is read."""
+        return self._download.stop
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks: Iterator[bytes] = iter(self._download)
+        while (chunk := await self._owner.run(functools.partial(next, chunks, None))) is not None:
+            yield chunk
+
+    async def close(self) -> None:
+        """Let go of the file or the connection."""
+        self._download.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        await self.close()

@@ -1,0 +1,200 @@
+"""`AsyncStore`: the verbs, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from pydantic import BaseModel
+
+from gateleg.store.deadlines import Deadline
+from gateleg.store.error_translation import translated
+from gateleg.store.flow import Found, Pause, Request, Together, request_of
+from gateleg.store.observing.notify import Watch
+from gateleg.store.operations import batches, bulk_deletes, health_checks, pages, queries, reads, saves, scans, tables, transactions, writes
+from gateleg.store.operations.loaders import AsyncLoader
+from gateleg.store.setup import Options, Setup, setup_from
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.verbs import async_streams, awaits
+from gateleg.store.views import Views
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+
+    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.operations.operation import Operation, Stream
+    from gateleg.store.transports import AsyncTransport
+
+R = TypeVar("R")
+E = TypeVar("E", bound=BaseModel)
+
+
+class AsyncStore(Views):
+    """Entities in a DynamoDB, through a transport that is awaited. The same verbs as `Store`, with the same arguments and results."""
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        prefix: str = "",
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        **options: Unpack[Options],
+    ) -> None:
+        self.transport = transport
+        self.setup = setup_from(prefix, options)
+        self._sleep = sleep
+
+    @classmethod
+    def embedded(cls, path: str = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
+        """A store on an engine in this process: in memory, or kept in a folder or file."""
+        return cls.connect(f"embedded:{path}", prefix, **options)
+
+    @classmethod
+    def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
+        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8000`."""
+        from gateleg.store.addresses import concurrency_of, open_async_transport
+
+        options.setdefault("concurrency", concurrency_of(address))
+        return cls(open_async_transport(address), prefix, **options)
+
+    get = awaits(reads.get)
+    find = awaits(reads.find)
+    create = awaits(writes.create)
+    put = awaits(writes.put)
+    patch = awaits(writes.patch)
+    upsert = awaits(writes.upsert)
+    delete = awaits(writes.delete)
+    save = awaits(saves.save)
+    retrying = awaits(saves.retrying)
+    query = async_streams(queries.query)
+    page = awaits(pages.page)
+    count = awaits(queries.count)
+    collect = awaits(queries.collect)
+    delete_all = awaits(bulk_deletes.delete_all)
+    batch_get = awaits(batches.batch_get)
+    batch_write = awaits(batches.batch_write)
+    transact = awaits(transactions.transact)
+    transact_get = awaits(transactions.transact_get)
+    scan = async_streams(scans.scan)
+    export = async_streams(scans.export)
+    create_tables = awaits(tables.create_tables)
+    ensure_tables = awaits(tables.ensure_tables)
+    delete_tables = awaits(tables.delete_tables)
+    health = awaits(health_checks.health)
+    table_states = awaits(tables.table_states)
+
+    async def run(self, operation: Operation[R]) -> R:
+        """Carry out an operation."""
+        if self.setup.scope is not None:
+            self.setup.scope.check(operation)
+        result: R = await self.carry_out(operation)
+        return result
+
+    async def carry_out(self, operation: Operation[Any]) -> Any:
+        """Carry out an operation that the scope allows. A single request goes to the transport without a flow around it."""
+        setup = self.setup
+        first: Any = operation.start(setup)
+        if type(first) is not Request:
+            return await self.drive(first)
+        single: Any = operation
+        deadline = None if setup.timeout is None else Deadline(setup)
+        reply = await self._attempt(first, deadline)
+        if isinstance(reply, Exception):
+            return await self._drive(single.refused(first, reply, setup), deadline, first)
+        result: Any = single.finish(first, reply, setup)
+        return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
+
+    def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
+        """Iterate over the results of an operation."""
+        if self.setup.scope is not None:
+            self.setup.scope.check(operation)
+        return self.iterate(operation.flow(self.setup))
+
+    def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:
+        """A cache of one entity's items that reads them in batches. Make one for each request of a user."""
+        return AsyncLoader(entity, self.setup, self.run, consistent)
+
+    def using(self, transport: AsyncTransport) -> AsyncStore:
+        """This store through another transport: another region, other credentials."""
+        return self._copy(transport, self.setup)
+
+    def _with(self, setup: Setup) -> Self:
+        return self._copy(self.transport, setup)
+
+    def _copy(self, transport: AsyncTransport, setup: Setup) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
+        return other
+
+    async def drive(self, flow: Flow[R]) -> R:
+        """Take the steps of a flow to its result."""
+        return await self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
+
+    async def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
+        """Take the steps of a flow; `step` is the one before the first."""
+        try:
+            step = next(flow)
+            while True:
+                reply = await self._perform(step, deadline)
+                step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
+        """Take the steps of a flow and hand out what it finds."""
+        deadline = None if self.setup.timeout is None else Deadline(self.setup)
+        step: Step | None = None
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Found):
+                    for item in step.items:
+                        yield item
+                    step = flow.send(None)
+                else:
+                    reply = await self._perform(step, deadline)
+                    step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+        except StopIteration:
+            return
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    async def _perform(self, step: Step, deadline: Deadline | None) -> Any:
+        """Do what a step says. What the service refuses comes back as the exception, for the flow to deal with."""
+        if type(step) is Request:
+            return await self._attempt(step, deadline)
+        if isinstance(step, Together):
+            return await self._all(step.requests, deadline)
+        if isinstance(step, Pause):
+            return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
+        raise TypeError(f"{step!r} is no step for this driver")
+
+    async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Reply | Exception]:
+        if len(requests) == 1 or self.setup.concurrency <= 1:
+            return [await self._attempt(request, deadline) for request in requests]
+        return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
+
+    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | ServiceError | Unreachable:
+        try:
+            if deadline is None and not self.setup.hooks:
+                return await self.transport.call(request.operation, request.payload)
+            left = None if deadline is None else deadline.left()
+            with Watch(request, self.setup) as watch:
+                return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
+        except (ServiceError, Unreachable) as error:
+            return error
+
+    async def close(self) -> None:
+        """Close the transport, for all stores that share it."""
+        await self.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()

@@ -1,0 +1,217 @@
+"""From the service's refusals to the store's errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import DecodeError, spec_of
+from gateleg.net import is_throttled
+from gateleg.store.backoff import CONFLICTS
+from gateleg.store.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ConditionFailed,
+    ConstraintFailed,
+    IdempotencyMismatch,
+    IllegalTransition,
+    KeyTooLong,
+    LostRace,
+    NoAnswer,
+    NotDynamoDB,
+    NotFound,
+    QuotaExceeded,
+    Refused,
+    ServiceFailed,
+    StoreClosed,
+    StoreError,
+    TableBusy,
+    TableMissing,
+    Throttled,
+    TooLarge,
+    TransactionConflict,
+)
+from gateleg.store.operations.operation import shown
+from gateleg.store.sizes import ITEM_LIMIT
+from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model import Item, Ref
+    from gateleg.model.expressions.actions import Transition
+    from gateleg.model.planning.bounds import Guard
+    from gateleg.store.flow import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a write took for granted."""
+
+    ref: Ref[Any]
+    verb: str
+    absent: bool = False
+    present: bool = False
+    version: int | None = None
+    moves: tuple[Transition, ...] = ()
+    #: the bounds that the update must keep
+    guards: tuple[Guard, ...] = ()
+    #: whether the caller gave a condition of their own
+    conditional: bool = False
+
+
+def explained(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
+    """Why a write was refused, from what it expected and the item that was there."""
+    name = shown(expected.ref)
+    broken = [guard for guard in expected.guards if not guard.holds(item or {})]
+    if item is None and broken and not expected.present:
+        return _beyond(broken[0], name, None, request)
+    if item is None:
+        return _nothing_there(expected, name, request)
+    certain = _certain(expected, item, request)
+    if certain is not None:
+        return certain
+    current = _current(expected.ref, item)
+    if not expected.conditional:
+        # The only conditions left are those that keep what is derived right.
+        what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
+        return LostRace(what, current=current, request=request)
+    return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
+
+
+def explained_together(expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None) -> dict[int, StoreError]:
+    """Why operations on one item were refused together, by their numbers: whose fault is certain, else those that had a condition."""
+    if item is None:
+        return {number: explained(one, None, request) for number, one in expected.items()}
+    certain = {number: _certain(one, item, request) for number, one in expected.items()}
+    if any(certain.values()):
+        return {number: cause for number, cause in certain.items() if cause is not None}
+    asking = {number: one for number, one in expected.items() if one.conditional} or expected
+    return {number: explained(one, item, request) for number, one in asking.items()}
+
+
+def _certain(expected: Expectation, item: Item, request: Request | None) -> StoreError | None:
+    """What the item that was there proves: it should not have been, has another version, or is in another state."""
+    name, current = shown(expected.ref), _current(expected.ref, item)
+    if expected.absent:
+        fix = None
+        if expected.verb == "put":
+            fix = "This instance was never read: get the item and put or patch that, or pass check_version=False to write over it."
+        return AlreadyExists(f"{name} is there already.", fix=fix, current=current, request=request)
+    spec = spec_of(expected.ref.entity)
+    stale = []
+    if expected.version is not None and spec.version is not None:
+        stored = item.get(spec.version.wire, {"N": "0"}).get("N")
+        if stored != str(expected.version):
+            stale.append(spec.version.name)
+    stuck = [move for move in expected.moves if item.get(str(move.path[0]), {}).get("S") not in move.target.predecessors]
+    failed = (*stale, *(move.attribute for move in stuck))
+    if stale:
+        what = f"{name} was to be written from version {expected.version}, and has another."
+        return LostRace(what, current=current, failed=failed, request=request)
+    if stuck:
+        move = stuck[0]
+        state = item.get(str(move.path[0]), {}).get("S")
+        what = f"{name} cannot go from {state} to {move.target}."
+        allowed = ", ".join(sorted(move.target.predecessors))
+        return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
+    broken = [guard for guard in expected.guards if not guard.holds(item)]
+    if broken:
+        return _beyond(broken[0], name, current, request)
+    return None
+
+
+def _beyond(guard: Guard, name: str, current: Any, request: Request | None) -> ConstraintFailed:
+    found = getattr(current, guard.attribute, None)
+    now = "" if found is None else f" It is {found!r} now."
+    what = f"The update would break a bound of {name}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
+    return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
+
+
+def _nothing_there(expected: Expectation, name: str, request: Request | None) -> StoreError:
+    if expected.version and not expected.present:
+        return LostRace(f"{name} was deleted after it was read.", request=request)
+    if expected.present or not expected.conditional:
+        return NotFound(f"There is no {name} to {expected.verb}.", request=request)
+    return ConditionFailed(f"There is no {name}, and the condition of the {expected.verb} fails.", request=request)
+
+
+def _current(ref: Ref[Any], item: Item) -> Any:
+    """The item that is there as an entity; None when it is none that can be read."""
+    try:
+        return spec_of(ref.entity).decode(item)
+    except DecodeError:
+        return None
+
+
+_DENIED = frozenset(
+    {
+        "AccessDeniedException",
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "IncompleteSignatureException",
+        "MissingAuthenticationTokenException",
+        "MissingAuthenticationToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "OptInRequired",
+    }
+)
+_LONG_KEY = re.compile(r"size of (hashkey|all range keys|rangekey) has exceeded", re.IGNORECASE)
+_LARGE_ITEM = re.compile(r"item size.* maximum allowed size", re.IGNORECASE)
+_NO_INDEX = re.compile(r"does not have the specified index", re.IGNORECASE)
+_MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
+_BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
+
+
+def _named(request: Request | None) -> str:
+    """A request as it is called in messages: its operation, and the table if it is of one."""
+    if request is None:
+        return "The request"
+    table = request.payload.get("TableName")
+    return f"{request.operation} on {table}" if isinstance(table, str) else request.operation
+
+
+def refused(what: str, message: str, request: Request | None) -> StoreError:
+    """The store's error for a request that the service found invalid, from what it says about it."""
+    if _LARGE_ITEM.search(message):
+        return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+    if _LONG_KEY.search(message):
+        return KeyTooLong(what, request=request)
+    if _NO_INDEX.search(message):
+        return TableMissing(what, fix="The deployed table lacks this index: `gateleg tables apply` creates it.", request=request)
+    return Refused(what, request=request)
+
+
+def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
+    """The store's error for an answer that no flow has dealt with."""
+    if isinstance(error, Unreachable):
+        return NoAnswer(error.message, request=request)
+    what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
+    if error.code == CLOSED:
+        return StoreClosed(what, request=request)
+    if error.code.startswith(FOREIGN):
+        return NotDynamoDB(error.message, request=request)
+    if error.code == "ValidationException":
+        return refused(what, error.message, request)
+    kind: type[StoreError]
+    if error.code in _MISSING:
+        kind = TableMissing
+    elif error.code in _BUSY:
+        kind = TableBusy
+    elif error.code == "LimitExceededException" or error.code == "ItemCollectionSizeLimitExceededException":
+        kind = QuotaExceeded
+    elif is_throttled(error.code, error.status):
+        kind = Throttled
+    elif error.code in CONFLICTS or error.code == "TransactionCanceledException":
+        kind = TransactionConflict
+    elif error.code == "IdempotentParameterMismatchException":
+        kind = IdempotencyMismatch
+    elif error.code in _DENIED:
+        kind = AccessDenied
+    elif error.status >= 500:
+        kind = ServiceFailed
+    else:
+        kind = Refused
+    return kind(what, request=request)

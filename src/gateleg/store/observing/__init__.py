@@ -1,0 +1,1 @@
+"""Watching requests: hooks, metrics, tracing, redaction."""

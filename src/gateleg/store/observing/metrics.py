@@ -1,0 +1,62 @@
+"""Counting requests, errors, items and capacity by access pattern."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateleg.store.observing.hooks import Call
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What one pattern has cost so far."""
+
+    requests: int = 0
+    errors: int = 0
+    retries: int = 0
+    items: int = 0
+    units: float = 0.0
+    seconds: float = 0.0
+    #: the longest request, in seconds
+    longest: float = 0.0
+
+
+class Metrics:
+    """A hook that adds up what requests cost: `metrics = Metrics(); Store(transport, hooks=[metrics]); metrics.by_pattern()`."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._lock = threading.Lock()
+
+    def before(self, call: Call) -> None:
+        """Nothing yet."""
+
+    def after(self, call: Call) -> None:
+        """Add the request to its pattern."""
+        place = (call.request.pattern, call.request.operation)
+        with self._lock:
+            tally = self._tallies.get(place, Tally())
+            self._tallies[place] = replace(
+                tally,
+                requests=tally.requests + 1,
+                errors=tally.errors + (call.error is not None),
+                retries=tally.retries + (call.request.retries > 0),
+                items=tally.items + call.items,
+                units=tally.units + call.units,
+                seconds=tally.seconds + call.seconds,
+                longest=max(tally.longest, call.seconds),
+            )
+
+    def by_pattern(self) -> dict[tuple[str, str], Tally]:
+        """The tallies so far, by pattern and operation."""
+        with self._lock:
+            return dict(self._tallies)
+
+    def reset(self) -> dict[tuple[str, str], Tally]:
+        """The tallies so far, which begin again from nothing."""
+        with self._lock:
+            tallies, self._tallies = self._tallies, {}
+            return tallies

@@ -1,0 +1,53 @@
+"""Telling hooks about a request: what is the same for both drivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.store.observing.hooks import Call, item_count
+from gateleg.store.rates import used
+
+if TYPE_CHECKING:
+    from gateleg.store.flow import Request
+    from gateleg.store.setup import Setup
+
+_UNMETERED = frozenset(
+    {"CreateTable", "DeleteTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "UpdateTable", "ListTables"}
+)
+
+
+class Watch:
+    """A request under the eyes of the setup's hooks: `with Watch(request, setup) as watch: watch.answered(reply)`."""
+
+    def __init__(self, request: Request, setup: Setup) -> None:
+        self._setup = setup
+        self._call = Call(request)
+        self._start = 0.0
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The request, asking for its consumed capacity too."""
+        request = self._call.request
+        if not self._setup.hooks or request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
+            return request.payload
+        return request.payload | {"ReturnConsumedCapacity": "TOTAL"}
+
+    def __enter__(self) -> Watch:
+        for hook in self._setup.hooks:
+            hook.before(self._call)
+        self._start = self._setup.ticks()
+        return self
+
+    def answered(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """Note what the answer says."""
+        self._call.units = used(reply)
+        self._call.items = item_count(reply)
+        return reply
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._call.seconds = self._setup.ticks() - self._start
+        if isinstance(error, Exception):
+            self._call.error = error
+            self._call.attempts = getattr(error, "attempts", 1)
+        for hook in reversed(self._setup.hooks):
+            hook.after(self._call)

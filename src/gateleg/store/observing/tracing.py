@@ -1,0 +1,48 @@
+"""OpenTelemetry spans for requests, where OpenTelemetry is installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gateleg.store.observing.redaction import redacted
+
+if TYPE_CHECKING:
+    from gateleg.store.observing.hooks import Call
+
+
+class Tracing:
+    """A hook that makes a client span of every request: `Store(transport, hooks=[Tracing()])`.
+
+    Spans have the names of OpenTelemetry's conventions for DynamoDB. No attribute value ever goes into a span.
+    """
+
+    def __init__(self, tracer: Any = None) -> None:
+        if tracer is None:
+            tracer = import_module("opentelemetry.trace").get_tracer("gateleg")
+        self._tracer = tracer
+
+    def before(self, call: Call) -> None:
+        """Start the span."""
+        request = call.request
+        names = {
+            "db.system.name": "aws.dynamodb",
+            "db.operation.name": request.operation,
+            "gateleg.pattern": request.pattern,
+            "gateleg.retries": request.retries,
+        }
+        if "TableName" in request.payload:
+            names["aws.dynamodb.table_names"] = [request.payload["TableName"]]
+        if "IndexName" in request.payload:
+            names["aws.dynamodb.index_name"] = request.payload["IndexName"]
+        call.notes["span"] = self._tracer.start_span(f"{request.operation} {request.pattern}", attributes=names)
+
+    def after(self, call: Call) -> None:
+        """End the span."""
+        span = call.notes.pop("span")
+        span.set_attribute("aws.dynamodb.count", call.items)
+        span.set_attribute("gateleg.capacity_units", call.units)
+        if call.error is not None:
+            span.set_attribute("error.type", getattr(call.error, "code", type(call.error).__name__))
+            span.add_event("refused", {"request": str(redacted(call.request.payload))})
+        span.end()

@@ -1,0 +1,1 @@
+"""The store's verbs, each an operation as a value."""

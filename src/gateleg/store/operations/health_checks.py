@@ -1,0 +1,88 @@
+"""Whether a store can be used: asked by hosts before they take requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.store.error_translation import translated
+from gateleg.store.errors import OutOfScope
+from gateleg.store.flow import Request
+from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.tables import describe
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import KeyPlan, Table
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+
+_USABLE = ("ACTIVE", "UPDATING")
+_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a look at a store found."""
+
+    #: seconds that it took
+    seconds: float
+    #: what is wrong, in words; empty when all is well
+    problems: tuple[str, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        """Whether the store answers, and every table and index is there as declared, and active."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Operation[Health]):
+    """A look at a store and some of its tables."""
+
+    tables: tuple[Table, ...]
+
+    def flow(self, setup: Setup) -> Flow[Health]:
+        """One request for each table, or one for none. Nothing is raised: an answer that fails is a problem."""
+        started, problems = setup.ticks(), []
+        try:
+            if not self.tables:
+                yield Request("ListTables", {"Limit": 1}, "health")
+            for table in self.tables:
+                name = setup.name_of(table)
+                described = yield from describe(name)
+                problems += drift(table, name, described)
+        except (ServiceError, Unreachable) as error:
+            problems.append(str(translated(error, None)))
+        return Health(setup.ticks() - started, tuple(problems))
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """All of it: no scope has room for a table."""
+        raise OutOfScope("Tables belong to no partition.")
+
+
+def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[str]:
+    """What keeps a table from being used as it is declared: that it, or an index, is missing, is not ready, or has another key."""
+    status = "missing" if described is None else described["TableStatus"]
+    if described is None or status not in _USABLE:
+        return [f"The table {name} is {status.lower()}."]
+    problems = [] if described["KeySchema"] == table.definition()["KeySchema"] else [f"The table {name} has another key than declared."]
+    deployed = {one["IndexName"]: one for kind in _KINDS for one in described.get(kind) or ()}
+    for index in table.indexes:
+        found = deployed.get(index.name)
+        status = "MISSING" if found is None else found.get("IndexStatus", "ACTIVE")
+        if found is None or status not in _USABLE:
+            problems.append(f"The index {index.name} of the table {name} is {status.lower()}.")
+        elif found["KeySchema"] != index.definition()["KeySchema"]:
+            problems.append(f"The index {index.name} of the table {name} has another key than declared.")
+    return problems
+
+
+def health(*tables: Table) -> Operation[Health]:
+    """Whether the service answers and these tables can be used: `store.health(jobs).well`. It never raises; see `problems`."""
+    return Look(tables)

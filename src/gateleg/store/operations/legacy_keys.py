@@ -1,0 +1,110 @@
+"""Items that lie under an older form of their key: they are read from there, and brought to their present key by the first write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model import ModelError, Placeholders, all_of, spec_of
+from gateleg.model.expressions.nodes import equals, exists, missing
+from gateleg.store.backoff import settled
+from gateleg.store.flow import Request
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from gateleg.model import Condition, Item, Ref, Spec
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+#: A condition has at most 300 operators, the words between its parts among them.
+_COMPARED = 149
+
+
+def read_older(item: Item, ref: Ref[E]) -> E | None:
+    """The item as an entity, if it is the one that was asked for: an older key says less, and may belong to another item."""
+    spec = spec_of(ref.entity)
+    found = spec.decode(with_present_key(item, spec))
+    values = spec.values(found)
+    return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
+
+
+def with_present_key(item: Item, spec: Spec[Any]) -> Item:
+    """The item with the key that it would be written with today, as far as it says what that is."""
+    for plan in spec.key.legacy:
+        if not plan.fits(item):
+            continue
+        parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
+        known: dict[str, Any] = {
+            source.name: source.unpack(item[source.wire])
+            for source in parts
+            if source.wire not in spec.table.attributes and source.shape.tag in item.get(source.wire, {})
+        }
+        try:
+            return {**item, **spec.key.build(spec.arguments(known | plan.parse(item), spec.key.names))}
+        except ModelError:
+            return item
+    return item
+
+
+def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
+    """Move an item that still lies under an older key to the one it has today; whether there was one.
+
+    Writes do this first, so that nobody writes past the older item and no two of them are left.
+    """
+    spec, moved = spec_of(ref.entity), False
+    for key in ref.legacy():
+        payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
+        reply = yield Request("GetItem", payload, f"{spec.name}.move")
+        while "Item" in reply and (found := read_older(reply["Item"], ref)) is not None:
+            if (yield from _moved(spec, reply["Item"], found, setup)):
+                moved = True
+                break
+            reply = yield Request("GetItem", payload, f"{spec.name}.move")
+    return moved
+
+
+def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
+    """Write the item under its present key and delete the older one, together; False when somebody changed the older one first."""
+    name = setup.name_of(spec.table)
+    put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
+    delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_condition(unchanged(spec, older))}
+    payload = {"TransactItems": [{"Put": put}, {"Delete": delete}], "ClientRequestToken": setup.token()}
+    try:
+        yield from settled(Request("TransactWriteItems", payload, f"{spec.name}.move"), setup)
+        return True
+    except ServiceError as error:
+        codes = [reason.get("Code") for reason in error.extra.get("CancellationReasons", ())]
+        if "ConditionalCheckFailed" not in codes:
+            raise
+    if codes[0] != "ConditionalCheckFailed":
+        return False
+    # There is an item under the present key: it is the newer one, and the older must not come back when that is deleted.
+    try:
+        yield from settled(Request("DeleteItem", delete, f"{spec.name}.move"), setup)
+        return True
+    except ServiceError as error:
+        if error.code != "ConditionalCheckFailedException":
+            raise
+        return False
+
+
+def unchanged(spec: Spec[Any], item: Item) -> Condition:
+    """That an item is still the one that was read: all of it is as it was, and nothing that the entity knows of has come.
+
+    Its version alone would not tell: not every write of an item moves it, and an older program may write without one.
+    """
+    known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
+    # Counts change most often, so they are among what is compared however many attributes there are.
+    wires = sorted(item, key=lambda wire: wire not in spec.counted_wires)
+    same = [equals(wire, item[wire]) for wire in wires if wire not in spec.table.attributes]
+    absent = [missing(wire) for wire in sorted(known - item.keys())]
+    condition = all_of(exists(spec.table.hash), *[*same, *absent][:_COMPARED])
+    assert condition is not None
+    return condition
+
+
+def _condition(condition: Any) -> dict[str, Any]:
+    out = Placeholders()
+    return {"ConditionExpression": condition.render(out), **out.parameters()}

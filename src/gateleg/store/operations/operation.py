@@ -1,0 +1,147 @@
+"""What the verbs make: a value that knows what to ask and how to read the answer."""
+
+from __future__ import annotations
+
+from types import GeneratorType, MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel
+
+from gateleg.model import Ref, spec_of
+from gateleg.model.errors import MissingComponent
+from gateleg.model.keys.key_arguments import Presets, key_components
+from gateleg.store.errors import KeyGivenTwice
+from gateleg.store.flow import Request, Together
+from gateleg.store.setup import Setup
+from gateleg.store.transports import ServiceError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gateleg.model import Condition, KeyPlan
+    from gateleg.store.flow import Flow, Reply
+
+R_co = TypeVar("R_co", covariant=True)
+E = TypeVar("E", bound=BaseModel)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Operation(Generic[R_co]):
+    """Something to be done by a store, which ends with an `R_co`. Making one does nothing; `Store.run` does."""
+
+    __slots__ = ()
+
+    def flow(self, setup: Setup) -> Flow[R_co]:
+        """The steps. What is wrong with the operation itself is raised here, before the first of them."""
+        raise NotImplementedError
+
+    def start(self, setup: Setup) -> Request | Flow[R_co]:
+        """What a driver begins with: the flow, or of a `SingleRequest` its request."""
+        return self.flow(setup)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """Which partitions it touches: an entity, the key it uses, and the components that are known."""
+        raise NotImplementedError
+
+    def params(self, prefix: str = "") -> dict[str, Any]:
+        """The first request, as it would be sent: a dry run."""
+        step = next(self.flow(Setup(prefix=prefix)))
+        first = step.requests[0] if isinstance(step, Together) else step
+        assert isinstance(first, Request)
+        return first.payload
+
+
+class SingleRequest(Operation[R_co], Generic[R_co]):
+    """An operation that is one request and its answer, as a rule.
+
+    `start` gives the request, or a flow where more is needed. Drivers send the request and give its answer to `finish`, or its refusal
+    to `refused`; `flow` is the same in the form of a generator, for operations that are parts of others.
+    """
+
+    __slots__ = ()
+
+    def start(self, setup: Setup) -> Request | Flow[R_co]:
+        """The only request; a flow where there may be more. What is wrong with the operation itself is raised here."""
+        raise NotImplementedError
+
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
+        """The result, or the rest of the way to it."""
+        raise NotImplementedError
+
+    def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
+        """What to do about a refusal; by default it is final."""
+        yield from ()
+        raise error
+
+    def flow(self, setup: Setup) -> Flow[R_co]:
+        """The steps: one request, and what follows from its answer."""
+        first = self.start(setup)
+        if not isinstance(first, Request):
+            return (yield from first)
+        try:
+            reply = yield first
+        except (ServiceError, Unreachable) as error:
+            return (yield from self.refused(first, error, setup))
+        result = self.finish(first, reply, setup)
+        if isinstance(result, GeneratorType):
+            result = yield from result
+        return cast("R_co", result)
+
+
+class Stream(Operation[None], Generic[R_co]):
+    """Something that gives many results, one after another."""
+
+    __slots__ = ()
+
+
+#: The options of the verbs that take components of keys. As a keyword, such a name is always the option.
+OPTIONS = frozenset(
+    {
+        "check_version",
+        "condition",
+        "consistent",
+        "cursor",
+        "examine",
+        "hydrate",
+        "known",
+        "limit",
+        "must_exist",
+        "newest_first",
+        "page_size",
+        "project",
+        "returning",
+        "write_units",
+    }
+)
+
+
+def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), components: Mapping[str, Any] = NOTHING) -> Ref[E]:
+    """The item that is meant: an entity and the components of its key, a reference, or an instance."""
+    if isinstance(target, type):
+        spec = spec_of(target)
+        try:
+            return spec.locate(key_components(target, conditions, components, spec.reachable(spec.key)) if conditions else components)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if components or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice(f"Components of a key were given besides {_kind(target)}, which has its key already.")
+    return target if isinstance(target, Ref) else spec_of(type(target)).ref(target)
+
+
+def _kind(target: object) -> str:
+    return "a reference" if isinstance(target, Ref) else f"a {type(target).__name__}"
+
+
+def by_position(error: MissingComponent) -> MissingComponent:
+    """The error, with advice that works: a component that is called like an option can only be given by position."""
+    clash = next((name for name in error.missing if name in OPTIONS), None)
+    if clash is None:
+        return error
+    fix = f"{clash}= is an option of the store's verbs; give the component by position, as {error.entity}.{clash} == value."
+    return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
+
+
+def shown(ref: Ref[Any]) -> str:
+    """A reference in words, for messages."""
+    names = spec_of(ref.entity).key.names
+    return f"{ref.entity.__name__}({', '.join(f'{name}={str(ref.values.get(name))!r}' for name in names)})"

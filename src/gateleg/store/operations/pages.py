@@ -1,0 +1,159 @@
+"""Pages: so many results at a time, with cursors to the next and the previous ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from pydantic import BaseModel
+
+from gateleg.store.operations.cursors import Position, question_of
+from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.queries import Question, Reading, asked, question_places
+from gateleg.store.operations.shard_merge import Merge
+from gateleg.store.operations.unreadable import ListReader, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.setup import Setup
+
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseModel)
+#: With a filter, pages of DynamoDB grow up to this many items while too few are found.
+_LONGEST_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """Some results in order. `next` and `previous` are cursors; None where there is nothing more."""
+
+    items: list[T]
+    next: str | None = None
+    previous: str | None = None
+    #: what is there but cannot be read; such items count towards the limit
+    unreadable: tuple[Unreadable, ...] = ()
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage(Operation[Page[Any]]):
+    """One page of a query's results."""
+
+    reading: Reading[Any]
+    limit: int
+    cursor: str | None = None
+    examine: int | None = None
+
+    def flow(self, setup: Setup) -> Flow[Page[Any]]:
+        """Read until there is one result more than wanted: only then is it known that another page follows."""
+        requests = self.reading.requests(setup)
+        question = question_of([self.reading.query.pattern, self.reading.question(setup)])
+        position = Position((None,) * len(requests))
+        if self.cursor is not None:
+            position = setup.cursors.open(self.cursor, question)
+        return self._read(requests, question, position, setup)
+
+    def _read(self, requests: Sequence[Payload], question: bytes, position: Position, setup: Setup) -> Flow[Page[Any]]:
+        reading = self.reading
+        if position.backward:
+            reading = replace(reading, query=reading.query.reversed())
+            requests = reading.requests(setup)
+        merge = Merge(reading.query, requests, position.starts)
+        items: list[Item] = []
+        stops = [merge.position]
+        size, filtered = self.limit + 1, "FilterExpression" in requests[0]
+        while len(items) <= self.limit and not merge.done and (self.examine is None or merge.examined < self.examine):
+            yield from merge.fill(size if self.examine is None else min(size, self.examine - merge.examined), setup)
+            while len(items) <= self.limit and (found := merge.take(1)):
+                items += found
+                stops.append(merge.position)
+            size = min(size * 2, max(_LONGEST_PAGE, size)) if filtered else self.limit + 1 - len(items)
+        more = len(items) > self.limit or not merge.done
+        kept = items[: self.limit]
+        # After the last result that is handed out; or, when the search was cut short, after the last item that was looked at.
+        ahead = stops[self.limit] if len(items) > self.limit else merge.position
+        reader = ListReader(setup)
+        results = yield from reading.finish(kept[::-1] if position.backward else kept, reader)
+        page = self._page(results, kept, more, ahead, position, question, setup)
+        return replace(page, unreadable=tuple(reader.unreadable)) if reader.unreadable else page
+
+    def _page(
+        self,
+        results: list[Any],
+        kept: list[Item],
+        more: bool,
+        ahead: tuple[Item | None, ...],
+        position: Position,
+        question: bytes,
+        setup: Setup,
+    ) -> Page[Any]:
+        onward = setup.cursors.seal(Position(ahead, position.backward), question) if more else None
+        back = None
+        arrived = any(start is not None for start in position.starts)
+        if kept and arrived and len(position.starts) == 1:
+            behind = (self.reading.query.resume_key(kept[0]),)
+            back = setup.cursors.seal(Position(behind, not position.backward), question)
+        return Page(results, back, onward) if position.backward else Page(results, onward, back)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return question_places(self.reading.query)
+
+
+@overload
+def page(
+    question: Question[E],
+    /,
+    *conditions: Condition,
+    project: Sequence[Attr[Any]],
+    limit: int,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[dict[str, Any]]]: ...
+@overload
+def page(
+    question: Question[E],
+    /,
+    *conditions: Condition,
+    project: None = None,
+    limit: int,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[E]]: ...
+def page(
+    question: Question[Any],
+    /,
+    *conditions: Condition,
+    limit: int,
+    project: Sequence[Attr[Any]] | None = None,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[Any]]:
+    """So many results of a pattern, and cursors to go on and back: `page(Job.ready, queue="default", limit=20, cursor=previous.next)`.
+
+    A page is full unless it is the last, also when a filter drops most items; `examine` bounds how many items are looked at for one page.
+    Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
+    """
+    if limit < 1:
+        raise ValueError("limit must be at least 1")
+    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    return ReadPage(reading, limit, cursor, examine)

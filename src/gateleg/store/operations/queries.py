@@ -1,0 +1,317 @@
+"""Asking many: query, count and collect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from pydantic import BaseModel
+
+from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, all_of, spec_of
+from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuestion
+from gateleg.model.keys.key_arguments import Presets
+from gateleg.model.planning.expiry import holds_expiry, not_expired
+from gateleg.store.errors import KeyGivenTwice, NotProjected
+from gateleg.store.flow import Found, Request, Together
+from gateleg.store.operations.batches import batch_get_flow
+from gateleg.store.operations.operation import Operation, Stream, by_position
+from gateleg.store.operations.shard_merge import Merge
+from gateleg.store.operations.unreadable import ListReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gateleg.model import Attr, Condition, Item, KeyPlan, Spec
+    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+Question = Query[E] | Access[E]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[E]):
+    """A query, and in what form its items are wanted."""
+
+    query: Query[E]
+    consistent: bool = False
+    hydrate: bool = False
+    project: tuple[Attr[Any], ...] = ()
+
+    def requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The Query requests, without limit and start."""
+        return self._requests(alive(self.query, setup), setup)
+
+    def question(self, setup: Setup) -> tuple[Payload, ...]:
+        """What cursors are good for: the requests without the present time in them."""
+        return self._requests(self.query, setup)
+
+    def _requests(self, query: Query[E], setup: Setup) -> tuple[Payload, ...]:
+        index, spec = query.plan.index, spec_of(query.entity)
+        if index.project != "all" and not self.hydrate and not self.project:
+            raise NotProjected(f"{index.name} holds only a part of each {spec.name}.")
+        requests = query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
+        if self.hydrate:
+            wanted = (*spec.table.attributes, *index.attributes)
+            return tuple(_with_names(request, wanted) for request in requests)
+        if self.project:
+            # The keys are needed to know where a page ended.
+            return tuple(_with_names(request, (*spec.table.attributes, *index.attributes), keep=True) for request in requests)
+        return requests
+
+    def decode(self, item: Item) -> Any:
+        """An item in the wanted form."""
+        spec = spec_of(self.query.entity)
+        if not self.project:
+            return spec.decode(item)
+        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
+
+    def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
+        """All items of a page in the wanted form; hydrating reads them from the table. What has been deleted meanwhile is left out."""
+        spec, setup = spec_of(self.query.entity), reader.setup
+        if not self.hydrate:
+            return reader.all(spec, items, self.decode if self.project else None)
+        keys = [{name: item[name] for name in spec.table.attributes} for item in items]
+        found = yield from batch_get_flow([(spec.table, key) for key in keys], setup, self.consistent, f"{self.query.pattern} hydrate")
+        return reader.all(spec, [item for item in found if item is not None])
+
+
+def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
+    """A request whose projection has these top-level attributes, alone or besides what it has."""
+    placeholders = dict(request.get("ExpressionAttributeNames", {}))
+    known = {name: placeholder for placeholder, name in placeholders.items()}
+    texts = request["ProjectionExpression"].split(", ") if keep else []
+    for number, name in enumerate(dict.fromkeys(names)):
+        placeholder = known.get(name) or f"#key_{number}"
+        placeholders[placeholder] = name
+        if not any(text == placeholder or text.startswith((f"{placeholder}.", f"{placeholder}[")) for text in texts):
+            texts.append(placeholder)
+    return request | {"ProjectionExpression": ", ".join(texts), "ExpressionAttributeNames": placeholders}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStream(Stream[Any]):
+    """The items that a query finds, read as they are wanted."""
+
+    reading: Reading[Any]
+    limit: int | None = None
+    page_size: int | None = None
+
+    def flow(self, setup: Setup) -> Flow[None]:
+        """Query after Query, until the end or the limit."""
+        requests = self.reading.requests(setup)
+        return self._pages(Merge(self.reading.query, requests), "FilterExpression" in requests[0], setup)
+
+    def _pages(self, merge: Merge[Any], filtered: bool, setup: Setup) -> Flow[None]:
+        left, reader = self.limit, ListReader(setup)
+        while left is None or left > 0:
+            yield from merge.fill(self.page_size if self.page_size is not None or filtered else left, setup)
+            items = merge.take(left)
+            if not items and merge.done:
+                return
+            found = yield from self.reading.finish(items, reader)
+            # What is left out does not count: the limit is a number of results.
+            left = None if left is None else left - len(found)
+            yield Found(found)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return question_places(self.reading.query)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Operation[int]):
+    """How many items a query finds, or whether they are at least so many."""
+
+    query: Query[Any]
+    consistent: bool = False
+    limit: int | None = None
+
+    def flow(self, setup: Setup) -> Flow[int]:
+        """Queries that only count; what is counted is paid for as if it were read."""
+        spec = spec_of(self.query.entity)
+        if spec.ttl is not None and not setup.expired and not _filters_expired(spec, self.query.plan):
+            return self._read(spec.ttl.attr, setup)
+        requests = alive(self.query, setup).requests(
+            table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit
+        )
+        return _sum(requests, self.query.pattern, self.limit)
+
+    def _read(self, ttl: Any, setup: Setup) -> Flow[int]:
+        """Count by reading, where no filter of the query can tell which items have expired."""
+        there, total = holds_expiry(spec_of(self.query.entity), self.query.plan), 0
+        reading = Reading(self.query, self.consistent, hydrate=not there, project=(ttl,) if there else ())
+        merge = Merge(self.query, reading.requests(setup))
+        while not merge.done and (self.limit is None or total < self.limit):
+            yield from merge.fill(None, setup)
+            total += len((yield from reading.finish(merge.take(None), ListReader(setup))))
+        return total if self.limit is None else min(total, self.limit)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return question_places(self.query)
+
+
+def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether a filter of a query can leave out what has expired: it sees only what the index holds, and must not name its keys."""
+    assert spec.ttl is not None
+    return holds_expiry(spec, plan) and spec.ttl.wire not in plan.index.attributes
+
+
+def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
+    total, pending = 0, list(requests)
+    while pending and (limit is None or total < limit):
+        replies = yield from ask_all([Request("Query", payload, pattern) for payload in pending])
+        total += sum(reply["Count"] for reply in replies)
+        pending = [
+            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+            for payload, reply in zip(pending, replies, strict=True)
+            if "LastEvaluatedKey" in reply
+        ]
+    return total if limit is None else min(total, limit)
+
+
+def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
+    """The answers to several requests; the first error is raised."""
+    if len(requests) == 1:
+        return [(yield requests[0])]
+    replies = yield Together(requests)
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return list(replies)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Operation[Collected]):
+    """Several entities of one partition."""
+
+    question: CollectionQuery
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[Collected]:
+        """One query over all entities, page by page."""
+        collection = self.question.collection
+        index = collection.plans[0].index
+        if self.consistent and index.name and not index.local:
+            raise ConsistentOnGlobal(f"{index.name} is a global index.")
+        requests = self.question.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
+        return self._pages(list(requests), collection.title, ListReader(setup))
+
+    def _pages(self, pending: list[Payload], title: str, reader: ListReader) -> Flow[Collected]:
+        items: list[Item] = []
+        while pending:
+            replies = yield from ask_all([Request("Query", payload, title) for payload in pending])
+            for reply in replies:
+                items += reply["Items"]
+            pending = [
+                payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+                for payload, reply in zip(pending, replies, strict=True)
+                if "LastEvaluatedKey" in reply
+            ]
+        found = self.question.sort(items, reader.one)
+        return replace(found, unreadable=tuple(reader.unreadable))
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partition, for each entity."""
+        collection = self.question.collection
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            yield entity, plan, self.question.values
+
+
+def alive(query: Query[E], setup: Setup) -> Query[E]:
+    """The query without items whose time is over, unless the store shows them."""
+    over = None if setup.expired else not_expired(spec_of(query.entity), query.plan, setup.now())
+    return query if over is None else replace(query, condition=all_of(query.condition, over))
+
+
+def question_places(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    """The partition that a query asks."""
+    yield query.entity, query.plan, query.values
+
+
+def asked(
+    question: Question[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
+) -> Query[E]:
+    """The query that is meant: itself, or a pattern with its arguments."""
+    if isinstance(question, Access):
+        try:
+            query = question(*conditions, **arguments)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    elif not isinstance(question, Query):
+        raise NotAQuestion(f"{question!r} is neither a pattern nor a query.")
+    elif arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
+    else:
+        query = question
+    return query if newest_first is None or query.descending is newest_first else query.reversed()
+
+
+@overload
+def query(
+    question: Question[E],
+    /,
+    *conditions: Condition,
+    project: Sequence[Attr[Any]],
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[dict[str, Any]]: ...
+@overload
+def query(
+    question: Question[E],
+    /,
+    *conditions: Condition,
+    project: None = None,
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[E]: ...
+def query(
+    question: Question[Any],
+    /,
+    *conditions: Condition,
+    project: Sequence[Attr[Any]] | None = None,
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[Any]:
+    """The items that a pattern finds, read as they are wanted: `query(Job.ready(queue="default"))`, `query(Job.ready, queue="default")`.
+
+    `limit` is the number of results; `page_size` the number of items that DynamoDB reads for one request. `newest_first` turns the order
+    of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
+    from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
+    """
+    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    return QueryStream(reading, limit, page_size)
+
+
+def count(
+    question: Question[Any], /, *conditions: Condition, consistent: bool = False, limit: int | None = None, **arguments: Any
+) -> Operation[int]:
+    """How many items a pattern finds, up to a limit. All that are counted are read, and paid for."""
+    return Count(asked(question, conditions, arguments), consistent, limit)
+
+
+def collect(
+    question: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
+) -> Operation[Collected]:
+    """Several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`, then `.of(Scene)`, `.one(Project)`."""
+    if isinstance(question, Collection):
+        try:
+            return Collect(question(*conditions, **arguments), consistent)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
+    return Collect(question, consistent)

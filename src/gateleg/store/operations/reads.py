@@ -1,0 +1,162 @@
+"""Reading one item: get and find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from pydantic import BaseModel
+
+from gateleg.model import Placeholders, Ref, spec_of
+from gateleg.store.errors import NotFound
+from gateleg.store.flow import Request
+from gateleg.store.operations.legacy_keys import read_older
+from gateleg.store.operations.operation import Operation, SingleRequest, locate, shown
+from gateleg.store.operations.unreadable import hidden, shown_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.store.flow import Flow, Payload, Reply
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
+class Find(SingleRequest[Any], Generic[E]):
+    """One item by its key. When it is not there the answer is None, or an error if it is `required`."""
+
+    ref: Ref[E]
+    consistent: bool = False
+    required: bool = False
+
+    def start(self, setup: Setup) -> Request:
+        """One GetItem."""
+        ref = self.ref
+        spec = spec_of(ref.entity)
+        payload: Payload = {"TableName": setup.prefix + spec.table.name, "Key": ref.key}
+        if self.consistent:
+            payload["ConsistentRead"] = True
+        return Request("GetItem", payload, spec.name + ".get")
+
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+        """The item; when nothing was found, a look under each older form of the key, and the first one again."""
+        spec = spec_of(self.ref.entity)
+        if "Item" in reply and not hidden(spec, reply["Item"], setup):
+            return spec.decode(reply["Item"])
+        if spec.key.legacy:
+            return self._older(setup)
+        return self._checked(None)
+
+    def _checked(self, found: E | None) -> E | None:
+        if found is None and self.required:
+            raise NotFound(f"There is no {shown(self.ref)}.")
+        return found
+
+    def _older(self, setup: Setup) -> Flow[E | None]:
+        spec, ref = spec_of(self.ref.entity), self.ref
+        for key in ref.legacy():
+            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
+            if "Item" in reply and not hidden(spec, reply["Item"], setup):
+                found = read_older(reply["Item"], ref)
+                if found is not None:
+                    return found
+        # Somebody may have moved it to its present key since that was looked at; it does not move back.
+        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
+        return self._checked(spec.decode(reply["Item"]) if "Item" in reply and not hidden(spec, reply["Item"], setup) else None)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
+
+
+@dataclass(frozen=True, slots=True)
+class Pick(Operation[dict[str, Any]]):
+    """Some attributes of one item."""
+
+    ref: Ref[Any]
+    project: tuple[Attr[Any], ...]
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[dict[str, Any]]:
+        """One GetItem with a projection; then, when nothing was found, whatever the key has older forms for."""
+        spec, ref = spec_of(self.ref.entity), self.ref
+        item = yield from self._projected(setup, ref.key)
+        for key in ref.legacy() if item is None else ():
+            # Only the whole of it tells whether it is the item that was asked for.
+            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
+            if "Item" in reply and read_older(reply["Item"], ref) is not None:
+                item = yield from self._projected(setup, key)
+                break
+        if item is None and spec.key.legacy:
+            # Somebody may have moved it to its present key since that was looked at.
+            item = yield from self._projected(setup, ref.key)
+        if item is None:
+            raise NotFound(f"There is no {shown(ref)}.")
+        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
+
+    def _projected(self, setup: Setup, key: Item) -> Flow[Item | None]:
+        spec, out = spec_of(self.ref.entity), Placeholders()
+        payload = get_payload(setup.name_of(spec.table), key, self.consistent)
+        paths = [out.path(attr.path) for attr in self.project]
+        if spec.ttl is not None and not any(attr.path[0] == spec.ttl.wire for attr in self.project):
+            paths.append(out.name(spec.ttl.wire))
+        payload["ProjectionExpression"] = ", ".join(paths)
+        reply = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
+        return shown_item(reply.get("Item"), spec.entity, setup)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
+
+
+def get_payload(table: str, key: Item, consistent: bool) -> Payload:
+    """A GetItem request. Options are left out where they are the default: the engine has a short way for a table and a key alone."""
+    payload: Payload = {"TableName": table, "Key": key}
+    if consistent:
+        payload["ConsistentRead"] = True
+    return payload
+
+
+@overload
+def find(target: type[E], /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]: ...
+@overload
+def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
+def find(target: type[E] | Ref[E] | E, /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]:
+    """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`.
+
+    Components of the key are given by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers know.
+    """
+    return Find(locate(target, key, components), consistent)
+
+
+@overload
+def get(
+    target: type[E], /, *key: Condition, project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
+) -> Operation[dict[str, Any]]: ...
+@overload
+def get(target: type[E], /, *key: Condition, project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False) -> Operation[dict[str, Any]]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: None = None, consistent: bool = False) -> Operation[E]: ...
+def get(
+    target: type[E] | Ref[E] | E,
+    /,
+    *key: Condition,
+    project: Sequence[Attr[Any]] | None = None,
+    consistent: bool = False,
+    **components: Any,
+) -> Operation[E] | Operation[dict[str, Any]]:
+    """One item, or `NotFound`: `get(Job, job_id=...)`, by reference `get(Job.key(job_id=...))`, or again `get(job)`.
+
+    Components of the key are given by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers know. `consistent` also
+    sees what was written a moment ago. With `project=[Job.status]` the answer is a dictionary of those attributes.
+    """
+    if project:
+        return Pick(locate(target, key, components), tuple(project), consistent)
+    return Find(locate(target, key, components), consistent, required=True)

@@ -1,0 +1,95 @@
+"""Deciding on the present state until the decision holds, and saving what changed in an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model import Ref, changed_attributes, spec_of
+from gateleg.store.errors import LostRace
+from gateleg.store.flow import Pause
+from gateleg.store.operations.operation import Operation, locate
+from gateleg.store.operations.reads import get
+from gateleg.store.operations.write_kinds import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gateleg.model import Action, Condition, KeyPlan
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying(Operation[E], Generic[E]):
+    """A change that depends on what is there."""
+
+    target: Ref[E] | E
+    decide: Callable[[E], Iterable[Action]]
+
+    def flow(self, setup: Setup) -> Flow[E]:
+        """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
+        ref = locate(self.target)
+        current: E | None = None if isinstance(self.target, Ref) else self.target
+        delays = setup.delays()
+        while True:
+            if current is None:
+                current = yield from get(ref, consistent=True).flow(setup)
+            actions = tuple(self.decide(current))
+            if not actions:
+                return current
+            try:
+                result: E = yield from Patch(current, actions).flow(setup)
+                return result
+            except LostRace as lost:
+                delay = next(delays, None)
+                if delay is None:
+                    raise
+                current = lost.current
+            yield Pause(delay)
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        ref = locate(self.target)
+        yield ref.entity, spec_of(ref.entity).key, ref.values
+
+
+@dataclass(frozen=True, slots=True)
+class Save(Operation[E], Generic[E]):
+    """What differs between two states of an instance."""
+
+    changed: E
+    before: E
+
+    def flow(self, setup: Setup) -> Flow[E]:
+        """A patch of the attributes that changed; nothing when none did."""
+        actions = tuple(changed_attributes(self.before, self.changed))
+        if not actions:
+            return self.before
+        result: E = yield from Patch(self.before, actions).flow(setup)
+        return result
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        for instance in (self.before, self.changed):
+            ref = locate(instance)
+            yield ref.entity, spec_of(ref.entity).key, ref.values
+
+
+def retrying(target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action]], /, *key: Condition, **components: Any) -> Operation[E]:
+    """Change an item depending on what it is: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
+
+    `decide` is called with the present item and gives the actions; none leaves it as it is. When another writer is faster, it is called
+    again with the item that won. The result is the item as it is then.
+    """
+    place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
+    return Retrying(place if isinstance(target, type) else target, decide)
+
+
+def save(changed: E, /, *, before: E) -> Operation[E]:
+    """Write only the attributes that differ from `before`, the instance as it was read. The result is the item as it is now."""
+    return Save(changed, before)

@@ -1,0 +1,106 @@
+"""Reading the shards of a query side by side, in the order of the sort key. A query without shards has one."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.store.flow import Request, Together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.model import Item, Query
+    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass
+class _Shard:
+    """How far one shard has been read, and how far it has been taken."""
+
+    payload: Payload
+    #: the key after which the next page begins
+    start: Item | None = None
+    #: the item that was taken last, or the key after which the reading began
+    taken: Item | None = None
+    items: deque[Item] = field(default_factory=deque)
+    ended: bool = False
+
+
+class Merge(Generic[E]):
+    """The items of a query's requests, one order over all shards."""
+
+    def __init__(self, query: Query[E], requests: Sequence[Payload], starts: Sequence[Item | None] = ()) -> None:
+        self._query = query
+        self._shards = [_Shard(payload) for payload in requests]
+        for shard, start in zip(self._shards, starts, strict=False):
+            shard.start = shard.taken = start
+        #: how many items DynamoDB has looked at, filtered ones included
+        self.examined = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether everything has been taken."""
+        return all(shard.ended and not shard.items for shard in self._shards)
+
+    @property
+    def position(self) -> tuple[Item | None, ...]:
+        """Where each shard goes on, after what has been taken from it."""
+        return tuple(self._resume_key(shard.taken) if shard.items or shard.ended else shard.start for shard in self._shards)
+
+    def _resume_key(self, taken: Item | None) -> Item | None:
+        return None if taken is None else self._query.resume_key(taken)
+
+    def fill(self, page_size: int | None, setup: Setup) -> Flow[None]:
+        """Read the next page of every shard that has nothing left, once."""
+        hungry = [shard for shard in self._shards if not shard.items and not shard.ended]
+        requests = [Request("Query", _next_page(shard, page_size), self._query.pattern) for shard in hungry]
+        if not requests:
+            return
+        replies = [(yield requests[0])] if len(requests) == 1 else (yield Together(requests))
+        for shard, reply in zip(hungry, replies, strict=True):
+            if isinstance(reply, Exception):
+                raise reply
+            self.examined += reply.get("ScannedCount", len(reply["Items"]))
+            shard.items.extend(reply["Items"])
+            shard.start = reply.get("LastEvaluatedKey")
+            shard.ended = shard.start is None
+
+    def take(self, most: int | None) -> list[Item]:
+        """The next items, as far as they are certain: until a shard that has more to come runs out."""
+        if len(self._shards) == 1:
+            return self._take_one(self._shards[0], most)
+        taken: list[Item] = []
+        while (most is None or len(taken) < most) and all(shard.items or shard.ended for shard in self._shards):
+            full = [shard for shard in self._shards if shard.items]
+            if not full:
+                break
+            choose = max if self._query.descending else min
+            shard = choose(full, key=lambda shard: self._query.sort_value(shard.items[0]))
+            taken += self._take_one(shard, 1)
+        return taken
+
+    def _take_one(self, shard: _Shard, most: int | None) -> list[Item]:
+        if most is None or most >= len(shard.items):
+            items = list(shard.items)
+            shard.items.clear()
+        else:
+            items = [shard.items.popleft() for _ in range(most)]
+        if items:
+            shard.taken = items[-1]
+        return items
+
+
+def _next_page(shard: _Shard, page_size: int | None) -> dict[str, Any]:
+    payload = dict(shard.payload)
+    if page_size is not None:
+        payload["Limit"] = page_size
+    if shard.start is not None:
+        payload["ExclusiveStartKey"] = shard.start
+    return payload

@@ -1,0 +1,178 @@
+"""The entries of one transaction: every write with its markers and counters, each item once.
+
+DynamoDB refuses a transaction that names an item twice. Moves of one item's counters are therefore added up, and together with the checks
+of the item they become part of the operation that writes it: an update carries them, a new item starts with them, a deleted one takes them
+along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote
+
+from gateleg.model import Joined, all_of, plan_check, spec_of
+from gateleg.model.expressions.nodes import missing
+from gateleg.store.errors import DuplicateTarget
+from gateleg.store.operations.operation import shown
+from gateleg.store.operations.write_kinds import Check, Delete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from gateleg.model import CounterChange, Item, Ref, Write
+    from gateleg.store.operations.write_operation import WriteOperation
+    from gateleg.store.setup import Setup
+
+Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
+Role = Literal["write", "check", "marker", "counter"]
+
+
+@dataclass
+class Entry:
+    """One entry of TransactWriteItems."""
+
+    write: Write[Any]
+    #: the operations that it belongs to by their number, and what it is to them
+    owners: list[tuple[int, Role]]
+    place: Identity
+    #: the moves and checks that it carries besides the operation that writes the item
+    joined: Joined = field(default_factory=Joined)
+    #: whether it fails when the item does not exist, although only counters of it move
+    required: bool = False
+
+    @property
+    def of_counters_only(self) -> bool:
+        """Whether no operation of the transaction writes the item itself."""
+        return all(role in ("counter", "check") for _, role in self.owners)
+
+    def item(self, setup: Setup) -> dict[str, Any]:
+        """The entry as TransactWriteItems wants it."""
+        return {str(self.write.kind): self.write.request(setup.name_of)}
+
+
+def identity(table: str, key: Item) -> Identity:
+    """What makes two keys the same item: numbers count by value."""
+    parts = []
+    for name in sorted(key):
+        ((tag, content),) = key[name].items()
+        parts.append((name, tag, Decimal(content).normalize() if tag == "N" else content))
+    return table, tuple(parts)
+
+
+@dataclass
+class _Target:
+    """All that a transaction asks of one item."""
+
+    ref: Ref[Any]
+    place: Identity
+    #: the operation that writes it, by its number
+    main: int | None = None
+    checks: list[int] = field(default_factory=list)
+    #: the operations that move its counters, and by how much
+    moves: list[tuple[int, CounterChange]] = field(default_factory=list)
+
+
+def combined(
+    operations: Sequence[WriteOperation[Any]],
+    writes: Sequence[Write[Any]],
+    setup: Setup,
+    now: datetime,
+    seen: Mapping[Identity, Item | None] | None = None,
+) -> list[Entry]:
+    """All entries in call order: the writes, then what goes along with them.
+
+    `seen` has the items whose counters could not be moved before: None for one that does not exist.
+    """
+    targets: dict[Identity, _Target] = {}
+    for number, (operation, write) in enumerate(zip(operations, writes, strict=True)):
+        _enter(targets, _place(write, setup), number, operation)
+    for number, write in enumerate(writes):
+        for change in write.counts:
+            place = identity(setup.name_of(spec_of(change.ref.entity).table), change.ref.key)
+            targets.setdefault(place, _Target(change.ref, place)).moves.append((number, change))
+    entries = {target.place: _entry(target, operations, writes, now, seen or {}) for target in targets.values()}
+    for marker in _markers(writes, setup):
+        other = entries.get(marker.place)
+        if other is not None:
+            number, first = marker.owners[0][0] + 1, other.owners[0][0] + 1
+            raise DuplicateTarget(
+                f"Operation {number} must {marker.write.purpose}, and operation {first} must {other.write.purpose}: the same item.",
+                fix="Give the operations different values, or write them one after the other.",
+            )
+        entries[marker.place] = marker
+    return list(entries.values())
+
+
+def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
+    target = targets.setdefault(place, _Target(operation.ref, place))
+    if isinstance(operation, Check):
+        target.checks.append(number)
+    elif target.main is not None:
+        raise DuplicateTarget(
+            f"Operations {target.main + 1} and {number + 1} both write {shown(operation.ref)}.",
+            fix="Put both changes into one operation; only checks and counters can go along with the operation that writes an item.",
+        )
+    else:
+        target.main = number
+
+
+def _entry(
+    target: _Target,
+    operations: Sequence[WriteOperation[Any]],
+    writes: Sequence[Write[Any]],
+    now: datetime,
+    seen: Mapping[Identity, Item | None],
+) -> Entry:
+    """The one entry of an item."""
+    owners: list[tuple[int, Role]] = [(number, "check") for number in target.checks]
+    owners += [(number, "counter") for number, _ in target.moves]
+    deltas: dict[str, int] = {}
+    for _, change in target.moves:
+        deltas[change.wire] = deltas.get(change.wire, 0) + change.delta
+    condition = all_of(*(_condition_of(operations[number]) for number in target.checks))
+    joined = Joined(deltas, condition, seen.get(target.place))
+    required = any(change.required for _, change in target.moves)
+    if target.main is None:
+        if deltas and not required and seen.get(target.place, {}) is None:
+            # The parent is gone: there is nothing to count in, as long as it stays away.
+            condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
+            joined = Joined(condition=condition)
+        write = plan_check(target.ref, None, joined)
+        return Entry(write, owners, target.place, Joined(deltas, condition, joined.seen), required)
+    owners.insert(0, (target.main, "write"))
+    operation, write = operations[target.main], writes[target.main]
+    if isinstance(operation, Delete) and required:
+        entering = next(number for number, change in target.moves if change.required)
+        raise DuplicateTarget(
+            f"Operation {entering + 1} writes an item that is counted in {shown(target.ref)}, which operation {target.main + 1} deletes.",
+            fix="Leave one of them out.",
+        )
+    if deltas or target.checks:
+        write = operation.join(now, joined)
+    return Entry(write, owners, target.place, joined, required)
+
+
+def _condition_of(operation: WriteOperation[Any]) -> Any:
+    assert isinstance(operation, Check)
+    return operation.condition
+
+
+def _markers(writes: Sequence[Write[Any]], setup: Setup) -> Iterator[Entry]:
+    for number, write in enumerate(writes):
+        for marker in write.markers:
+            yield Entry(marker, [(number, "marker")], _place(marker, setup))
+
+
+def _place(write: Write[Any], setup: Setup) -> Identity:
+    parameters = write.parameters
+    key = parameters.get("Key") or {name: parameters["Item"][name] for name in write.table.attributes}
+    return identity(setup.name_of(write.table), key)
+
+
+def marked_values(marker: Write[Any]) -> str:
+    """The values that a marker holds, for messages."""
+    text: str = marker.parameters["Item"][marker.table.hash]["S"]
+    return ", ".join(unquote(part) for part in text.split("#")[3:])

@@ -1,0 +1,104 @@
+"""Items that their entity cannot read, and items whose time is over: what becomes of them when many items are read.
+
+One bad item must not take a list down, and must not get lost without a word either. It is left out and reported: to the log, or to what
+`store.reading(on_unreadable=...)` says.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from gateleg.model import ModelError, spec_of
+from gateleg.model.planning.expiry import is_expired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gateleg.model import Item, Ref, Spec
+    from gateleg.store.setup import Setup
+
+T = TypeVar("T")
+_log = logging.getLogger("gateleg.store")
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A stored item that its entity cannot read. `store.patch(bad.ref, ...)` repairs it, `store.delete(bad.ref)` removes it."""
+
+    ref: Ref[Any]
+    #: the item on the wire
+    item: Item
+    #: what is wrong with it
+    error: ModelError = field(compare=False)
+
+
+#: What is done with an item that cannot be read: a warning in the log, an error, or a call.
+OnUnreadable = Literal["warn", "raise"] | Callable[[Unreadable], None]
+
+
+class Items(list[T]):
+    """Items in the order of their references; None where there is none. `unreadable` has those that are there but cannot be read."""
+
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+@dataclass(frozen=True)
+class ListReader:
+    """Reads the items of a list: leaves out what has expired, and reports what cannot be read."""
+
+    setup: Setup
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+    def all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
+        """The items that are alive and can be read."""
+        decode = decode or spec.decode
+        if spec.ttl is not None and not self.setup.expired:
+            now = self.setup.now()
+            items = [item for item in items if not is_expired(spec, item, now)]
+        try:
+            # Together, which is faster.
+            return [decode(item) for item in items]
+        except ModelError:
+            return list(self._each(spec, items, decode))
+
+    def one(self, spec: Spec[Any], item: Item | None) -> Any:
+        """An item, or None when it is absent, expired or unreadable."""
+        if item is None or hidden(spec, item, self.setup):
+            return None
+        return next(self._each(spec, [item], spec.decode), None)
+
+    def results(self, found: Sequence[T]) -> Items[T]:
+        """Results together with what could not be read."""
+        items = Items(found)
+        items.unreadable = tuple(self.unreadable)
+        return items
+
+    def _each(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any]) -> Iterator[Any]:
+        for item in items:
+            try:
+                yield decode(item)
+            except ModelError as error:
+                self._report(Unreadable(spec.ref_of(item), item, error))
+
+    def _report(self, bad: Unreadable) -> None:
+        what = self.setup.on_unreadable
+        if what == "raise":
+            raise bad.error
+        self.unreadable.append(bad)
+        if what == "warn":
+            _log.warning("an item was left out of a list: %s", bad.error)
+        else:
+            what(bad)
+
+
+def hidden(spec: Spec[Any], item: Item, setup: Setup) -> bool:
+    """Whether an item is not shown because its time is over."""
+    return spec.ttl is not None and not setup.expired and is_expired(spec, item, setup.now())
+
+
+def shown_item(item: Item | None, entity: Any, setup: Setup) -> Item | None:
+    """An item, unless its time is over."""
+    return None if item is None or hidden(spec_of(entity), item, setup) else item

@@ -1,0 +1,305 @@
+"""The four kinds of writes: put, patch, delete and check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model import DecodeError, Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
+from gateleg.model.expressions.actions import Transition
+from gateleg.model.planning.bounds import guards_of
+from gateleg.model.planning.writes import keeps_counts
+from gateleg.store.error_translation import Expectation
+from gateleg.store.errors import NotReturned
+from gateleg.store.flow import Request
+from gateleg.store.operations.operation import locate
+from gateleg.store.operations.reads import get_payload
+from gateleg.store.operations.write_operation import WriteOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from gateleg.model import Action, Condition, Joined
+    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.setup import Setup
+
+E = TypeVar("E", bound=BaseModel)
+
+
+def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
+    """The item of a write as it is now; None when it is gone again."""
+    spec = spec_of(operation.entity)
+    reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
+    try:
+        return spec.decode(reply["Item"]) if "Item" in reply else None
+    except DecodeError as error:
+        raise written_unreadable(error) from error
+
+
+def written_unreadable(error: DecodeError) -> DecodeError:
+    """The error of an update that was done, on an item that cannot be read afterwards."""
+    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
+    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
+
+
+# Not frozen, nor are the others: one is made for every write, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
+class Put(WriteOperation[Any], Generic[E]):
+    """A whole instance."""
+
+    instance: E
+    create: bool = False
+    replaces: E | None = None
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["new", "old", "none"] = "new"
+
+    @property
+    def entity(self) -> type[E]:
+        """That of the instance."""
+        return type(self.instance)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The instance's own."""
+        return spec_of(self.entity).ref(self.instance)
+
+    @property
+    def verb(self) -> str:
+        """create or put."""
+        return "create" if self.create else "put"
+
+    def write(self, now: datetime) -> Write[E]:
+        """A PutItem; an UpdateItem around the counted attributes of an item that may be there."""
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with moves of the item's own counters, and checks."""
+        return plan_put(
+            self.instance,
+            now=now,
+            create=self.create,
+            replaces=self.replaces,
+            condition=self.condition,
+            check_version=self.check_version,
+            joined=joined,
+        )
+
+    def expectation(self) -> Expectation:
+        """That there is none, or the one that was read."""
+        spec = spec_of(self.entity)
+        version = getattr(self.instance, spec.version.name) if spec.version is not None and self.check_version else None
+        fresh = self.create or version == 0
+        return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
+
+    def options(self) -> dict[str, Any]:
+        """The old item, where it is wanted; the new one, where only the service knows its counts."""
+        if self.returning == "old":
+            return {"ReturnValues": "ALL_OLD"}
+        kept = self.returning == "new" and keeps_counts(self.instance, create=self.create, check_version=self.check_version)
+        return {"ReturnValues": "ALL_NEW"} if kept else {}
+
+    def result(self, write: Write[Any], reply: Reply) -> Any:
+        """The instance as it is stored now, or the one that was there before."""
+        if self.returning == "old" or (self.returning == "new" and write.kind == "Update"):
+            return spec_of(self.entity).decode(reply["Attributes"]) if "Attributes" in reply else None
+        return self.stored(write) if self.returning == "new" else None
+
+    def stored(self, write: Write[Any]) -> E:
+        """The instance with the version and the stamps that the write gave it."""
+        return self.instance if write.instance is None else write.instance
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The same, without an answer to read from; an item that keeps its counts is read again."""
+        if self.returning == "old":
+            return self.replaces
+        if self.returning == "none":
+            return None
+        if write.kind == "Update":
+            return (yield from reread(self, setup))
+        return self.stored(write)
+
+
+@dataclass(slots=True)
+class Patch(WriteOperation[Any], Generic[E]):
+    """Some attributes of an item."""
+
+    target: Ref[E] | E
+    actions: tuple[Action, ...]
+    mode: Literal["patch", "upsert"] = "patch"
+    known: Mapping[str, Any] = field(default_factory=dict)
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["new", "old", "none", "changed"] = "new"
+
+    @property
+    def entity(self) -> type[E]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The target's."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """patch or upsert."""
+        return self.mode
+
+    def write(self, now: datetime) -> Write[E]:
+        """An UpdateItem."""
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with moves of the item's own counters, and checks."""
+        return plan_update(
+            self.target,
+            self.actions,
+            now=now,
+            mode=self.mode,
+            known=self.known,
+            condition=self.condition,
+            check_version=self.check_version,
+            joined=joined,
+        )
+
+    def expectation(self) -> Expectation:
+        """That it exists, is the one that was read, and may move to the new state."""
+        spec = spec_of(self.entity)
+        version = None
+        if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
+            version = getattr(self.target, spec.version.name)
+        moves = tuple(action for action in self.actions if isinstance(action, Transition))
+        return Expectation(
+            self.ref,
+            self.mode,
+            present=self.mode == "patch",
+            version=version,
+            moves=moves,
+            guards=guards_of(self.actions),
+            conditional=self.condition is not None,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """What is to be returned."""
+        return {"ReturnValues": {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}[self.returning]}
+
+    def result(self, write: Write[Any], reply: Reply) -> Any:
+        """The item as it is or was, or the attributes that changed."""
+        item, spec = reply.get("Attributes"), spec_of(self.entity)
+        if self.returning == "none" or item is None:
+            return None
+        try:
+            return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+        except DecodeError as error:
+            raise written_unreadable(error) from error
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The item, read again."""
+        if self.returning == "none":
+            return None
+        if self.returning != "new":
+            raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
+        return (yield from reread(self, setup))
+
+
+@dataclass(slots=True)
+class Delete(WriteOperation[Any], Generic[E]):
+    """An item to be removed."""
+
+    target: Ref[E] | E
+    must_exist: bool = False
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["none", "old"] = "none"
+
+    @property
+    def entity(self) -> type[E]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The target's."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """delete."""
+        return "delete"
+
+    def write(self, now: datetime) -> Write[E]:
+        """A DeleteItem."""
+        return self.join(now)
+
+    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The same with checks; moves of the item's own counters go with it."""
+        return plan_delete(
+            self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
+        )
+
+    def expectation(self) -> Expectation:
+        """That it is the one that was read."""
+        spec = spec_of(self.entity)
+        versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
+        version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
+        return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
+
+    def options(self) -> dict[str, Any]:
+        """The old item, where it is wanted."""
+        return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else {}
+
+    def result(self, write: Write[Any], reply: Reply) -> Any:
+        """The item that was there."""
+        item = reply.get("Attributes")
+        return spec_of(self.entity).decode(item) if item is not None and self.returning == "old" else None
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The instance that was deleted."""
+        yield from ()
+        return self.target if self.returning == "old" else None
+
+
+@dataclass(slots=True)
+class Check(WriteOperation[None]):
+    """A condition on an item that a transaction does not write."""
+
+    target: Any
+    condition: Condition
+
+    @property
+    def entity(self) -> type[BaseModel]:
+        """That of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[Any]:
+        """The target's."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """check."""
+        return "check"
+
+    def write(self, now: datetime) -> Write[Any]:
+        """A ConditionCheck."""
+        return plan_check(self.target, self.condition)
+
+    def expectation(self) -> Expectation:
+        """The condition."""
+        return Expectation(self.ref, "check", conditional=True)
+
+    def start(self, setup: Setup) -> Flow[None]:
+        """A transaction of its own: DynamoDB checks nothing outside of one."""
+        from gateleg.store.operations.transactions import single_flow
+
+        yield from single_flow(self, setup)
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[None]:
+        """Nothing."""
+        yield from ()

@@ -1,0 +1,107 @@
+"""The outermost layer: every request gets an id, headers, a line in the log, a place in the metrics, and an answer whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+
+from gateleg.web.envelope import answer, status_of
+from gateleg.web.headers import security_headers, sent_path
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gateleg.web.metrics import Traffic
+
+REQUEST_ID = "x-request-id"
+#: What the log and the metrics have for a caller that has left before its answer; as nginx has it.
+CLIENT_LEFT = 499
+_SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_log = logging.getLogger("gateleg.web")
+
+
+def request_id_of(headers: Headers) -> str:
+    """The id that the caller has given the request, if it is a sane one; or else a new one."""
+    given = headers.get(REQUEST_ID, "")
+    return given if _SANE.fullmatch(given) else uuid.uuid4().hex
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that took a request: names for metrics must be few, and hold nothing of the caller's."""
+    template = getattr(scope.get("route"), "path", "")
+    if not template:
+        return "(console)"
+    asked = scope["path"].split("/")
+    # An application's routes know their path below `/api/{application}` only.
+    below = asked[1] == "api" and not template.startswith("/api/") and len(asked) > 2
+    return f"/api/{asked[2]}{template}" if below else str(template)
+
+
+class RequestContextMiddleware:
+    """Sees every request in and every answer out."""
+
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+        self.app = app
+        self._traffic = traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one request or websocket."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        request_id = request_id_of(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = request_id
+        if scope["type"] == "websocket":
+            await self.app(scope, receive, send)
+            return
+        await self._http(scope, receive, send, request_id)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        status, started = 0, time.perf_counter()
+
+        async def dressed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers[REQUEST_ID] = request_id
+                for name, value in security_headers(scope["path"], headers, scope.get("scheme") == "https").items():
+                    headers[name] = value
+            await send(message)
+
+        self._traffic.begun()
+        try:
+            await self.app(scope, receive, dressed)
+        except ClientDisconnect:
+            # Nobody is left to answer, and nothing here has failed.
+            status = status or CLIENT_LEFT
+        except Exception as error:
+            if status or status_of(error) >= 500:
+                _log.exception("The request failed.", extra={"request_id": request_id, "path": sent_path(scope)})
+            if status:
+                # The answer is on its way: all that is left is to cut it off, so that nobody takes it for whole.
+                raise
+            await answer(error)(scope, receive, dressed)
+        finally:
+            seconds = time.perf_counter() - started
+            self._traffic.ended(scope["method"], route_of(scope), status, seconds)
+            self._tell(scope, status, seconds, request_id)
+
+    def _tell(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        principal = scope["state"].get("principal")
+        told = {
+            "request_id": request_id,
+            "method": scope["method"],
+            "path": sent_path(scope),
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "caller": None if principal is None else principal.name,
+        }
+        quiet = scope["path"].startswith("/_nicegui") or scope["path"] in ("/health", "/ready", "/metrics")
+        _log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=told)
