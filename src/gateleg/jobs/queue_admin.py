@@ -90,7 +90,7 @@ def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
     """The workers that have not said that they end, also those that were not heard of for minutes."""
-    return (yield from collect_stream(query(WorkerRecord.every()), context))
+    return (yield from collect_stream(query(WorkerRecord.every()), context, expired=True))
 
 
 def take_duty(context: QueueContext, name: str, holder: str, seconds: float, terms: Staleness[str]) -> Flow[bool]:

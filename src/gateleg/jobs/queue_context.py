@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -82,9 +82,9 @@ class QueueContext:
         return self.setup.now()
 
 
-def collect_stream(stream: Stream[R], context: QueueContext) -> Flow[list[R]]:
-    """All results of a stream, inside a flow."""
-    flow = stream.flow(context.setup)
+def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = False) -> Flow[list[R]]:
+    """All results of a stream, inside a flow. `expired` shows also what this clock says has expired: the writer's clock may be behind."""
+    flow = stream.flow(replace(context.setup, expired=True) if expired else context.setup)
     found: list[R] = []
     try:
         step = next(flow)

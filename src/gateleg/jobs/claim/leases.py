@@ -74,7 +74,8 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
     stale = [job_id for job_id, age in ages.items() if age >= context.settings.lease_seconds]
     if not stale:
         return []
-    terms = {one.worker_id: one.lease_seconds for one in (yield from collect_stream(query(WorkerRecord.every()), context))}
+    workers = yield from collect_stream(query(WorkerRecord.every()), context, expired=True)
+    terms = {one.worker_id: one.lease_seconds for one in workers}
     reaped = []
     for job_id in stale[:limit]:
         if ages[job_id] < (terms.get(running[job_id]["worker_id"]) or 0.0):
