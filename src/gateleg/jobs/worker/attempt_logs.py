@@ -1,4 +1,7 @@
-"""What a worker logs of the attempts that it makes: a line for people, and the same in fields for machines."""
+"""What a worker logs of its attempts: a line for people, with the same in fields for machines.
+
+A handler that asks to be called again later is the ordinary life of a parent that waits for its children: such calls are logged as debug.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
-_log = logging.getLogger("gateleg.jobs.worker.worker")
+_log = logging.getLogger("gateleg.jobs.worker")
 #: Outcomes that an operator wants to see among warnings.
 _WARNED = ("failed", "retried")
 
 
 def tell_start(job: Job) -> None:
     """Log that an attempt begins."""
-    if _log.isEnabledFor(logging.INFO):
-        _log.info("%s %s started, attempt %d", job.job_type, job.job_id, job.tries, extra=_fields(job))
+    waited = bool(job.attempts) and job.attempts[-1].outcome == "snoozed"
+    level = logging.DEBUG if waited else logging.INFO
+    if _log.isEnabledFor(level):
+        _log.log(level, "%s %s started, attempt %d", job.job_type, job.job_id, job.tries, extra=_fields(job))
 
 
 def tell_end(job: Job) -> None:
     """Log how the last attempt of a job has ended, and why, if it has failed."""
     last = job.attempts[-1]
-    level = logging.WARNING if last.outcome in _WARNED else logging.INFO
+    level = logging.WARNING if last.outcome in _WARNED else logging.DEBUG if last.outcome == "snoozed" else logging.INFO
     if not _log.isEnabledFor(level):
         return
     seconds = (last.ended_at - last.started_at).total_seconds()

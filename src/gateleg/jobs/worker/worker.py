@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gateleg.jobs")
 #: The ordinary life of a worker: which attempts it begins, and how they end.
-_lives = logging.getLogger("gateleg.jobs.worker.worker")
+_lives = logging.getLogger("gateleg.jobs.worker")
 #: The shortest and longest seconds between two looks at empty queues: of an engine in this process, and of one far away.
 _NEAR = (0.02, 0.2)
 _FAR = (0.05, 2.0)
