@@ -33,7 +33,7 @@ _SETTLED = 30.0
 
 @dataclass(frozen=True)
 class Task:
-    """What a companion is told."""
+    """What the worker process is given to do."""
 
     settings: dict[str, Any]
     demo: bool
