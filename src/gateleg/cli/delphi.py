@@ -151,9 +151,7 @@ def _analysed(
     findings = find(conversation, opinions, topics)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
-    labels = opinions.groups.group_of(len(opinions.matrix.participants)).tolist()
-    group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
-    data = data_files(findings, opinions.matrix, group_of, conversation.comments)
+    data = data_files(findings, opinions.matrix, conversation.comments)
     return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
 
 

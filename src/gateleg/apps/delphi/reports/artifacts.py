@@ -42,8 +42,10 @@ def make_artifacts(
     return {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
 
 
-def data_files(findings: Findings, matrix: VoteMatrix, group_of: Mapping[int, int], comments: Iterable[Comment]) -> dict[str, str]:
+def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Comment]) -> dict[str, str]:
     """The CSV files of a conversation, in Polis's formats."""
+    labels = zip(matrix.participants.tolist(), findings.people_groups.tolist(), strict=True)
+    group_of = {person: findings.groups[label].group_id for person, label in labels if label >= 0}
     files = {"participant-votes.csv": participant_votes(matrix, group_of, comments), "comment-groups.csv": comment_groups(findings)}
     return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
 

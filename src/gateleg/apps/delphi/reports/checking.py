@@ -58,7 +58,7 @@ def general_facts(findings: Findings, section: str) -> frozenset[float]:
     numbers |= {len(findings.groups), *(group.size for group in findings.groups)}
     numbers |= {len(findings.bridging()), len(findings.divisive()), len(findings.uncertain())}
     numbers |= {sum(not statement.everybody.enough for statement in findings.statements.values())}
-    numbers |= {len(layer) for layer in findings.topics}
+    numbers |= {sum(bool(findings.of_topic(topic)) for topic in layer) for layer in findings.topics}
     # A topic's section speaks of its own comments; other sections compare topics.
     topic = findings.topic(section)
     for one in [topic] if topic else [one for layer in findings.topics for one in layer]:

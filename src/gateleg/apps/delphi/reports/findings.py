@@ -8,12 +8,13 @@ in it, so that nothing that is made from it can show them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
+from gateleg.apps.delphi.topics.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Votes that must be cast before a share is worth saying.
 ENOUGH_VOTES = 5
+#: People that a group must have to be shown as one: the opinion of one or two is theirs, and not a group's.
+LEAST_SHOWN = 3
 _LONGEST_MOTTO = 48
 
 
@@ -177,12 +180,6 @@ class Findings:
         shown = words if len(words) <= _LONGEST_MOTTO else f"{words[:_LONGEST_MOTTO].rsplit(' ', 1)[0]}…"
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
-    def with_topics(self, topics: Topics) -> Findings:
-        """The same with the topics of the comments."""
-        where = whereabouts(topics)
-        statements = {number: replace(one, **where.get(number, {})) for number, one in self.statements.items()}
-        return replace(self, statements=statements, topics=topics.topics, main_layer=topics.layers.steadiest)
-
     def bridging(self) -> list[Statement]:
         """Comments that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure."""
         scored = [(_least(statement), statement) for statement in self.statements.values()]
@@ -221,12 +218,13 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
     kept = [comment for comment in conversation.comments if comment.comment_id not in opinions.moderation.out]
     places = {int(number): place for place, number in enumerate(opinions.matrix.comments.tolist())}
     where = whereabouts(topics)
+    ids, sizes = opinions.groups.groups.clusters.ids.tolist(), opinions.tallies.group_sizes.tolist()
+    rows = [row for row, size in enumerate(sizes) if size >= LEAST_SHOWN]
+    place_of = {ids[row]: place for place, row in enumerate(rows)}
     statements = {
-        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, where.get(comment.comment_id, {}))
+        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, rows, where.get(comment.comment_id, {}))
         for comment in sorted(kept, key=lambda comment: comment.comment_id)
     }
-    ids = opinions.groups.groups.clusters.ids
-    place_of = {int(group): place for place, group in enumerate(ids.tolist())}
     labels = opinions.groups.group_of(len(opinions.matrix.participants))
     return Findings(
         conversation_id=conversation.conversation_id,
@@ -234,13 +232,12 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         description=conversation.description,
         totals=_totals(conversation.comments, kept, opinions),
         groups=tuple(
-            Group(int(group), place, int(opinions.tallies.group_sizes[place]), told(opinions.representatives.get(int(group), ())))
-            for place, group in enumerate(ids.tolist())
+            Group(ids[row], place, sizes[row], told(opinions.representatives.get(ids[row], ()))) for place, row in enumerate(rows)
         ),
         statements=statements,
         agreed=tuple(shared.comment_id for shared in opinions.consensus.agree if shared.comment_id in statements),
         disagreed=tuple(shared.comment_id for shared in opinions.consensus.disagree if shared.comment_id in statements),
-        topics=() if topics is None else topics.topics,
+        topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
         people_groups=np.array([place_of.get(int(label), -1) for label in labels], dtype=np.int64),
@@ -261,6 +258,14 @@ def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions
     )
 
 
+def shown_topics(topics: Topics | None, comments: Iterable[Comment], statements: Mapping[int, Statement]) -> tuple[tuple[Topic, ...], ...]:
+    """The topics as they may be shown: without a word of comments that are not among the statements."""
+    if topics is None:
+        return ()
+    hidden = [comment.body for comment in comments if comment.comment_id not in statements]
+    return redacted(topics.topics, hidden, (statement.body for statement in statements.values()))
+
+
 def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
     """For each comment its topics, its place on the map and whether it is an outlier."""
     found: dict[int, dict[str, Any]] = {}
@@ -274,15 +279,14 @@ def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _statement(comment: Comment, place: int | None, opinions: Opinions, where: dict[str, Any]) -> Statement:
+def _statement(comment: Comment, place: int | None, opinions: Opinions, rows: list[int], where: dict[str, Any]) -> Statement:
     if place is None:
-        groups = len(opinions.groups.groups.clusters)
-        return Statement(comment.comment_id, comment.body, Count(), (Count(),) * groups, **where)
+        return Statement(comment.comment_id, comment.body, Count(), (Count(),) * len(rows), **where)
     return Statement(
         comment.comment_id,
         comment.body,
         _count(opinions.tallies.everybody, place),
-        tuple(_count(opinions.tallies.groups, (row, place)) for row in range(len(opinions.tallies.groups.seen))),
+        tuple(_count(opinions.tallies.groups, (row, place)) for row in rows),
         float(opinions.group_aware_consensus[place]),
         float(opinions.normalised_consensus[place]),
         float(opinions.divisiveness.values[place]),

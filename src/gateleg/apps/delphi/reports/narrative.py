@@ -30,7 +30,7 @@ def write_sections(findings: Findings) -> list[Section]:
         groups(findings),
         consensus(findings),
         uncertainty(findings),
-        *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer),
+        *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer if findings.of_topic(topic)),
     ]
 
 
@@ -70,7 +70,8 @@ def _highlights(findings: Findings) -> list[Sentence]:
 
 
 def _topic_list(findings: Findings) -> list[Sentence]:
-    topics = sorted(findings.topics[findings.main_layer], key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
+    shown = [topic for topic in findings.topics[findings.main_layer] if findings.of_topic(topic)]
+    topics = sorted(shown, key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
     largest = "; ".join(f"‘{topic.name}’ ({_many(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
     return [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
 

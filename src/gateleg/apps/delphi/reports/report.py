@@ -182,13 +182,17 @@ def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         return _chapter("topics", tag("p", None, "The comments were not divided into topics."))
     coarse = findings.topics[-1]
     caption = "Each mark is a comment, larger with more votes. Similar comments lie close together; colour and shape show their topic."
-    return _chapter("topics", _picture(topics_map(findings), caption), [_topic(findings, sections, topic) for topic in coarse])
+    return _chapter(
+        "topics",
+        _picture(topics_map(findings), caption),
+        [_topic(findings, sections, topic) for topic in coarse if findings.of_topic(topic)],
+    )
 
 
 def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) -> Markup:
     """A topic with what it holds: finer topics, or its comments at the finest layer."""
     members = findings.of_topic(topic)
-    children = [child for key in topic.children if (child := findings.topic(key)) is not None]
+    children = [child for key in topic.children if (child := findings.topic(key)) is not None and findings.of_topic(child)]
     words = ", ".join(keyword.term for keyword in topic.keywords[:8])
     inner: list[Markup] = [tag("p", {"class": "words", "dir": "auto"}, f"Keywords: {words}")] if words else []
     inner += _prose(sections.get(topic.key))

@@ -57,7 +57,15 @@ class PipelineConfig(BaseModel):
     def ordered(self, installed: Sequence[str]) -> list[StageConfig]:
         """The stages in an order in which each follows those that it needs."""
         chosen = {stage.stage: stage for stage in self.stages} or {name: StageConfig(stage=name) for name in installed}
-        return [chosen[name] for name in STAGES if name in chosen]
+        return [self._completed(chosen[name], chosen) for name in STAGES if name in chosen]
+
+    @staticmethod
+    def _completed(stage: StageConfig, chosen: Mapping[str, StageConfig]) -> StageConfig:
+        """The stage with what it takes over from another: comments that the votes stage excludes have no topics either."""
+        excluded = chosen[VOTES_STAGE].config.get("excluded_comments") if VOTES_STAGE in chosen else None
+        if stage.stage != TOPICS_STAGE or not excluded or "excluded_comments" in stage.config:
+            return stage
+        return StageConfig(stage=stage.stage, config=stage.config | {"excluded_comments": excluded})
 
 
 def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
 from gateleg.apps.delphi.topics.identity import Sketch, identities
 from gateleg.apps.delphi.topics.keywords import Keyword, keywords_of
@@ -126,11 +127,13 @@ def analyse_comments(
 
     `chat` names topics, keywords do without it. `known` has vectors by comment id that need not be computed again, `before` the topics of
     an earlier run. `report` is told each step as it begins and how much of it is done, and may raise to end the analysis.
+
+    Comments that moderation takes out have no part in it: no vector, no topic, no word in a keyword or a name, and no model reads them.
     """
     config = config or TopicsConfig()
-    kept = sorted(
-        (comment for comment in comments if not (config.exclude_moderated and comment.moderated == -1)), key=lambda c: c.comment_id
-    )
+    listed = list(comments)
+    out = Moderation.of(listed, config.excluded_comments).out
+    kept = sorted((comment for comment in listed if comment.comment_id not in out), key=lambda comment: comment.comment_id)
     ids = np.array([comment.comment_id for comment in kept], dtype=np.int64)
     vectors = _embedded(kept, embeddings, known or {}, report)
     report("layers", 0.0)
@@ -232,10 +235,7 @@ class _Draft:
 
 def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_Draft]:
     layer = layers.layers[number]
-    # Rejected comments would put their spam into names.
-    spoken = [int(label) if comment.moderated != -1 else -1 for comment, label in zip(comments, layer.labels, strict=True)]
-    words = keywords_of([comment.body for comment in comments], spoken, layer.topics)
-    fallback = keywords_of([comment.body for comment in comments], layer.labels.tolist(), layer.topics)
+    words = keywords_of([comment.body for comment in comments], layer.labels.tolist(), layer.topics)
     found = []
     for topic in range(layer.topics):
         rows = layer.members(topic)
@@ -245,7 +245,7 @@ def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_D
                 topic,
                 rows,
                 tuple(comments[row].comment_id for row in rows),
-                words[topic] or fallback[topic],
+                words[topic],
                 _examples(comments, rows, layer.distances),
                 layer.centroids[topic],
             )
@@ -254,15 +254,13 @@ def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_D
 
 
 def _examples(comments: Sequence[Comment], rows: Ints, distances: Floats) -> tuple[int, ...]:
-    """The most central comments, no text twice, those that moderators have not rejected first."""
-    ordered = sorted(
-        rows.tolist(), key=lambda row: (comments[row].moderated == -1, round(float(distances[row]), 9), comments[row].comment_id)
-    )
+    """The most central comments, no text twice."""
+    ordered = sorted(rows.tolist(), key=lambda row: (round(float(distances[row]), 9), comments[row].comment_id))
     seen: set[str] = set()
     found: list[int] = []
     for row in ordered:
         text = comments[row].body.strip().casefold()
-        if text not in seen and len(found) < MOST_EXAMPLES and not (found and comments[row].moderated == -1):
+        if text not in seen and len(found) < MOST_EXAMPLES:
             seen.add(text)
             found.append(comments[row].comment_id)
     return tuple(found)

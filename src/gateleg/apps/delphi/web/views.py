@@ -51,14 +51,15 @@ class CommentView(BaseModel):
     """A comment of the upload that counts."""
 
     comment_id: int
-    body: str
+    body: str | None = Field(description="Null for a comment that a moderator has rejected.")
     moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not looked at.")
     is_meta: bool
 
     @classmethod
     def of(cls, comment: StoredComment) -> "CommentView":
-        """A comment. Who wrote it is not told."""
-        return cls(**{name: getattr(comment, name) for name in CommentView.model_fields})
+        """A comment. Who wrote it is not told, nor what a rejected one says."""
+        shown = {name: getattr(comment, name) for name in CommentView.model_fields}
+        return cls(**shown | ({"body": None} if comment.moderated == -1 else {}))
 
 
 class RunView(BaseModel):
