@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.apps.delphi.opinions.modes import CHOICE, Mode
+from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
 from gateleg.cli.failures import fail
 
 if TYPE_CHECKING:
@@ -46,7 +46,17 @@ def run(
     summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
     flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
     participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
+    order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
+    replay: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=10_000,
+            help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
+        ),
+    ] = 0,
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
     author: Annotated[
@@ -66,6 +76,12 @@ def run(
         # Said now, and not after minutes of work.
         fail(f"{out} cannot be written: it is there already, and is no folder.")
 
+    if mode != "exact" and (replay or order != "reading"):
+        fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
+    if replay and order != "reading":
+        fail("--replay takes people by time: leave --order out.")
+    settings = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
+
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)
     try:
@@ -73,8 +89,8 @@ def run(
             report("reading", 0.0)
             from gateleg.apps.delphi.conversations.exports import read_export
 
-            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
-            findings, files = _analysed(conversation, mode, topics, chat, author, report)
+            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            findings, files = _analysed(conversation, settings, topics, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, ModelError) as error:
@@ -124,7 +140,7 @@ class _Steps:
 
 def _analysed(
     conversation: "Conversation",
-    mode: Mode,
+    settings: dict[str, object],
     with_topics: bool,
     chat: str | None,
     author: str | None,
@@ -140,7 +156,7 @@ def _analysed(
 
     report("votes", 0.0)
     removed = conversation.removed_participants
-    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode=mode), removed_participants=removed)
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
     topics = None
     if with_topics:
         models = Models()
@@ -188,18 +204,32 @@ def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
-    for name, content in files.items():
+    """Write the files, and remove those of an earlier run that this one does not have, unless somebody has changed them since."""
+    from gateleg.apps.delphi.reports.manifest import MANIFEST, leftovers, manifest_of
+
+    known = folder / MANIFEST
+    for name in leftovers(known.read_bytes() if known.is_file() else b"", files, lambda name: _content(folder / name)):
+        (folder / name).unlink()
+    for name, content in {**files, MANIFEST: manifest_of(files)}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _say(findings: "Findings", out: Path) -> None:
     from gateleg.apps.delphi.reports.config import MAP, REPORT
 
     totals = findings.totals
-    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments:,} comments")
+    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
+    from gateleg.apps.delphi.reports.certainty import verdict_of
+
     typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
+    if verdict := verdict_of(findings):
+        typer.echo(f"        {verdict}")
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
     typer.echo(f"report: {out / REPORT}")

@@ -62,6 +62,13 @@ class UnreadableFile(DelphiError):
     fix = "Save it as CSV in UTF-8; nothing was loaded."
 
 
+class InvertedVotes(DelphiError):
+    """Votes whose sign is the other way round than the export itself says."""
+
+    code = "inverted-votes"
+    fix = "Turn the signs of the column vote round; nothing was loaded."
+
+
 class ConversationMissing(DelphiError):
     """There is no such conversation, or nothing was uploaded to it."""
 

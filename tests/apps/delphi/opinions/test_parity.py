@@ -154,7 +154,15 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
 @needs_real_conversations
 @pytest.mark.parametrize(
     ("name", "exact", "improved"),
-    [("15-per-hour-seattle", 0.56, 0.88), ("brexit-consensus", 0.54, 0.64), ("canadian-electoral-reform", 0.17, 1.0)],
+    [
+        ("15-per-hour-seattle", 0.56, 0.88),
+        ("bg2050-volunteers", 1.0, 0.83),
+        ("brexit-consensus", 0.54, 0.88),
+        ("canadian-electoral-reform", 0.17, 0.96),
+        ("hivemind-taxes", 0.81, 0.91),
+        ("land-bank-farmland", 0.94, 0.96),
+        ("vtaiwan-uberx", 0.93, 0.83),
+    ],
 )
 def test_the_page_on_groups_says_how_far_they_are_those_of_polis(name: str, exact: float, improved: float) -> None:
     conversation, theirs = real_conversation(name), polis_groups(name)

@@ -8,7 +8,7 @@ import orjson
 
 from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.reports.explorer import write_explorer
-from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, participant_votes
+from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.report import write_report
 
@@ -46,7 +46,11 @@ def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Commen
     """The CSV files of a conversation, in Polis's formats."""
     labels = zip(matrix.participants.tolist(), findings.people_groups.tolist(), strict=True)
     group_of = {person: findings.groups[label].group_id for person, label in labels if label >= 0}
-    files = {"participant-votes.csv": participant_votes(matrix, group_of, comments), "comment-groups.csv": comment_groups(findings)}
+    files = {
+        "participant-votes.csv": participant_votes(matrix, group_of, comments),
+        "comment-groups.csv": comment_groups(findings),
+        "groups.csv": opinion_groups(findings),
+    }
     return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
 
 

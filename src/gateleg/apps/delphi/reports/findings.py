@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
+from gateleg.apps.delphi.reports.personal import is_about_the_person
 from gateleg.apps.delphi.topics.redaction import redacted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
-    from gateleg.apps.delphi.opinions.modes import Mode
+    from gateleg.apps.delphi.opinions.modes import Mode, Order
     from gateleg.apps.delphi.opinions.representative import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
@@ -90,6 +91,11 @@ class Statement:
     position: tuple[float, float] | None = None
     outlier: bool = False
 
+    @property
+    def personal(self) -> bool:
+        """Whether it says who its author is, and not what they think."""
+        return is_about_the_person(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -112,6 +118,17 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Certainty:
+    """How far groups can be trusted."""
+
+    #: how well they come back without some comments, from 0 to 1; None where that cannot be said
+    stability: float | None = None
+    #: how often votes by lot were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
+    draws: int = 0
+    as_strong: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """The size of a conversation."""
 
@@ -124,11 +141,10 @@ class Totals:
     #: comments that moderation took out
     comments_out: int = 0
     authors: int = 0
-
-    @property
-    def comments_voted_on(self) -> int:
-        """All comments: the votes on those that were taken out are counted, too."""
-        return self.comments + self.comments_out
+    #: comments with a vote, whether in or out
+    comments_voted_on: int = 0
+    #: the votes on comments that are in
+    votes_shown: int = 0
 
     @property
     def votes_per_participant(self) -> float:
@@ -160,6 +176,8 @@ class Findings:
     #: how the groups were found, and whether they came about over time
     mode: Mode
     replayed: bool
+    order: Order = "reading"
+    certainty: Certainty = Certainty()
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -181,8 +199,11 @@ class Findings:
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
     def bridging(self) -> list[Statement]:
-        """Comments that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure."""
-        scored = [(_least(statement), statement) for statement in self.statements.values()]
+        """Opinions that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure.
+
+        What people say about themselves is no common ground, however many are alike in it.
+        """
+        scored = [(_least(statement), statement) for statement in self.statements.values() if not statement.personal]
         sure = [(least, statement) for least, statement in scored if least > 0.5]
         return [statement for _, statement in sorted(sure, key=lambda pair: (-pair[0], pair[1].comment_id))]
 
@@ -198,8 +219,9 @@ class Findings:
 
 
 def told(representatives: Iterable[Representative]) -> tuple[Representative, ...]:
-    """Those of a group's representative comments that anybody of the group is on that side of: where all pass, nobody is on any."""
-    return tuple(one for one in representatives if (one.agrees if one.side == "agree" else one.disagrees))
+    """Those of a group's representative comments that enough of it have voted on, some of them on that side: where all pass, nobody is."""
+    voted = (one for one in representatives if one.n_trials >= ENOUGH_VOTES)
+    return tuple(one for one in voted if (one.agrees if one.side == "agree" else one.disagrees))
 
 
 def _least(statement: Statement) -> float:
@@ -235,15 +257,24 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
             Group(ids[row], place, sizes[row], told(opinions.representatives.get(ids[row], ()))) for place, row in enumerate(rows)
         ),
         statements=statements,
-        agreed=tuple(shared.comment_id for shared in opinions.consensus.agree if shared.comment_id in statements),
-        disagreed=tuple(shared.comment_id for shared in opinions.consensus.disagree if shared.comment_id in statements),
+        agreed=listed((shared.comment_id for shared in opinions.consensus.agree), statements),
+        disagreed=listed((shared.comment_id for shared in opinions.consensus.disagree), statements),
         topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
         people_groups=np.array([place_of.get(int(label), -1) for label in labels], dtype=np.int64),
         mode=opinions.config.mode,
         replayed=opinions.config.replay,
+        order=opinions.config.order,
+        certainty=Certainty(
+            None if opinions.stability is None else opinions.stability.overall, opinions.chance.draws, opinions.chance.as_strong
+        ),
     )
+
+
+def listed(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:
+    """Those of some comments that are shown and have votes enough."""
+    return tuple(number for number in numbers if number in statements and statements[number].everybody.enough)
 
 
 def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions) -> Totals:
@@ -255,6 +286,8 @@ def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions
         comments=len(kept),
         comments_out=len(every) - len(kept),
         authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+        comments_voted_on=len(opinions.matrix.comments),
+        votes_shown=int(opinions.tallies.everybody.seen[~opinions.out].sum()),
     )
 
 

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.opinions.representative import Representative
-from gateleg.apps.delphi.reports.findings import LEAST_SHOWN, Count, Findings, Group, Statement, Totals, shown_topics, told, whereabouts
+from gateleg.apps.delphi.reports.findings import (
+    LEAST_SHOWN,
+    Certainty,
+    Count,
+    Findings,
+    Group,
+    Statement,
+    Totals,
+    listed,
+    shown_topics,
+    told,
+    whereabouts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,14 +79,16 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
             Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id))) for row in groups
         ),
         statements=statements,
-        agreed=_listed(rows, "agree", statements),
-        disagreed=_listed(rows, "disagree", statements),
+        agreed=listed(_ranked(rows, "agree"), statements),
+        disagreed=listed(_ranked(rows, "disagree"), statements),
         topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=np.array([(*row.coordinates, 0.0)[:2] for row in rows.participants], dtype=np.float64).reshape(-1, 2),
         people_groups=np.array([places.get(row.group_id, -1) for row in rows.participants], dtype=np.int64),
         mode=run.config.get("mode", "exact"),
         replayed=run.config.get("replay", False),
+        order=run.config.get("order", "reading"),
+        certainty=_certainty(run),
     )
 
 
@@ -93,6 +107,8 @@ def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows)
         comments=len(kept),
         comments_out=len(conversation.comments) - len(kept),
         authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+        comments_voted_on=len(rows.statistics),
+        votes_shown=sum(row.agrees + row.disagrees + row.passes for row in rows.statistics if not row.is_out),
     )
 
 
@@ -116,6 +132,11 @@ def _representatives(rows: VoteRows, group: int) -> tuple[Representative, ...]:
     )
 
 
-def _listed(rows: VoteRows, kind: str, statements: Mapping[int, Statement]) -> tuple[int, ...]:
-    found = sorted((row for row in rows.consensus if row.kind == kind), key=lambda row: row.rank)
-    return tuple(row.comment_id for row in found if row.comment_id in statements)
+def _ranked(rows: VoteRows, kind: str) -> list[int]:
+    return [row.comment_id for row in sorted((row for row in rows.consensus if row.kind == kind), key=lambda row: row.rank)]
+
+
+def _certainty(run: Run) -> Certainty:
+    """What a run has found of it; those of earlier versions did not look for chance."""
+    chance = run.summary.get("chance") or {}
+    return Certainty(run.summary.get("stability"), chance.get("draws", 0), chance.get("as_strong", 0))
