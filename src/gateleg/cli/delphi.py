@@ -80,7 +80,7 @@ def run(
         fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
     if replay and order != "reading":
         fail("--replay takes people by time: leave --order out.")
-    settings = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
+    settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
 
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)

@@ -10,7 +10,7 @@ def test_what_the_next_run_does_not_have_is_left_over() -> None:
 def test_what_somebody_has_changed_or_removed_stays_as_it_is() -> None:
     now = {**FIRST, "maps/layer_1.svg": b"mine"}
     assert leftovers(manifest_of(FIRST), {"report.html"}, now.get) == ["data/a.csv"]
-    assert leftovers(manifest_of(FIRST), {"report.html"}, {}.get) == []
+    assert leftovers(manifest_of(FIRST), {"report.html"}, lambda name: None) == []
 
 
 def test_a_manifest_that_is_none_or_leads_elsewhere_removes_nothing() -> None:

@@ -80,7 +80,7 @@ def _drawn(chances: Floats, random: np.random.Generator) -> Ints:
     """A place for each row, likely as its numbers are large; the first place where all are zero."""
     sums = np.cumsum(chances, axis=1)
     wanted = random.random(len(sums)) * sums[:, -1]
-    return np.minimum((sums <= wanted[:, None]).sum(axis=1), len(sums[0]) - 1) * (sums[:, -1] > 0)
+    return np.asarray(np.minimum((sums <= wanted[:, None]).sum(axis=1), len(sums[0]) - 1) * (sums[:, -1] > 0))
 
 
 def _rested(points: Floats, weights: Floats, centers: Floats) -> list[_Division]:

@@ -23,7 +23,8 @@ _ABOUT_ME = re.compile(
 #: What makes an opinion of it after all.
 _OPINION = re.compile(
     r"\b(?:should|must|ought|need(?:s|ed)? to|want|think|believe|support|favou?r|prefer|oppos|against|hope|wish|worr|concern|afraid|fear|"
-    r"happy|glad|pleased|satisf|okay|ok with|content with|interested|sad|angry|agree|disagree|feel|confident|optimistic|pessimistic|tired of|sick of|proud|willing|ready|sure|convinced|"
+    r"happy|glad|pleased|satisf|okay|ok with|content with|interested|"
+    r"sad|angry|agree|disagree|feel|confident|optimistic|pessimistic|tired of|sick of|proud|willing|ready|sure|convinced|"
     r"no (?:problem|objection)|nothing against|would|sollte|muss|müss|finde|glaube|dafür|dagegen|will|möchte|hoffe|denke|devrai|faut|pense|"
     r"crois|veux|pour que|contre|debe|creo|quiero|pienso|favor|contra|penso|credo|voglio|acho|quero|moet|vind|wil|denk)"
     r"|應|应|希望|認為|认为|支持|反對|反对|べき|思",
