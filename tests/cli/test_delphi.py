@@ -1,3 +1,4 @@
+import asyncio
 import csv
 import hashlib
 import json
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.service import ensure_tables, upload_conversation
 from gateleg.cli.delphi import app
+from gateleg.store import AsyncStore
 
 
 @pytest.fixture
@@ -178,3 +181,20 @@ def test_histories_that_cannot_be_are_refused_at_once(export: Path, options: lis
 def test_the_history_that_exact_mode_assumes_can_be_chosen(export: Path, options: list[str], said: str) -> None:
     assert _run(export, "--no-topics", "--mode", "exact", *options).exit_code == 0
     assert said in (export / "report" / "report.html").read_text(encoding="utf-8")
+
+
+def test_conversations_of_a_host_are_submitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = f"embedded:{tmp_path / 'store'}"
+    asyncio.run(_kept(store))
+    told = CliRunner().invoke(app, ["reprocess", "--all", "--store", store])
+    assert told.exit_code == 0, told.output
+    assert [line.split()[1] for line in told.output.splitlines()] == ["synthetic-1"]
+    assert CliRunner().invoke(app, ["reprocess", "nowhere", "--store", store]).exit_code == 1
+    assert "say which conversations" in CliRunner().invoke(app, ["reprocess", "--store", store]).stderr
+
+
+async def _kept(store: str) -> None:
+    async with AsyncStore.connect(store) as opened:
+        await ensure_tables(opened)
+        await upload_conversation(opened, synthesise(Plan(participants=20, comments=8)).conversation)

@@ -33,11 +33,6 @@ _STEPS = {
 }
 
 
-@app.callback()
-def delphi() -> None:
-    """Make it a group while it has one command."""
-
-
 @app.command()
 def run(
     votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
@@ -98,6 +93,44 @@ def run(
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     _say(findings, out)
+
+
+@app.command()
+def reprocess(
+    conversations: Annotated[list[str] | None, typer.Argument(help="The ids of conversations on a host.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    config: Annotated[str, typer.Option(help="The config of the pipelines, as JSON.")] = "{}",
+    store: Annotated[str | None, typer.Option(help="The address of the store; that of the settings without.")] = None,
+) -> None:
+    """Submit a pipeline for conversations on a host again; a worker runs them. Earlier runs stay."""
+    import asyncio
+
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.cli.installed import needs
+    from gateleg.cli.jobs.submitting import read_config
+    from gateleg.jobs import JobError
+
+    needs("delphi", *NEEDED)
+    if every == bool(conversations):
+        fail("say which conversations, or --all, and not both.")
+    try:
+        submitted = asyncio.run(_submitted_again(None if every else conversations, read_config(config), store))
+    except (DelphiError, JobError) as error:
+        fail(str(error))
+    for job_id, name in submitted:
+        typer.echo(f"{job_id}  {name}")
+
+
+async def _submitted_again(names: list[str] | None, config: dict[str, object], store: str | None) -> list[tuple[str, str]]:
+    from gateleg.apps.delphi.application import application
+    from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
+    from gateleg.web.host import Host
+    from gateleg.web.settings import load_settings
+
+    async with Host.open(load_settings(flags={} if store is None else {"store": store}), [application]) as host:
+        jobs = await submit_again(host.store, host.queue, names, config, "command line")
+    return [(str(job.job_id), job.subject or "") for job in jobs]
 
 
 class _Steps:

@@ -64,7 +64,7 @@ async def run_report(
     written = await _written(findings, config, models or Models(), report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
-    files = await asyncio.to_thread(_files, conversation, findings, written)
+    files = await asyncio.to_thread(_files, conversation, findings, written, config)
     prints, why = await asyncio.to_thread(_printed, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
@@ -131,11 +131,12 @@ def _rows(written: Sequence[Written], origin: Origin) -> list[NarrativeSection]:
     ]
 
 
-def _files(conversation: Conversation, findings: Findings, written: Sequence[Written]) -> dict[str, bytes]:
+def _files(conversation: Conversation, findings: Findings, written: Sequence[Written], config: ReportConfig) -> dict[str, bytes]:
     matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
     data = data_files(findings, matrix, conversation.comments)
     authors = sorted({one.by for one in written})
-    return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates", matrix)
+    by = " and ".join(authors) or "templates"
+    return make_artifacts(findings, [one.section for one in written], data, by, matrix, config.visualizations)
 
 
 def _printed(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[str, bytes], str | None]:

@@ -11,6 +11,7 @@ from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConver
 from gateleg.apps.delphi.runs.vote_tables import BaseCluster
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.jobs import JobStatus
+from gateleg.model import Attr
 
 
 class ConversationView(BaseModel):
@@ -131,3 +132,16 @@ def result_view(row: JobResult) -> dict[str, Any]:
     if isinstance(row, BaseCluster):
         return row.model_dump(mode="json", exclude_none=True, exclude={"members"}) | {"members": unpack(row.members).tolist()}
     return row.model_dump(mode="json", exclude_none=True)
+
+
+def key_parts(kind: type[JobResult], key: str) -> dict[str, Any] | None:
+    """What the identifier of a result within its job is made of, as `find` takes it; None for what is not an identifier of the kind."""
+    sort = kind.__spec__.key.range[0]
+    names = [sort.attribute] if sort.text is None else [part.name for part in sort.text.template.placeholders]
+    pieces = [key] if len(names) == 1 else key.split("#")
+    if len(pieces) != len(names):
+        return None
+    numbers = {name for name in names if kind.model_fields[name].annotation == Attr[int]}
+    if any(name in numbers and not (piece.isascii() and piece.isdecimal()) for name, piece in zip(names, pieces, strict=True)):
+        return None
+    return {name: int(piece) if name in numbers else piece for name, piece in zip(names, pieces, strict=True)}
