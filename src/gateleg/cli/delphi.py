@@ -53,6 +53,9 @@ def run(
         ),
     ] = 0,
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
+    embeddings: Annotated[
+        str | None, typer.Option(help="A model that compares comments, such as ollama:bge-m3; the local one, which knows English, without.")
+    ] = None,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
     author: Annotated[
         str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
@@ -85,7 +88,7 @@ def run(
             from gateleg.apps.delphi.conversations.exports import read_export
 
             conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
-            findings, files = _analysed(conversation, settings, topics, chat, author, report)
+            findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, ModelError) as error:
@@ -175,6 +178,7 @@ def _analysed(
     conversation: "Conversation",
     settings: dict[str, object],
     with_topics: bool,
+    embedding_model: str | None,
     chat: str | None,
     author: str | None,
     report: "Report",
@@ -194,7 +198,7 @@ def _analysed(
     if with_topics:
         models = Models()
         namer = None if chat is None else models.chat(chat)
-        config = TopicsConfig(naming_model=chat)
+        config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
     findings = find(conversation, opinions, topics)
@@ -265,5 +269,7 @@ def _say(findings: "Findings", out: Path) -> None:
         typer.echo(f"        {verdict}")
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
+    if findings.from_words and findings.known_words is not None:
+        typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")

@@ -177,6 +177,9 @@ class Findings:
     mode: Mode
     replayed: bool
     order: Order = "reading"
+    #: the share of words that the embedding model knows whole, where it tells, and whether topics come from words alone for that
+    known_words: float | None = None
+    from_words: bool = False
     certainty: Certainty = Certainty()
 
     def topic(self, key: str) -> Topic | None:
@@ -266,6 +269,8 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         mode=opinions.config.mode,
         replayed=opinions.config.replay,
         order=opinions.config.order,
+        known_words=None if topics is None else topics.known_words,
+        from_words=topics is not None and topics.model == "words",
         certainty=Certainty(
             None if opinions.stability is None else opinions.stability.overall, opinions.chance.draws, opinions.chance.as_strong
         ),

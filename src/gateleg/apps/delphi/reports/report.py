@@ -194,9 +194,21 @@ def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     caption = "Each mark is a comment, larger with more votes. Similar comments lie close together; colour and shape show their topic."
     return _chapter(
         "topics",
+        _language_note(findings),
         _picture(topics_map(findings), caption),
         [_topic(findings, sections, topic) for topic in coarse if findings.of_topic(topic)],
     )
+
+
+def _language_note(findings: Findings) -> Markup | None:
+    """A warning where the embedding model does not know the language of the comments."""
+    if not findings.from_words or findings.known_words is None:
+        return None
+    said = (
+        f"The embedding model knows {findings.known_words:.0%} of the words of these comments, too few to tell what they mean. "
+        "Topics were found by the words that comments share, and are rougher than usual. Another embedding model can be chosen for the run."
+    )
+    return tag("p", {"class": "warning", "role": "note"}, said)
 
 
 def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) -> Markup:
@@ -265,7 +277,7 @@ def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Marku
         f"{how_found(findings.mode, findings.replayed, findings.order)} A comment "
         "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
         "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
-        "the meaning of the comments, not from the votes."
+        f"{'the words' if findings.from_words else 'the meaning'} of the comments, not from the votes."
     )
     by = (
         "The text of this report was written from templates and the numbers."

@@ -88,6 +88,8 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         mode=run.config.get("mode", "exact"),
         replayed=run.config.get("replay", False),
         order=run.config.get("order", "reading"),
+        known_words=None if topics is None else topics.known_words,
+        from_words=topics is not None and topics.model == "words",
         certainty=_certainty(run),
     )
 

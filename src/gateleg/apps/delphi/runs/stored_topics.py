@@ -54,6 +54,7 @@ def topics_from(run: Run, rows: TopicRows) -> Topics:
             for number, clusters in enumerate(by_layer)
         ),
         tuple(Edge(row.source_id, row.target_id, row.weight) for row in _pairs(rows.edges)),
+        run.summary.get("known_words"),
     )
 
 
