@@ -9,6 +9,7 @@ from gateleg.apps.delphi.reports.personal import is_about_the_person
         "I am unemployed.",
         "I'm a teacher in this town",
         "I live near the harbour",
+        "My highest qualification is from secondary school",
         "Ich bin Rentner.",
         "Je suis étudiante",
         "我是計程車司機",
