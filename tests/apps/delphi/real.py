@@ -21,6 +21,8 @@ NAMES = (
     "land-bank-farmland",
     "vtaiwan-uberx",
 )
+#: Those that a plain and slow program can be run on.
+SMALL = ("15-per-hour-seattle", "brexit-consensus", "canadian-electoral-reform")
 needs_real_conversations = pytest.mark.skipif(not FOLDER.is_dir(), reason="the real conversations are not beside the project")
 
 

@@ -14,7 +14,7 @@ from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.kmeans import k_means
 from gateleg.apps.delphi.opinions.representative import Representative
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
-from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
+from tests.apps.delphi.real import SMALL, needs_real_conversations, polis_groups, real_conversation
 from tests.apps.delphi.reference import Reference
 
 EXACT = VotesConfig(mode="exact", correlated_comments=0)
@@ -95,7 +95,7 @@ def approx(record: dict[str, Any]) -> dict[str, Any]:
 
 
 @needs_real_conversations
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SMALL)
 def test_real_conversations_agree_with_the_formulas(name: str) -> None:
     conversation = real_conversation(name)
     opinions = analyse(conversation.votes, conversation.comments, EXACT)
