@@ -1,4 +1,7 @@
+import asyncio
 import csv
+import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.service import ensure_tables, upload_conversation
 from gateleg.cli.delphi import app
+from gateleg.store import AsyncStore
 
 
 @pytest.fixture
@@ -141,3 +146,55 @@ def test_the_report_and_the_maps_are_printed(export: Path) -> None:
     assert result.exit_code == 0, result.output
     assert (export / "report" / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert (export / "report" / "maps" / "groups.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_another_run_into_the_folder_removes_what_only_the_first_has_made(export: Path) -> None:
+    assert _run(export, "--no-topics").exit_code == 0
+    report = export / "report"
+    (report / "data" / "mine.csv").write_text("mine")
+    (report / "maps" / "old.svg").write_text("old")
+    listed = json.loads((report / "files.json").read_text())
+    listed["maps/old.svg"] = hashlib.sha256(b"old").hexdigest()
+    (report / "files.json").write_text(json.dumps(listed))
+    assert _run(export, "--no-topics").exit_code == 0
+    assert (report / "data" / "mine.csv").read_text() == "mine"
+    assert not (report / "maps" / "old.svg").exists()
+    assert (report / "maps" / "groups.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--order", "first-vote"], ["--replay", "200"], ["--mode", "exact", "--replay", "9", "--order", "participant"]]
+)
+def test_histories_that_cannot_be_are_refused_at_once(export: Path, options: list[str]) -> None:
+    told = _run(export, *options)
+    assert told.exit_code == 1
+    assert "--order" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--order", "participant"], "beginning with the participants of the lowest ids"),
+        (["--replay", "9"], "as they came about over time"),
+    ],
+)
+def test_the_history_that_exact_mode_assumes_can_be_chosen(export: Path, options: list[str], said: str) -> None:
+    assert _run(export, "--no-topics", "--mode", "exact", *options).exit_code == 0
+    assert said in (export / "report" / "report.html").read_text(encoding="utf-8")
+
+
+def test_conversations_of_a_host_are_submitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = f"embedded:{tmp_path / 'store'}"
+    asyncio.run(_kept(store))
+    told = CliRunner().invoke(app, ["reprocess", "--all", "--store", store])
+    assert told.exit_code == 0, told.output
+    assert [line.split()[1] for line in told.output.splitlines()] == ["synthetic-1"]
+    assert CliRunner().invoke(app, ["reprocess", "nowhere", "--store", store]).exit_code == 1
+    assert "say which conversations" in CliRunner().invoke(app, ["reprocess", "--store", store]).stderr
+
+
+async def _kept(store: str) -> None:
+    async with AsyncStore.connect(store) as opened:
+        await ensure_tables(opened)
+        await upload_conversation(opened, synthesise(Plan(participants=20, comments=8)).conversation)

@@ -63,7 +63,7 @@ def test_applications_are_named_in_the_settings(tmp_path: Path, monkeypatch: pyt
     [
         (["up", "--data", "data"], "uvicorn", "web"),
         (["serve", "--store", "embedded::memory:"], "nicegui", "web"),
-        (["delphi", "run", "votes.csv", "comments.csv"], "umap", "delphi"),
+        (["delphi", "run", "votes.csv", "comments.csv"], "sklearn", "delphi"),
     ],
 )
 def test_a_command_says_which_extra_it_misses(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.apps.delphi.opinions.modes import CHOICE, Mode
+from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
 from gateleg.cli.failures import fail
 
 if TYPE_CHECKING:
@@ -33,11 +33,6 @@ _STEPS = {
 }
 
 
-@app.callback()
-def delphi() -> None:
-    """Make it a group while it has one command."""
-
-
 @app.command()
 def run(
     votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
@@ -46,8 +41,21 @@ def run(
     summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
     flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
     participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
+    order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
+    replay: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=10_000,
+            help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
+        ),
+    ] = 0,
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
+    embeddings: Annotated[
+        str | None, typer.Option(help="A model that compares comments, such as ollama:bge-m3; the local one, which knows English, without.")
+    ] = None,
     chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
     author: Annotated[
         str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
@@ -66,6 +74,12 @@ def run(
         # Said now, and not after minutes of work.
         fail(f"{out} cannot be written: it is there already, and is no folder.")
 
+    if mode != "exact" and (replay or order != "reading"):
+        fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
+    if replay and order != "reading":
+        fail("--replay takes people by time: leave --order out.")
+    settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
+
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)
     try:
@@ -73,8 +87,8 @@ def run(
             report("reading", 0.0)
             from gateleg.apps.delphi.conversations.exports import read_export
 
-            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants)
-            findings, files = _analysed(conversation, mode, topics, chat, author, report)
+            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, ModelError) as error:
@@ -82,6 +96,44 @@ def run(
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     _say(findings, out)
+
+
+@app.command()
+def reprocess(
+    conversations: Annotated[list[str] | None, typer.Argument(help="The ids of conversations on a host.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    config: Annotated[str, typer.Option(help="The config of the pipelines, as JSON.")] = "{}",
+    store: Annotated[str | None, typer.Option(help="The address of the store; that of the settings without.")] = None,
+) -> None:
+    """Submit a pipeline for conversations on a host again; a worker runs them. Earlier runs stay."""
+    import asyncio
+
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.cli.installed import needs
+    from gateleg.cli.jobs.submitting import read_config
+    from gateleg.jobs import JobError
+
+    needs("delphi", *NEEDED)
+    if every == bool(conversations):
+        fail("say which conversations, or --all, and not both.")
+    try:
+        submitted = asyncio.run(_submitted_again(None if every else conversations, read_config(config), store))
+    except (DelphiError, JobError) as error:
+        fail(str(error))
+    for job_id, name in submitted:
+        typer.echo(f"{job_id}  {name}")
+
+
+async def _submitted_again(names: list[str] | None, config: dict[str, object], store: str | None) -> list[tuple[str, str]]:
+    from gateleg.apps.delphi.application import application
+    from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
+    from gateleg.web.host import Host
+    from gateleg.web.settings import load_settings
+
+    async with Host.open(load_settings(flags={} if store is None else {"store": store}), [application]) as host:
+        jobs = await submit_again(host.store, host.queue, names, config, "command line")
+    return [(str(job.job_id), job.subject or "") for job in jobs]
 
 
 class _Steps:
@@ -124,8 +176,9 @@ class _Steps:
 
 def _analysed(
     conversation: "Conversation",
-    mode: Mode,
+    settings: dict[str, object],
     with_topics: bool,
+    embedding_model: str | None,
     chat: str | None,
     author: str | None,
     report: "Report",
@@ -140,20 +193,18 @@ def _analysed(
 
     report("votes", 0.0)
     removed = conversation.removed_participants
-    opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode=mode), removed_participants=removed)
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
     topics = None
     if with_topics:
         models = Models()
         namer = None if chat is None else models.chat(chat)
-        config = TopicsConfig(naming_model=chat)
+        config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
     findings = find(conversation, opinions, topics)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
-    labels = opinions.groups.group_of(len(opinions.matrix.participants)).tolist()
-    group_of = {person: label for person, label in zip(opinions.matrix.participants.tolist(), labels, strict=True) if label >= 0}
-    data = data_files(findings, opinions.matrix, group_of, conversation.comments)
+    data = data_files(findings, opinions.matrix, conversation.comments)
     return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
 
 
@@ -190,19 +241,35 @@ def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
-    for name, content in files.items():
+    """Write the files, and remove those of an earlier run that this one does not have, unless somebody has changed them since."""
+    from gateleg.apps.delphi.reports.manifest import MANIFEST, leftovers, manifest_of
+
+    known = folder / MANIFEST
+    for name in leftovers(known.read_bytes() if known.is_file() else b"", files, lambda name: _content(folder / name)):
+        (folder / name).unlink()
+    for name, content in {**files, MANIFEST: manifest_of(files)}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _say(findings: "Findings", out: Path) -> None:
     from gateleg.apps.delphi.reports.config import MAP, REPORT
 
     totals = findings.totals
-    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments:,} comments")
+    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
+    from gateleg.apps.delphi.reports.certainty import verdict_of
+
     typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
+    if verdict := verdict_of(findings):
+        typer.echo(f"        {verdict}")
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
+    if findings.from_words and findings.known_words is not None:
+        typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")

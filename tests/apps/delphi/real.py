@@ -12,7 +12,17 @@ from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.conversations.votes import Ints
 
 FOLDER = Path(__file__).parents[3] / ".." / "shared" / "data" / "polis"
-NAMES = ("15-per-hour-seattle", "brexit-consensus", "canadian-electoral-reform")
+NAMES = (
+    "15-per-hour-seattle",
+    "bg2050-volunteers",
+    "brexit-consensus",
+    "canadian-electoral-reform",
+    "hivemind-taxes",
+    "land-bank-farmland",
+    "vtaiwan-uberx",
+)
+#: Those that a plain and slow program can be run on.
+SMALL = ("15-per-hour-seattle", "brexit-consensus", "canadian-electoral-reform")
 needs_real_conversations = pytest.mark.skipif(not FOLDER.is_dir(), reason="the real conversations are not beside the project")
 
 
@@ -24,7 +34,8 @@ def real_conversation(name: str) -> Conversation:
 
 @cache
 def polis_groups(name: str) -> Ints:
-    """For each participant by id the group that Polis gave them, -1 for none."""
+    """For each participant who has voted, by id, the group that Polis gave them, -1 for none."""
     with (FOLDER / name / "participants-votes.csv").open(encoding="utf-8", newline="") as file:
         rows = {int(row["participant"]): row["group-id"] for row in csv.DictReader(file)}
-    return np.array([int(rows[number]) if rows[number] else -1 for number in sorted(rows)])
+    voted = np.unique(real_conversation(name).votes.participants).tolist()
+    return np.array([int(rows[number]) if rows.get(number) else -1 for number in voted])

@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import httpx
@@ -300,3 +301,31 @@ async def test_two_pipelines_are_compared_with_their_settings_and_topics(served:
     assert ("mode", "improved", "exact") in [(one["name"], one["before"], one["after"]) for one in told["settings"]]
     assert {one["kind"] for one in told["topics"]} == {"kept"}
     assert sum(one["participants"] for one in told["differences"]["moves"]) >= told["differences"]["participants"]
+
+
+async def test_one_result_is_read_by_its_job_and_its_key(served: Served) -> None:
+    where = f"{HOME}/runs/{served.votes}/results"
+    for table, key in (
+        ("Delphi_CommentExtremity", "comment_id"),
+        ("Delphi_KMeansClusters", "group_key"),
+        ("Delphi_RepresentativeComments", None),
+    ):
+        first = (await served["member"].get(f"{where}/{table}", params={"limit": 1})).json()["items"][0]
+        name = f"{first['group_id']:04d}#{first['rank']:02d}" if key is None else str(first[key])
+        assert (await served["member"].get(f"{where}/{table}/{quote(name, safe='')}")).json() == first
+    for unknown in ("Delphi_CommentExtremity/99999", "Delphi_CommentExtremity/x", "Delphi_RepresentativeComments/1", "Delphi_Nothing/1"):
+        assert refused(await served["member"].get(f"{where}/{unknown}"))[0] == 404
+    assert refused(await served["stranger"].get(f"{where}/Delphi_CommentExtremity/1"))[0] == 404
+
+
+async def test_results_of_a_job_are_asked_for_by_conversation_too(served: Served) -> None:
+    where = f"{HOME}/runs/{served.votes}/results/Delphi_CommentExtremity"
+    counts = [len((await served["member"].get(where, params={"conversation": name})).json()["items"]) for name in ("town", "village")]
+    assert counts[0] > 0 == counts[1]
+
+
+async def test_operators_run_all_conversations_again(served: Served) -> None:
+    assert refused(await served["member"].post(f"{HOME}/reprocess", json={}))[0] == 403
+    assert refused(await served["operator"].post(f"{HOME}/reprocess", json={"conversations": ["town", "nowhere"]}))[0] == 404
+    jobs = (await served["operator"].post(f"{HOME}/reprocess", json={})).json()
+    assert [(job["subject"], job["job_type"], job["created_by"]) for job in jobs] == [("town", "FULL_PIPELINE", "operator")]

@@ -21,6 +21,8 @@ LOOK = ((401, 404, 200, 200, 200, 200), (401, 200, 200, 200, 200, 200))
 ASK = ((401, 200, 200, 200, 200, 200), (401, 200, 200, 200, 200, 200))
 RENAME = ((401, 404, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
 SUBMIT = ((401, 404, 201, 403, 201, 201), (401, 403, 403, 403, 201, 201))
+#: What is about all conversations is for operators.
+OPERATE = ((401, 403, 403, 403, 201, 201), (401, 403, 403, 403, 201, 201))
 #: A name that is taken by what a caller may not know of is taken all the same.
 UPLOAD = ((401, 409, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
 
@@ -37,6 +39,8 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/jobs/{job_id}"): LOOK,
     ("GET", "/runs/{job_id}"): LOOK,
     ("GET", "/runs/{job_id}/results/{table}"): LOOK,
+    ("GET", "/runs/{job_id}/results/{table}/{key}"): LOOK,
+    ("POST", "/reprocess"): OPERATE,
     ("GET", "/runs/{job_id}/artifacts"): LOOK,
     ("GET", "/runs/{job_id}/atlas"): LOOK,
     ("GET", "/comparison"): LOOK,
@@ -45,6 +49,7 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PUT", "/conversations/{conversation}"): FILES | {"group": "others"},
     ("POST", "/conversations/{conversation}/jobs"): {"job_type": "PCA"},
+    ("POST", "/reprocess"): {},
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): {"name": "A better name"},
 }
 
@@ -66,6 +71,7 @@ def address(served: Served, path: str, job: str) -> str:
     places = {
         "{conversation}": "town",
         "{table}": "Delphi_CommentExtremity",
+        "{key}": "0",
         "{job_id}": job if path.startswith("/jobs") else str(of_run),
         "{topic}": "layer0_0",
     }

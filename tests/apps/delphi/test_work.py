@@ -82,11 +82,12 @@ async def test_a_pipeline_runs_its_stages_as_children_and_ends_with_them(queue: 
     config = {
         "stages": [{"stage": "PCA", "config": {"mode": "improved"}}, {"stage": "UMAP", "config": {"n_neighbors": 5}}, {"stage": "REPORT"}]
     }
-    job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1"))
+    job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1", created_by="ann"))
     assert job.status is JobStatus.COMPLETED
     tree = await queue.tree(job.job_id)
     stages = ("PCA", "UMAP", "REPORT")
     assert {(child.stage, child.status) for child in tree.children} == {(stage, JobStatus.COMPLETED) for stage in stages}
+    assert {(await queue.get(child.job_id)).created_by for child in tree.children} == {"ann"}
     for stage in stages:
         run = await latest_run(store, "synthetic-1", stage)
         assert (run.parent_job_id, run.root_job_id) == (job.job_id, job.job_id)

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
-from gateleg.apps.delphi.runs.pipeline import models_of
+from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
+from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
@@ -200,6 +201,25 @@ async def submit(call: Using, response: Response, conversation: Name, new: NewWo
     await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)
     response.headers["Location"] = f"/api/delphi/jobs/{job.job_id}"
     return JobView.of(job)
+
+
+class Again(BaseModel):
+    """Conversations to run again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversations: list[Text] | None = Field(default=None, min_length=1, max_length=1000, description="Their ids; all of them if null.")
+    config: dict[str, Any] = Field(default={}, description="What the pipelines take.")
+
+
+@router.post("/reprocess", status_code=201)
+async def run_again(call: Using, new: Again) -> list[JobView]:
+    """Submit a pipeline for all conversations, or for some. Earlier runs stay. For operators."""
+    rules.operated(call.principal)
+    rules.sent(call.principal, models_of(PIPELINE, new.config))
+    jobs = await reprocess(call.host.store, call.host.queue, new.conversations, new.config, call.principal.name)
+    await call.note("delphi.reprocess", "*" if new.conversations is None else ", ".join(new.conversations)[:500], jobs=len(jobs))
+    return [JobView.of(job) for job in jobs]
 
 
 @router.get("/jobs/{job_id}")

@@ -70,6 +70,13 @@ class UploadTooLarge(DelphiError):
     fix = "Send less at once; nothing was loaded."
 
 
+class InvertedVotes(DelphiError):
+    """Votes whose sign is the other way round than the export itself says."""
+
+    code = "inverted-votes"
+    fix = "Turn the signs of the column vote round; nothing was loaded."
+
+
 class ConversationMissing(DelphiError):
     """There is no such conversation, or nothing was uploaded to it."""
 

@@ -79,6 +79,12 @@ def sent(principal: Principal, models: Iterable[str]) -> None:
             )
 
 
+def operated(principal: Principal) -> None:
+    """Refuse what is about all conversations to those who do not operate the host."""
+    if not principal.may(Role.OPERATOR):
+        raise NotAllowed(f"{principal.name!r} may not run all conversations again.", fix="Ask an operator.")
+
+
 def listed(principal: Principal) -> Condition | None:
     """What conversations must fulfil to be listed for somebody; None when they see all."""
     if principal.may(Role.VIEWER):

@@ -195,6 +195,7 @@ async def _submitted(job: JobContext, config: PipelineConfig, jobs: Jobs, queue:
             stage.config,
             stage=stage.stage,
             priority=job.job.priority,
+            created_by=job.job.created_by,
             depends_on=[children[name] for name in needed],
             idempotency_key=f"{job.job_id}:{stage.stage}",
         )

@@ -7,7 +7,7 @@ from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.conversations.exports import read_export, read_summary
 from gateleg.apps.delphi.conversations.reading import opened, records
 from gateleg.apps.delphi.conversations.votes import Choice
-from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows
+from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, UnreadableFile, UnreadableRows
 from gateleg.apps.delphi.opinions.stage import analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
 
@@ -225,3 +225,27 @@ def test_a_comment_that_nearly_all_agree_with_is_never_reported_the_other_way_ro
     assert opinions.consensus.disagree == ()
     assert opinions.pca.center[0] == pytest.approx(0.9)
     assert all(found.side == "agree" for group in opinions.representatives.values() for found in group if found.comment_id == 0)
+
+
+COUNTED = "comment-id,agrees,disagrees,comment-body\n0,9,1,Yes\n1,2,8,No\n"
+
+
+def _cast(agree: int) -> str:
+    sides = [(0, 9, 1), (1, 2, 8)]
+    rows = [
+        (comment, agree if place < agrees else -agree, place) for comment, agrees, disagrees in sides for place in range(agrees + disagrees)
+    ]
+    return "timestamp,comment-id,voter-id,vote\n" + "".join(f"1500000000,{comment},{person},{vote}\n" for comment, vote, person in rows)
+
+
+def test_votes_with_the_opposite_sign_are_given_away_by_the_counts_of_the_comments(folder: Path) -> None:
+    (folder / "comments.csv").write_text(COUNTED)
+    (folder / "votes.csv").write_text(_cast(-1))
+    with pytest.raises(InvertedVotes, match="-1 is agreement there"):
+        read(folder)
+    turned = read_export(folder / "votes.csv", folder / "comments.csv", inverted=True)
+    assert int((turned.votes.choices == 1).sum()) == 11
+    (folder / "votes.csv").write_text(_cast(1))
+    assert int((read(folder).votes.choices == 1).sum()) == 11
+    with pytest.raises(InvertedVotes, match="as usual"):
+        read_export(folder / "votes.csv", folder / "comments.csv", inverted=True)

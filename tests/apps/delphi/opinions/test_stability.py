@@ -23,9 +23,10 @@ def test_planted_groups_come_back_without_some_comments() -> None:
 
 def test_groups_in_noise_do_not_come_back() -> None:
     random = np.random.default_rng(1)
-    found = stability_of(Votes.of((person, comment, int(random.integers(-1, 2)), 0) for person in range(150) for comment in range(40)))
+    votes = Votes.of((person, comment, int(random.integers(-1, 2)), 0) for person in range(150) for comment in range(40))
+    found = analyse(votes, [], VotesConfig(mode="exact", correlated_comments=0)).stability
     assert found is not None
-    assert found.overall < 0.6
+    assert found.overall < 0.5
 
 
 def test_a_conversation_with_few_comments_or_one_group_has_none() -> None:

@@ -13,8 +13,9 @@ def _found() -> Findings:
     """Comment 1: 80 of 100 agree; 90 % of Group A agree, 75 % of Group B disagree. Comment 2 is nearly everybody's."""
     one = Statement(1, "Buses should run at night.", Count(80, 15, 5), (Count(72, 4, 4), Count(3, 15, 2)), topics=("layer0_0", "layer1_0"))
     two = Statement(2, "I have 3 cats.", Count(95, 3, 2), (Count(76, 2, 2), Count(19, 1, 0)), topics=("layer0_1", "layer1_0"))
+    three = Statement(3, "Few have seen this.", Count(3, 1, 0), (Count(3, 1, 0), Count()), topics=("layer0_1", "layer1_0"))
     base = findings()
-    return replace(base, statements={1: one, 2: two}, groups=base.groups[:2])
+    return replace(base, statements={1: one, 2: two, 3: three}, groups=base.groups[:2])
 
 
 def _section(text: str, *citations: int, identifier: str = "overview") -> Section:
@@ -30,13 +31,14 @@ def _kinds(text: str, *citations: int, identifier: str = "overview") -> list[str
     ("text", "citations"),
     [
         ("80 % of 100 voters agree: “Buses should run at night.”", (1,)),
-        ("90 % of Group A agree, 75 % of Group B disagree.", (1,)),
-        ("90 % of Group A agree, elsewhere 15 % agree: “Buses should … at night.”", (1,)),
+        ("90 % of 80 in Group A agree, 75 % of 20 in Group B disagree.", (1,)),
+        ("90 % of 80 in Group A agree, elsewhere 15 % of 20 agree: “Buses should … at night.”", (1,)),
         ("Comment 2 says “I have 3 cats.”", (2,)),
-        ("In every group at least 95 % agree.", (2,)),
+        ("In every group at least 95 % agree (the least, of 80 votes, in Group A).", (2,)),
+        ("3 agree with it and 1 disagrees.", (3,)),
         ("Group A supports this.", (1,)),
         ("Group B opposes comment 1.", (1,)),
-        ("Only 15 percent of voters disagree, 5 % pass.", (1,)),
+        ("Only 15 percent of 100 voters disagree, 5 % pass.", (1,)),
         ("Nothing that can be wrong.", ()),
     ],
 )
@@ -54,6 +56,11 @@ def test_what_is_true_has_no_fault(text: str, citations: tuple[int, ...]) -> Non
         ("81 of 100 voters agree.", (1,), "wrong-number"),
         ("12,345 people took part.", (), "wrong-number"),
         ("In every group at least 90 % agree.", (1,), "wrong-number"),
+        ("In every group at least 90 % agree (the least, of 80 votes, in Group A).", (1,), "wrong-number"),
+        ("75 % of 4 voters agree.", (3,), "too-few-votes"),
+        ("75 % of 4 in Group A agree.", (3,), "too-few-votes"),
+        ("80 % of voters agree.", (1,), "share-without-count"),
+        ("90 % of 20 in Group A agree.", (1,), "share-without-count"),
         ("Most participants disagree with that.", (2,), "wrong-side"),
         ("Every group agrees.", (1,), "wrong-side"),
         ("Group B supports it.", (1,), "wrong-side"),

@@ -50,10 +50,41 @@ def test_the_overview_says_how_large_the_conversation_is() -> None:
 
 
 def test_votes_are_not_said_to_be_on_fewer_comments_than_they_are_on() -> None:
-    every, left = len(synthetic().conversation.comments), findings().totals.comments
-    assert left < every
-    assert f"on {every} comments" in overview(findings()).text
-    assert f"{every - left} of these comments were taken out" in overview(findings()).text
+    every, totals = len(synthetic().conversation.comments), findings().totals
+    assert totals.comments < every
+    told = overview(findings()).text
+    assert f"on {every} comments" in told
+    shown = sum(statement.everybody.votes for statement in findings().statements.values())
+    assert shown < totals.votes
+    left = f"what follows is about the {totals.comments} others and {shown:,} votes on them"
+    assert f"{every - totals.comments} comments were taken out by moderation; {left}" in told
+
+
+def test_comments_that_nobody_has_voted_on_are_not_counted_as_voted_on() -> None:
+    conversation = synthetic().conversation
+    silent = replace(conversation, comments=[*conversation.comments, Comment(999, "Nobody has seen this.")])
+    told = find(silent, analyse(silent.votes, silent.comments))
+    assert told.totals.comments_voted_on == len(conversation.comments)
+    assert f"on {len(conversation.comments)} comments" in overview(told).text
+
+
+def test_what_people_say_about_themselves_is_not_common_ground() -> None:
+    conversation = synthetic().conversation
+    best = findings().bridging()[0].comment_id
+    about = replace(
+        conversation, comments=[replace(one, body="I am unemployed.") if one.comment_id == best else one for one in conversation.comments]
+    )
+    told = find(about, analyse(about.votes, about.comments))
+    assert best not in {statement.comment_id for statement in told.bridging()}
+    parts = {part.id: part for part in consensus(told).paragraphs}
+    assert all(
+        best not in clause.citations
+        for name, part in parts.items()
+        if name != "participants"
+        for one in part.sentences
+        for clause in one.clauses
+    )
+    assert any(best in clause.citations for one in parts["participants"].sentences for clause in one.clauses)
 
 
 def test_nobody_is_set_apart_by_what_nobody_says_and_one_group_not_at_all() -> None:

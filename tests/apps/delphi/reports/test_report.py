@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gateleg.apps.delphi.opinions.modes import Mode
+from gateleg.apps.delphi.reports.artifacts import make_artifacts
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.findings import Findings
 from gateleg.apps.delphi.reports.narrative import write_sections
@@ -99,3 +100,17 @@ def test_texts_of_either_direction_find_their_own() -> None:
     number, statement = next(iter(base.statements.items()))
     page = _report(replace(base, statements={number: replace(statement, body="الحافلة متأخرة")}))
     assert re.search(r'<td[^>]*dir="auto"[^>]*>الحافلة متأخرة', page)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ((), set()),
+        (("basic",), {"maps/groups.svg", "maps/consensus.svg"}),
+        (("enhanced",), {"map.html"}),
+        (("multilayer",), {"maps/layer_0.svg", "maps/layer_1.svg"}),
+    ],
+)
+def test_a_report_has_the_maps_that_are_wanted(wanted: Any, names: set[str]) -> None:
+    files = make_artifacts(findings(), write_sections(findings()), {}, visualizations=wanted)
+    assert set(files) == names | {"report.html", "data/narrative.json"}

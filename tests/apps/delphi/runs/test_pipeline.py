@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from gateleg.apps.delphi.runs.pipeline import PipelineConfig, needed_by, verdict
+from gateleg.apps.delphi.runs.pipeline import STAGES, PipelineConfig, needed_by, verdict
 from gateleg.jobs import JobStatus
 
 #: The config of the document, with what its stages have here.
@@ -63,3 +63,16 @@ def test_a_report_waits_for_the_stages_that_are_there() -> None:
 )
 def test_a_pipeline_ends_as_its_stages_do(states: list[str], expected: JobStatus | None) -> None:
     assert verdict({str(number): JobStatus(state) for number, state in enumerate(states)}) is expected
+
+
+def test_the_report_has_the_maps_that_the_pipeline_wants() -> None:
+    stages = {stage.stage: stage.config for stage in PipelineConfig(visualizations=["basic"]).ordered(list(STAGES))}
+    assert stages["REPORT"] == {"visualizations": ["basic"]}
+    assert stages["PCA"] == {}
+    with pytest.raises(ValidationError):
+        PipelineConfig.model_validate({"visualizations": ["moving"]})
+
+
+def test_comments_that_the_votes_stage_excludes_have_no_topics() -> None:
+    config = PipelineConfig.model_validate({"stages": [{"stage": "PCA", "config": {"excluded_comments": [3]}}, {"stage": "UMAP"}]})
+    assert [stage.config for stage in config.ordered(list(STAGES))] == [{"excluded_comments": [3]}, {"excluded_comments": [3]}]

@@ -19,7 +19,7 @@ from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, Origin, 
 from gateleg.apps.delphi.runs.report_runs import load_findings, run_report
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
 from gateleg.apps.delphi.runs.topic_rows import topics_summary
-from gateleg.apps.delphi.runs.topic_runs import write_topics
+from gateleg.apps.delphi.runs.topic_runs import load_topics, write_topics
 from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, latest_run, results, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.objects import DirectoryObjects, ThreadedObjects
@@ -83,7 +83,7 @@ def _assert_alike(stored: Findings, found: Findings) -> None:
 
 async def test_findings_from_the_tables_are_those_of_the_analysis(store: AsyncStore, votes: Run) -> None:
     topics = await _with_topics(store)
-    _, stored = await load_findings(store, votes, topics)
+    _, stored = await load_findings(store, votes, await load_topics(store, topics))
     _assert_alike(stored, find(CONVERSATION, analyse(CONVERSATION.votes, CONVERSATION.comments, CONFIG), _topics()))
 
 

@@ -19,14 +19,14 @@ QUICK = TopicsConfig(n_neighbors=10)
 
 @cache
 def _planted() -> tuple[Synthetic, Topics]:
-    synthetic = synthesise(Plan(participants=5, comments=90, topics=6, seed=4))
+    synthetic = synthesise(Plan(participants=5, comments=90, topics=6, rejected=0.0, seed=4))
     return synthetic, analyse_comments(synthetic.conversation.comments, local_embeddings(), QUICK)
 
 
 def test_planted_topics_are_found_in_texts() -> None:
     synthetic, topics = _planted()
     found = topics.layers.layers[topics.layers.steadiest].labels
-    assert agreement(synthetic.topic_of, found) >= 0.95
+    assert agreement(synthetic.topic_of[topics.comment_ids], found) >= 0.95
 
 
 @pytest.mark.parametrize(("topics", "each"), [(6, 15), (6, 10), (2, 10)])
@@ -38,9 +38,10 @@ def test_topics_of_few_comments_are_found_in_texts(topics: int, each: int) -> No
 
 
 def test_every_comment_belongs_to_a_topic_of_every_layer() -> None:
-    _, topics = _planted()
+    synthetic, topics = _planted()
+    kept = [comment.comment_id for comment in synthetic.conversation.comments if comment.moderated != -1]
     for layer in topics.topics:
-        assert sorted(number for topic in layer for number in topic.comments) == list(range(90))
+        assert sorted(number for topic in layer for number in topic.comments) == kept
 
 
 def test_fine_topics_lie_wholly_inside_coarse_ones() -> None:
@@ -91,7 +92,7 @@ def test_a_new_comment_is_routed_to_the_topic_of_those_like_it() -> None:
     main = topics.layers.steadiest
     routed = [topics.route(vector) for vector in topics.vectors]
     assert all(path[layer].parent == path[layer + 1].key for path in routed for layer in range(len(path) - 1))
-    assert agreement(synthetic.topic_of, np.array([path[main].number for path in routed])) >= 0.9
+    assert agreement(synthetic.topic_of[topics.comment_ids], np.array([path[main].number for path in routed])) >= 0.9
     assert topics.route(np.zeros(topics.vectors.shape[1], dtype=np.float32)) == ()
 
 
@@ -100,17 +101,6 @@ def test_a_model_names_a_topic_if_the_name_means_what_the_topic_means(name: str,
     chat: Any = Answers(name)
     comments = [Comment(number, f"The night bus number {number} is always late") for number in range(4)]
     assert (analyse_comments(comments, local_embeddings(), QUICK, chat=chat).topics[0][0].name == name) is kept
-
-
-def test_rejected_comments_have_topics_but_no_part_in_names() -> None:
-    spam = [Comment(number, f"Buy cheap watches number {number} here", moderated=-1) for number in range(3)]
-    fair = [Comment(number, f"The night bus number {number} is always late") for number in range(3, 5)]
-    topic = analyse_comments([*spam, *fair], local_embeddings(), QUICK).topics[0][0]
-    assert len(topic.comments) == 5
-    assert "watches" not in topic.name.lower()
-    assert set(topic.examples) <= {3, 4}
-    left = analyse_comments([*spam, *fair], local_embeddings(), TopicsConfig(exclude_moderated=True))
-    assert left.comment_ids.tolist() == [3, 4]
 
 
 def test_comments_in_other_scripts_have_topics_and_names() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,7 +13,7 @@ import numpy as np
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.reading import Problems, flag, header, milliseconds, one_of, opened, records, whole
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
-from gateleg.apps.delphi.errors import UnreadableFile
+from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,8 @@ _read_moderation = one_of(-1, 0, 1)
 _LATEST = 253_402_300_799_000
 #: Characters of what a conversation says about itself; what a summary has beyond that is cut off.
 LONGEST_TOPIC, LONGEST_DESCRIPTION = 1_000, 20_000
+#: Counts of an export may differ from its votes by this share, as moderation and late votes have it.
+_NEARLY = 0.1
 #: Bytes of a comment: far more than anybody writes, and far less than an item of the store holds.
 _LONGEST_COMMENT = 100_000
 
@@ -45,20 +48,27 @@ def read_export(
     participants: Path | None = None,
     conversation_id: str | None = None,
     batch_size: int = 50_000,
+    inverted: bool = False,
 ) -> Conversation:
     """A conversation from the files of an export.
 
     `flags` may say of comments what exports leave out: `comment-id` with `is-meta` and `moderated`. `participants` has `voter-id` and
     `moderated`. Votes are read `batch_size` rows at a time. When any row cannot be read, `UnreadableRows` names it and nothing is loaded.
+
+    A vote of 1 agrees and one of -1 disagrees, unless they are `inverted`. Where the columns `agrees` and `disagrees` of the comments say
+    otherwise, nothing is loaded either: everything would be turned round.
     """
     problems = Problems()
-    found = _read_comments(comments, problems)
+    counts: dict[int, tuple[int, int]] = {}
+    found = _read_comments(comments, problems, counts)
     if flags is not None:
         _apply_flags(flags, found, problems)
     cast = _read_votes(votes, problems, batch_size)
     removed = frozenset() if participants is None else _read_participants(participants, problems)
     problems.check()
     _check_known(cast, found, votes.name, comments.name)
+    cast = replace(cast, choices=-cast.choices) if inverted else cast
+    _check_signs(cast, counts, votes.name, comments.name, inverted)
     said = {} if summary is None else read_summary(summary)
     return Conversation(
         conversation_id or said.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
@@ -131,7 +141,8 @@ def _batch_row_by_row(batch: list[tuple[int, list[str]]], wanted: list[int], nam
     return Votes.of(found)
 
 
-def _read_comments(path: Path, problems: Problems) -> dict[int, Comment]:
+def _read_comments(path: Path, problems: Problems, counts: dict[int, tuple[int, int]]) -> dict[int, Comment]:
+    """The comments by id; `counts` is given what the file says of how many agreed and disagreed with each."""
     found: dict[int, Comment] = {}
     for line, row in _rows(path, _COMMENT_COLUMNS, problems):
         try:
@@ -142,6 +153,9 @@ def _read_comments(path: Path, problems: Problems) -> dict[int, Comment]:
         if comment.comment_id in found:
             problems.add(path.name, line, f"comment {comment.comment_id} stands in an earlier line already")
         found[comment.comment_id] = comment
+        agrees, disagrees = (row.get(title, "").strip() for title in ("agrees", "disagrees"))
+        if agrees.isdecimal() and disagrees.isdecimal():
+            counts[comment.comment_id] = int(agrees), int(disagrees)
     return found
 
 
@@ -226,4 +240,20 @@ def _check_known(votes: Votes, comments: dict[int, Comment], votes_name: str, co
         raise UnreadableFile(
             f"{votes_name} has votes on {len(unknown):,} comments that {comments_name} does not have: {listed}.",
             fix="Take both files from the same export; nothing was loaded.",
+        )
+
+
+def _check_signs(votes: Votes, counts: dict[int, tuple[int, int]], votes_name: str, comments_name: str, inverted: bool) -> None:
+    """Refuse votes whose signs are the other way round than what the comments' own counts say."""
+    agreed, disagreed = (Counter(votes.comments[votes.choices == choice].tolist()) for choice in (Choice.AGREE, Choice.DISAGREE))
+    straight = sum(abs(said[0] - agreed[number]) + abs(said[1] - disagreed[number]) for number, said in counts.items())
+    crossed = sum(abs(said[0] - disagreed[number]) + abs(said[1] - agreed[number]) for number, said in counts.items())
+    told = sum(agrees + disagrees for agrees, disagrees in counts.values())
+    if crossed < straight and crossed <= _NEARLY * told:
+        raise InvertedVotes(
+            f"The votes in {votes_name} have the opposite sign: by the columns agrees and disagrees of {comments_name}, "
+            f"{'-1 is disagreement there as usual' if inverted else '-1 is agreement there'}.",
+            fix="Read them as they are, without inverting."
+            if inverted
+            else "Turn their signs round, or read them as inverted (--inverted).",
         )

@@ -11,16 +11,12 @@ from gateleg.apps.delphi.opinions.kmeans import Clusters, k_means
 from gateleg.apps.delphi.opinions.silhouette import silhouettes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
-    Cluster = Callable[[Floats, int, Floats], Clusters]
-
 #: The most base clusters: with as many participants or fewer each has one of their own.
 BASE_CLUSTERS = 100
-#: In improved mode each has one of their own with as many participants as this; with more there are no more than before.
-MOST_ALONE = 500
 #: The most groups, and one more is tried for every so many base clusters.
 MOST_GROUPS = 5
 CLUSTERS_FOR_ANOTHER = 12
@@ -36,7 +32,7 @@ class Grouping:
     """A division of base clusters into groups, chosen among several by how well separated they are."""
 
     clusters: Clusters
-    #: the mean silhouette of each number of groups that was tried
+    #: the mean silhouette of each number of groups that was tried; in improved mode that of people who had no part in finding them
     scores: Mapping[int, float]
     #: every division that was tried, for the next update to begin with
     tried: Mapping[int, Clusters] = field(default_factory=dict, repr=False)
@@ -98,23 +94,18 @@ def choices_of_k(clusters: int) -> range:
     return range(2, min(MOST_GROUPS, 2 + clusters // CLUSTERS_FOR_ANOTHER) + 1)
 
 
-def base_clusters(points: Floats, most_alone: int = BASE_CLUSTERS) -> Clusters:
-    """One cluster for each participant while there are few; of more than `most_alone` those that lie close together share one."""
-    return k_means(points, most_alone if len(points) <= most_alone else BASE_CLUSTERS, iterations=BASE_ITERATIONS)
+def base_clusters(points: Floats) -> Clusters:
+    """One cluster for each participant while there are few; of more those that lie close together share one."""
+    return k_means(points, BASE_CLUSTERS, iterations=BASE_ITERATIONS)
 
 
-def plain_clusters(points: Floats, k: int, weights: Floats) -> Clusters:
-    """Groups that begin with the first base clusters in order."""
-    return k_means(points, k, weights, GROUP_ITERATIONS)
+def grouping(points: Floats, weights: Floats) -> Grouping:
+    """The best of all numbers of groups, each beginning with the first base clusters in order; of equally good ones the smallest.
 
-
-def grouping(points: Floats, weights: Floats, cluster: Cluster = plain_clusters, weigh_scores: bool = False) -> Grouping:
-    """The best of all numbers of groups; of equally good ones the smallest.
-
-    A base cluster counts for its centre as much as it has members. For the silhouette all count alike, unless `weigh_scores`.
+    A base cluster counts for its centre as much as it has members; for the silhouette all count alike.
     """
-    tried = {k: cluster(points, k, weights) for k in choices_of_k(len(points))}
-    scores = {k: _score(points, division, weights if weigh_scores else None) for k, division in tried.items()}
+    tried = {k: k_means(points, k, weights, GROUP_ITERATIONS) for k in choices_of_k(len(points))}
+    scores = {k: float(silhouettes(points, division.places).mean()) if len(points) else 0.0 for k, division in tried.items()}
     return Grouping(tried[best_of(scores)], scores, tried)
 
 
@@ -123,25 +114,14 @@ def best_of(scores: Mapping[int, float]) -> int:
     return max(scores, key=lambda k: (round(scores[k], 12), -k))
 
 
-def _score(points: Floats, division: Clusters, weights: Floats | None) -> float:
-    if not len(points):
-        return 0.0
-    found = silhouettes(points, division.places, weights)
-    return float(np.average(found, weights=weights))
+def find_groups(positions: Floats, inside: Ints) -> Groups:
+    """Groups of the participants whose rows are given, in the order in which clustering takes them."""
+    base = base_clusters(positions[inside])
+    return with_subgroups(inside, base, grouping(base.centers, base.sizes.astype(np.float64)))
 
 
-def find_groups(
-    positions: Floats, inside: Ints, cluster: Cluster = plain_clusters, weigh_scores: bool = False, most_alone: int = BASE_CLUSTERS
-) -> Groups:
-    """Groups of the participants whose rows are given."""
-    base = base_clusters(positions[inside], most_alone)
-    chosen = grouping(base.centers, base.sizes.astype(np.float64), cluster, weigh_scores)
-    return with_subgroups(inside, base, chosen, cluster, weigh_scores)
-
-
-def with_subgroups(inside: Ints, base: Clusters, chosen: Grouping, cluster: Cluster = plain_clusters, weigh_scores: bool = False) -> Groups:
+def with_subgroups(inside: Ints, base: Clusters, chosen: Grouping) -> Groups:
     """The groups together with those that each falls into."""
     sizes = base.sizes.astype(np.float64)
     parts = {int(group): np.flatnonzero(chosen.clusters.labels == group) for group in chosen.clusters.ids}
-    subgroups = {group: grouping(base.centers[part], sizes[part], cluster, weigh_scores) for group, part in parts.items()}
-    return Groups(inside, base, chosen, subgroups, parts)
+    return Groups(inside, base, chosen, {group: grouping(base.centers[part], sizes[part]) for group, part in parts.items()}, parts)

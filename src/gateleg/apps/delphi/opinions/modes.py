@@ -3,16 +3,30 @@
 from typing import Literal
 
 Mode = Literal["improved", "exact"]
+#: In which order exact mode takes participants into the clustering, which begins with the first of them.
+Order = Literal["reading", "participant", "first-vote"]
 
 PURPOSES: dict[Mode, str] = {
-    "improved": "improved finds groups from many beginnings and says how sure they are: to read a conversation",
+    "improved": "improved finds groups that hold for people who had no part in it, and says how sure they are: to read a conversation",
     "exact": "exact computes every step as Polis does: to compare with its results",
 }
 #: Both, for whoever has to choose.
 CHOICE = f"{'; '.join(PURPOSES.values())}."
+#: Which history of a conversation each order assumes.
+ORDERS: dict[Order, str] = {
+    "reading": "reading assumes that Polis was started anew and read all votes at once, comment by comment",
+    "participant": "participant that it had run from the beginning and took people as they opened the conversation, by id",
+    "first-vote": "first-vote that it took them as they first voted",
+}
+ORDER_CHOICE = f"Of exact mode, where the clustering begins: {'; '.join(ORDERS.values())}."
 _FOUND: dict[Mode, str] = {"improved": "from many beginnings", "exact": "as Polis computes them"}
+_BEGUN: dict[Order, str] = {
+    "reading": "",
+    "participant": ", beginning with the participants of the lowest ids",
+    "first-vote": ", beginning with those who voted first",
+}
 
 
-def how_found(mode: Mode, replayed: bool) -> str:
+def how_found(mode: Mode, replayed: bool, order: Order = "reading") -> str:
     """How the groups of a run were found, in a sentence."""
-    return f"Groups were found in {mode} mode, {'as they came about over time' if replayed else _FOUND[mode]}."
+    return f"Groups were found in {mode} mode, {'as they came about over time' if replayed else _FOUND[mode] + _BEGUN[order]}."

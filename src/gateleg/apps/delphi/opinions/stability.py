@@ -1,4 +1,4 @@
-"""How much groups depend on which comments happened to be there: what `mode="improved"` adds to trust in them.
+"""How much groups depend on which comments happened to be there.
 
 The groups are looked for again with a fifth of the comments left out, several times. Groups that are in the opinions come back; groups that
 are in a few comments, or in where the clustering began, do not.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
-from gateleg.apps.delphi.opinions.groups import MOST_ALONE, base_clusters
+from gateleg.apps.delphi.opinions.improved import improved_base_clusters, least_size
 from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import participant_positions
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 
 _REPEATS = 10
+_RESTARTS = 10
 _KEPT = 0.8
 #: More participants than this are drawn from, which changes the figures little.
 _MOST_PARTICIPANTS = 2_000
@@ -66,8 +67,9 @@ def _found(matrix: VoteMatrix, count: int, components: int) -> Ints:
     """The groups of all rows of a matrix, in a given number."""
     nothing_out = np.zeros(len(matrix.comments), dtype=np.bool_)
     positions = participant_positions(matrix, nothing_out, principal_components(matrix, nothing_out, components))
-    base = base_clusters(positions, MOST_ALONE)
-    return restarted_clusters(base.centers, count, base.sizes.astype(np.float64)).places[base.places].astype(np.int64)
+    base = improved_base_clusters(positions)
+    found = restarted_clusters(base.centers, count, base.sizes.astype(np.float64), least_size(len(positions)), _RESTARTS)
+    return np.zeros(len(positions), dtype=np.int64) if found is None else found.places[base.places].astype(np.int64)
 
 
 def _overlap(group: Flags, found: Ints) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.opinions.certainty import ENOUGH_VOTES, Intervals, group_intervals
+from gateleg.apps.delphi.opinions.chance import Chance, chance_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.consensus import (
     CommonGround,
@@ -24,7 +25,8 @@ from gateleg.apps.delphi.opinions.consensus import (
 )
 from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
-from gateleg.apps.delphi.opinions.groups import MOST_ALONE, Groups, find_groups
+from gateleg.apps.delphi.opinions.groups import Groups, find_groups
+from gateleg.apps.delphi.opinions.improved import find_improved_groups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
@@ -34,7 +36,6 @@ from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
 from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
-from gateleg.apps.delphi.opinions.restarts import restarted_clusters
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Votes
+    from gateleg.apps.delphi.opinions.matrix import Indices
+    from gateleg.apps.delphi.opinions.modes import Order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +76,13 @@ class Opinions:
     priorities: Floats
     participants: ParticipantStatistics
     correlations: Correlations | None
-    #: only in improved mode
+    #: only in improved mode, as is `common_ground`
     intervals: Intervals | None
     common_ground: tuple[CommonGround, ...]
+    #: how well groups come back without some comments; None where that cannot be said
     stability: Stability | None
+    #: whether chance alone would explain how the votes differ
+    chance: Chance
     #: only with replay
     history: tuple[Update, ...]
 
@@ -108,9 +114,11 @@ def analyse(
     pca = principal_components(matrix, out, config.n_components, config.pca_method)
     positions = participant_positions(matrix, out, pca)
     report("groups")
-    groups, history = _groups(cast, matrix, moderation, positions, config)
+    inside = members(matrix.vote_counts, len(matrix.comments))
+    chance = chance_of(matrix, out, np.flatnonzero(inside))
+    groups, history = _groups(cast, matrix, moderation, positions, config, inside, chance)
     report("statistics")
-    return _with_statistics(config, matrix, moderation, pca, positions, groups, history)
+    return _with_statistics(config, matrix, moderation, pca, positions, groups, chance, history)
 
 
 def _with_statistics(
@@ -120,6 +128,7 @@ def _with_statistics(
     pca: Components,
     positions: Floats,
     groups: Groups,
+    chance: Chance,
     history: tuple[Update, ...],
 ) -> Opinions:
     """What follows once everybody has a position and a group."""
@@ -140,7 +149,7 @@ def _with_statistics(
         map_extremity=extremity,
         groups=groups,
         tallies=tallies,
-        representatives=representatives_of(tallies.groups, group_ids, ids, out),
+        representatives=representatives_of(tallies.groups, group_ids, ids, out, ENOUGH_VOTES if improved else 0),
         subgroup_representatives={
             group: representatives_of(tallies.subgroups[group], division.clusters.ids, ids, out, ENOUGH_VOTES if improved else 0)
             for group, division in groups.subgroups.items()
@@ -154,19 +163,30 @@ def _with_statistics(
         correlations=correlate(matrix, out, config.correlated_comments) if config.correlated_comments else None,
         intervals=group_intervals(tallies.groups) if improved else None,
         common_ground=common_ground(tallies.groups, group_ids, ids, out) if improved else (),
-        stability=group_stability(matrix, out, groups, config.n_components) if improved else None,
+        stability=group_stability(matrix, out, groups, config.n_components),
+        chance=chance,
         history=history,
     )
 
 
 def _groups(
-    votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig
+    votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig, inside: Flags, chance: Chance
 ) -> tuple[Groups, tuple[Update, ...]]:
     if config.replay:
         replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method)
         return replayed.groups, replayed.history
-    order = matrix.in_reading_order
-    inside = order[members(matrix.vote_counts, len(matrix.comments))[order]]
+    order = _order(votes, matrix, config.order)
+    rows = order[inside[order]]
     if config.mode == "improved":
-        return find_groups(positions, inside, restarted_clusters, weigh_scores=True, most_alone=MOST_ALONE), ()
-    return find_groups(positions, inside), ()
+        return find_improved_groups(positions, rows, apart=not chance.likely), ()
+    return find_groups(positions, rows), ()
+
+
+def _order(votes: Votes, matrix: VoteMatrix, order: Order) -> Indices:
+    """The rows of all participants in the order in which clustering takes them."""
+    if order == "reading":
+        return matrix.in_reading_order
+    if order == "participant":
+        return np.arange(len(matrix.participants))
+    people, first = np.unique(votes.in_time().participants, return_index=True)
+    return np.argsort(first[np.searchsorted(people, matrix.participants)], kind="stable")

@@ -8,15 +8,16 @@ import orjson
 
 from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.reports.explorer import write_explorer
-from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, participant_votes
+from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.report import write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+    from gateleg.apps.delphi.reports.config import Visualization
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
 
@@ -27,24 +28,32 @@ def make_artifacts(
     data: Mapping[str, str],
     written_by: str = "templates",
     matrix: VoteMatrix | None = None,
+    visualizations: Collection[Visualization] = ("basic", "enhanced", "multilayer"),
 ) -> dict[str, bytes]:
-    """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people."""
-    found = {
-        REPORT: write_report(findings, sections, data, written_by),
-        MAP: write_explorer(findings, matrix),
-        "maps/groups.svg": groups_map(findings),
-        "maps/consensus.svg": consensus_map(findings),
-        **{f"maps/layer_{layer}.svg": topics_map(findings, layer) for layer in range(len(findings.topics))},
-        **{f"data/{name}": text for name, text in data.items()},
-    }
+    """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people;
+    `visualizations` says which maps there are."""
+    found: dict[str, str] = {REPORT: write_report(findings, sections, data, written_by)}
+    if "enhanced" in visualizations:
+        found[MAP] = write_explorer(findings, matrix)
+    if "basic" in visualizations:
+        found |= {"maps/groups.svg": groups_map(findings), "maps/consensus.svg": consensus_map(findings)}
+    if "multilayer" in visualizations:
+        found |= {f"maps/layer_{layer}.svg": topics_map(findings, layer) for layer in range(len(findings.topics))}
+    found |= {f"data/{name}": text for name, text in data.items()}
     narrative = orjson.dumps([section.model_dump() for section in sections], option=orjson.OPT_INDENT_2)
     # What a comment holds that UTF-8 cannot say was replaced on the pages; in data it becomes a question mark.
     return {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
 
 
-def data_files(findings: Findings, matrix: VoteMatrix, group_of: Mapping[int, int], comments: Iterable[Comment]) -> dict[str, str]:
+def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Comment]) -> dict[str, str]:
     """The CSV files of a conversation, in Polis's formats."""
-    files = {"participant-votes.csv": participant_votes(matrix, group_of, comments), "comment-groups.csv": comment_groups(findings)}
+    labels = zip(matrix.participants.tolist(), findings.people_groups.tolist(), strict=True)
+    group_of = {person: findings.groups[label].group_id for person, label in labels if label >= 0}
+    files = {
+        "participant-votes.csv": participant_votes(matrix, group_of, comments),
+        "comment-groups.csv": comment_groups(findings),
+        "groups.csv": opinion_groups(findings),
+    }
     return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
 
 

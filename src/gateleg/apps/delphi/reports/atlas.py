@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gateleg.apps.delphi.reports import palette
+from gateleg.apps.delphi.reports.certainty import verdict_of
 from gateleg.apps.delphi.reports.findings import ENOUGH_VOTES
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def atlas(findings: Findings, matrix: VoteMatrix | None = None) -> dict[str, Any
             }
             for group in findings.groups
         ],
+        "certainty": verdict_of(findings),
         "layers": [[_topic(findings, topic) for topic in layer] for layer in findings.topics],
         "layer": findings.main_layer,
         "people": None if matrix is None else _people(findings, matrix),

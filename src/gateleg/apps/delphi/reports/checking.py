@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.apps.delphi.reports.findings import Count
+from gateleg.apps.delphi.reports.findings import ENOUGH_VOTES, Count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings, Statement
     from gateleg.apps.delphi.reports.sections import Clause, Section
 
-Kind = Literal["unknown-comment", "foreign-comment", "misquoted", "uncited-comment", "unknown-group", "wrong-number", "wrong-side"]
+Kind = Literal[
+    "unknown-comment",
+    "foreign-comment",
+    "misquoted",
+    "uncited-comment",
+    "unknown-group",
+    "wrong-number",
+    "wrong-side",
+    "too-few-votes",
+    "share-without-count",
+]
 
 _QUOTE = re.compile(r"“([^”]*)”")
 _GROUP = re.compile(r"\bGroup ([A-Z])\b")
@@ -53,12 +63,13 @@ def general_facts(findings: Findings, section: str) -> frozenset[float]:
     """Numbers that may be said without citing a comment: the size of the conversation, of its groups and topics, and of its lists."""
     totals = findings.totals
     numbers: set[float] = {totals.participants, totals.grouped, totals.votes, totals.authors}
-    numbers |= {totals.comments, totals.comments_out, totals.comments_voted_on}
+    numbers |= {totals.comments, totals.comments_out, totals.comments_voted_on, totals.votes_shown}
+    numbers |= {findings.certainty.draws, findings.certainty.as_strong, round(findings.certainty.stability or 0.0, 2)}
     numbers |= {totals.participants - totals.grouped, round(totals.votes_per_participant, 1), round(totals.votes_per_participant)}
     numbers |= {len(findings.groups), *(group.size for group in findings.groups)}
     numbers |= {len(findings.bridging()), len(findings.divisive()), len(findings.uncertain())}
     numbers |= {sum(not statement.everybody.enough for statement in findings.statements.values())}
-    numbers |= {len(layer) for layer in findings.topics}
+    numbers |= {sum(bool(findings.of_topic(topic)) for topic in layer) for layer in findings.topics}
     # A topic's section speaks of its own comments; other sections compare topics.
     topic = findings.topic(section)
     for one in [topic] if topic else [one for layer in findings.topics for one in layer]:
@@ -105,14 +116,14 @@ def _plain(text: str) -> str:
 
 def _populations(said: str, statement: Statement, letters: list[str]) -> list[Count]:
     """Whose votes a clause is about: those of the groups it names, of every group, or of everybody."""
+    if _EVERY.search(said):
+        return list(statement.groups)
     named = [place for place, letter in enumerate(letters) if letter in _GROUP.findall(said)]
     if named:
         found = [statement.groups[place] for place in named]
         if _OTHERS.search(said):
             found.append(total(count for place, count in enumerate(statement.groups) if place not in named))
         return found
-    if _EVERY.search(said):
-        return list(statement.groups)
     return [statement.everybody]
 
 
@@ -157,12 +168,18 @@ def _wrong_numbers(clause: Clause, said: str, cited: list[Statement], findings: 
     counts = [count for statement in cited for count in _populations(said, statement, letters)]
     if counts and _EVERY.search(said) and "at least" in said:
         counts = [min(counts, key=lambda count: count.share(_said_side(said)))]
+    given = {float(match.group(1).replace(",", "")) for match in _NUMBER.finditer(_PERCENT.sub(" ", said))}
     for match in _PERCENT.finditer(said):
         value = float(match.group(1))
         after = _SIDE.search(said, match.end())
         sides = [_side_of(after.group(1))] if after else ["agree", "disagree", "pass"]
-        if not (_is_share(value, counts, sides) if cited else _is_group_share(value, findings)):
+        meant = _shares_of(value, counts, sides)
+        if not (meant if cited else _is_group_share(value, findings)):
             yield Fault("wrong-number", clause.text, f"{match.group(0)} is not the share of {' or '.join(sides)} that the votes give.")
+        elif cited and not any(count.enough for count in meant):
+            yield Fault("too-few-votes", clause.text, f"{match.group(0)} is a share of fewer than {ENOUGH_VOTES} votes.")
+        elif cited and not any(count.enough and float(count.votes) in given for count in meant):
+            yield Fault("share-without-count", clause.text, f"{match.group(0)} does not say of how many votes it is a share.")
     numbers = {float(count) for one in counts for count in (one.agrees, one.disagrees, one.passes, one.votes)}
     for match in _NUMBER.finditer(_PERCENT.sub(" ", said)):
         value = float(match.group(1).replace(",", ""))
@@ -170,12 +187,13 @@ def _wrong_numbers(clause: Clause, said: str, cited: list[Statement], findings: 
             yield Fault("wrong-number", clause.text, f"{match.group(1)} is none of the figures that this is about.")
 
 
-def _is_share(value: float, counts: list[Count], sides: list[str]) -> bool:
-    for count in counts:
-        for side in sides:
-            if any(abs(100 * share - value) <= 0.5 + 1e-9 for share in (count.share(side), *count.interval(side))):
-                return True
-    return False
+def _shares_of(value: float, counts: list[Count], sides: list[str]) -> list[Count]:
+    """The votes of which a percentage is a share, or a bound of one."""
+    return [count for count in counts if any(_is_share(value, count, side) for side in sides)]
+
+
+def _is_share(value: float, count: Count, side: str) -> bool:
+    return any(abs(100 * share - value) <= 0.5 + 1e-9 for share in (count.share(side), *count.interval(side)))
 
 
 def _is_group_share(value: float, findings: Findings) -> bool:

@@ -11,6 +11,10 @@ REPORT = "report.html"
 MAP = "map.html"
 
 
+#: `basic` are the maps of groups and of division as pictures, `enhanced` is the interactive map, `multilayer` a picture for each layer.
+Visualization = Literal["basic", "enhanced", "multilayer"]
+
+
 class ReportConfig(BaseModel):
     """What a report has: the config of a REPORT job."""
 
@@ -26,6 +30,9 @@ class ReportConfig(BaseModel):
     max_tokens: int = Field(default=4_000, ge=200, le=100_000)
     #: what Chromium makes beside, where it is installed: the report as PDF, the maps as PNG
     formats: tuple[Literal["pdf", "png"], ...] = ()
+
+    #: which maps there are beside the report
+    visualizations: tuple[Visualization, ...] = ("basic", "enhanced", "multilayer")
 
     @model_validator(mode="after")
     def _names_a_model(self) -> Self:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.atlas import atlas
+from gateleg.apps.delphi.reports.certainty import verdict_of
 from gateleg.apps.delphi.reports.markup import Markup, json_script, raw, tag
 from gateleg.apps.delphi.reports.report import page, static
 
@@ -25,10 +26,12 @@ _START = 'explore(document.getElementById("maps"), JSON.parse(document.getElemen
 
 def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
     """The maps as a page of their own. Without the matrix of votes it has the map of comments only."""
+    verdict = verdict_of(findings)
+    verdict = f"{verdict[:1].upper()}{verdict[1:]}." if verdict else ""
     body = tag(
         "div",
         {"class": "alone"},
-        tag("header", None, tag("h1", {"dir": "auto"}, findings.title)),
+        tag("header", None, tag("h1", {"dir": "auto"}, findings.title), tag("p", {"class": "note"}, verdict) if verdict else None),
         tag("main", {"id": "maps"}, tag("noscript", None, _table(findings))),
         json_script("data", atlas(findings, matrix)),
         tag("script", {"type": "module"}, raw(f"{bundle()}\n{_START}")),

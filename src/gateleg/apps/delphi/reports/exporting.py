@@ -1,4 +1,4 @@
-"""Results as CSV, in the formats that Polis exports: participant-votes, comment-groups and comment-clusters.
+"""Results as CSV: participant-votes, comment-groups and comment-clusters in the formats that Polis exports, and the groups.
 
 Comments that moderation took out stand only in the first, whose columns are all comments that were voted on. Texts that a spreadsheet would
 take for a formula get an apostrophe before them; everything else is as it was.
@@ -64,6 +64,26 @@ def comment_groups(findings: Findings) -> str:
         for count in (statement.everybody, *statement.groups):
             row += [count.votes, count.agrees, count.disagrees, count.passes]
         rows.append(row)
+    return _csv(titles, rows)
+
+
+def opinion_groups(findings: Findings) -> str:
+    """A row for each group: its letter, its id, its people, and how far the groups of the run can be trusted."""
+    known = findings.certainty
+    titles = ["group", "group-id", "participants", "grouped-participants", "stability", "draws-by-lot", "draws-as-strong"]
+    stability = None if known.stability is None else round(known.stability, 4)
+    rows: list[list[Cell]] = [
+        [
+            group.letter,
+            group.group_id,
+            group.size,
+            findings.totals.grouped,
+            stability,
+            known.draws or None,
+            known.as_strong if known.draws else None,
+        ]
+        for group in findings.groups
+    ]
     return _csv(titles, rows)
 
 

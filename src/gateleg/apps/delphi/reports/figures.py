@@ -75,9 +75,9 @@ def _said(count: Count) -> str:
 
 
 def vote_bar(count: Count) -> Markup:
-    """The shares as one bar; the line across it is the 95% interval of agreement."""
+    """The shares as one bar, empty where there are too few votes; the line across it is the 95% interval of agreement."""
     box = {"viewBox": "0 0 200 16", "preserveAspectRatio": "none", "aria-hidden": "true", "focusable": "false"}
-    if not count.votes:
+    if not count.enough:
         return tag(
             "svg",
             box,
@@ -93,14 +93,12 @@ def vote_bar(count: Count) -> Markup:
             "width": round(width, 2),
             "height": 12,
             "fill": hue,
-            "fill-opacity": 1.0 if count.enough else 0.45,
         }
         parts.append(tag("rect", look))
         start += width
-    if count.enough:
-        low, high = (round(200 * bound, 2) for bound in count.interval("agree"))
-        line: dict[str, Attribute] = {"stroke": "currentColor", "stroke-width": 1.6, "vector-effect": "non-scaling-stroke"}
-        parts.append(tag("path", {"d": f"M{low} 8H{high}M{low} 4.5V11.5M{high} 4.5V11.5", "fill": "none", **line}))
+    low, high = (round(200 * bound, 2) for bound in count.interval("agree"))
+    line: dict[str, Attribute] = {"stroke": "currentColor", "stroke-width": 1.6, "vector-effect": "non-scaling-stroke"}
+    parts.append(tag("path", {"d": f"M{low} 8H{high}M{low} 4.5V11.5M{high} 4.5V11.5", "fill": "none", **line}))
     return tag("svg", box, parts)
 
 

@@ -8,19 +8,21 @@ in it, so that nothing that is made from it can show them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
+from gateleg.apps.delphi.reports.personal import is_about_the_person
+from gateleg.apps.delphi.topics.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
-    from gateleg.apps.delphi.opinions.modes import Mode
+    from gateleg.apps.delphi.opinions.modes import Mode, Order
     from gateleg.apps.delphi.opinions.representative import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Votes that must be cast before a share is worth saying.
 ENOUGH_VOTES = 5
+#: People that a group must have to be shown as one: the opinion of one or two is theirs, and not a group's.
+LEAST_SHOWN = 3
 _LONGEST_MOTTO = 48
 
 
@@ -87,6 +91,11 @@ class Statement:
     position: tuple[float, float] | None = None
     outlier: bool = False
 
+    @property
+    def personal(self) -> bool:
+        """Whether it says who its author is, and not what they think."""
+        return is_about_the_person(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -109,6 +118,17 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Certainty:
+    """How far groups can be trusted."""
+
+    #: how well they come back without some comments, from 0 to 1; None where that cannot be said
+    stability: float | None = None
+    #: how often votes by lot were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
+    draws: int = 0
+    as_strong: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """The size of a conversation."""
 
@@ -121,11 +141,10 @@ class Totals:
     #: comments that moderation took out
     comments_out: int = 0
     authors: int = 0
-
-    @property
-    def comments_voted_on(self) -> int:
-        """All comments: the votes on those that were taken out are counted, too."""
-        return self.comments + self.comments_out
+    #: comments with a vote, whether in or out
+    comments_voted_on: int = 0
+    #: the votes on comments that are in
+    votes_shown: int = 0
 
     @property
     def votes_per_participant(self) -> float:
@@ -157,6 +176,11 @@ class Findings:
     #: how the groups were found, and whether they came about over time
     mode: Mode
     replayed: bool
+    order: Order = "reading"
+    #: the share of words that the embedding model knows whole, where it tells, and whether topics come from words alone for that
+    known_words: float | None = None
+    from_words: bool = False
+    certainty: Certainty = Certainty()
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -177,15 +201,12 @@ class Findings:
         shown = words if len(words) <= _LONGEST_MOTTO else f"{words[:_LONGEST_MOTTO].rsplit(' ', 1)[0]}…"
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
-    def with_topics(self, topics: Topics) -> Findings:
-        """The same with the topics of the comments."""
-        where = whereabouts(topics)
-        statements = {number: replace(one, **where.get(number, {})) for number, one in self.statements.items()}
-        return replace(self, statements=statements, topics=topics.topics, main_layer=topics.layers.steadiest)
-
     def bridging(self) -> list[Statement]:
-        """Comments that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure."""
-        scored = [(_least(statement), statement) for statement in self.statements.values()]
+        """Opinions that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure.
+
+        What people say about themselves is no common ground, however many are alike in it.
+        """
+        scored = [(_least(statement), statement) for statement in self.statements.values() if not statement.personal]
         sure = [(least, statement) for least, statement in scored if least > 0.5]
         return [statement for _, statement in sorted(sure, key=lambda pair: (-pair[0], pair[1].comment_id))]
 
@@ -201,8 +222,9 @@ class Findings:
 
 
 def told(representatives: Iterable[Representative]) -> tuple[Representative, ...]:
-    """Those of a group's representative comments that anybody of the group is on that side of: where all pass, nobody is on any."""
-    return tuple(one for one in representatives if (one.agrees if one.side == "agree" else one.disagrees))
+    """Those of a group's representative comments that enough of it have voted on, some of them on that side: where all pass, nobody is."""
+    voted = (one for one in representatives if one.n_trials >= ENOUGH_VOTES)
+    return tuple(one for one in voted if (one.agrees if one.side == "agree" else one.disagrees))
 
 
 def _least(statement: Statement) -> float:
@@ -221,12 +243,13 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
     kept = [comment for comment in conversation.comments if comment.comment_id not in opinions.moderation.out]
     places = {int(number): place for place, number in enumerate(opinions.matrix.comments.tolist())}
     where = whereabouts(topics)
+    ids, sizes = opinions.groups.groups.clusters.ids.tolist(), opinions.tallies.group_sizes.tolist()
+    rows = [row for row, size in enumerate(sizes) if size >= LEAST_SHOWN]
+    place_of = {ids[row]: place for place, row in enumerate(rows)}
     statements = {
-        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, where.get(comment.comment_id, {}))
+        comment.comment_id: _statement(comment, places.get(comment.comment_id), opinions, rows, where.get(comment.comment_id, {}))
         for comment in sorted(kept, key=lambda comment: comment.comment_id)
     }
-    ids = opinions.groups.groups.clusters.ids
-    place_of = {int(group): place for place, group in enumerate(ids.tolist())}
     labels = opinions.groups.group_of(len(opinions.matrix.participants))
     return Findings(
         conversation_id=conversation.conversation_id,
@@ -234,19 +257,29 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         description=conversation.description,
         totals=_totals(conversation.comments, kept, opinions),
         groups=tuple(
-            Group(int(group), place, int(opinions.tallies.group_sizes[place]), told(opinions.representatives.get(int(group), ())))
-            for place, group in enumerate(ids.tolist())
+            Group(ids[row], place, sizes[row], told(opinions.representatives.get(ids[row], ()))) for place, row in enumerate(rows)
         ),
         statements=statements,
-        agreed=tuple(shared.comment_id for shared in opinions.consensus.agree if shared.comment_id in statements),
-        disagreed=tuple(shared.comment_id for shared in opinions.consensus.disagree if shared.comment_id in statements),
-        topics=() if topics is None else topics.topics,
+        agreed=listed((shared.comment_id for shared in opinions.consensus.agree), statements),
+        disagreed=listed((shared.comment_id for shared in opinions.consensus.disagree), statements),
+        topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
         people_groups=np.array([place_of.get(int(label), -1) for label in labels], dtype=np.int64),
         mode=opinions.config.mode,
         replayed=opinions.config.replay,
+        order=opinions.config.order,
+        known_words=None if topics is None else topics.known_words,
+        from_words=topics is not None and topics.model == "words",
+        certainty=Certainty(
+            None if opinions.stability is None else opinions.stability.overall, opinions.chance.draws, opinions.chance.as_strong
+        ),
     )
+
+
+def listed(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:
+    """Those of some comments that are shown and have votes enough."""
+    return tuple(number for number in numbers if number in statements and statements[number].everybody.enough)
 
 
 def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions) -> Totals:
@@ -258,7 +291,17 @@ def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions
         comments=len(kept),
         comments_out=len(every) - len(kept),
         authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+        comments_voted_on=len(opinions.matrix.comments),
+        votes_shown=int(opinions.tallies.everybody.seen[~opinions.out].sum()),
     )
+
+
+def shown_topics(topics: Topics | None, comments: Iterable[Comment], statements: Mapping[int, Statement]) -> tuple[tuple[Topic, ...], ...]:
+    """The topics as they may be shown: without a word of comments that are not among the statements."""
+    if topics is None:
+        return ()
+    hidden = [comment.body for comment in comments if comment.comment_id not in statements]
+    return redacted(topics.topics, hidden, (statement.body for statement in statements.values()))
 
 
 def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
@@ -274,15 +317,14 @@ def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _statement(comment: Comment, place: int | None, opinions: Opinions, where: dict[str, Any]) -> Statement:
+def _statement(comment: Comment, place: int | None, opinions: Opinions, rows: list[int], where: dict[str, Any]) -> Statement:
     if place is None:
-        groups = len(opinions.groups.groups.clusters)
-        return Statement(comment.comment_id, comment.body, Count(), (Count(),) * groups, **where)
+        return Statement(comment.comment_id, comment.body, Count(), (Count(),) * len(rows), **where)
     return Statement(
         comment.comment_id,
         comment.body,
         _count(opinions.tallies.everybody, place),
-        tuple(_count(opinions.tallies.groups, (row, place)) for row in range(len(opinions.tallies.groups.seen))),
+        tuple(_count(opinions.tallies.groups, (row, place)) for row in rows),
         float(opinions.group_aware_consensus[place]),
         float(opinions.normalised_consensus[place]),
         float(opinions.divisiveness.values[place]),

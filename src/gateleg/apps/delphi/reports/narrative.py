@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.checking import total
+from gateleg.apps.delphi.reports.findings import listed
 from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, sentence
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def write_sections(findings: Findings) -> list[Section]:
         groups(findings),
         consensus(findings),
         uncertainty(findings),
-        *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer),
+        *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer if findings.of_topic(topic)),
     ]
 
 
@@ -45,32 +47,43 @@ def overview(findings: Findings) -> Section:
     ]
     if totals.comments_out:
         were = "was" if totals.comments_out == 1 else "were"
-        size.append(sentence(f"{totals.comments_out:,} of these comments {were} taken out; what follows is about the others."))
+        left = f"the {_many(totals.comments, 'other')} and {_many(totals.votes_shown, 'vote')} on them"
+        size.append(sentence(f"{_many(totals.comments_out, 'comment')} {were} taken out by moderation; what follows is about {left}."))
     if findings.groups:
-        listed = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
+        sizes = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
         alike = (
             "are all in one group" if len(findings.groups) == 1 else f"fall into {_count(len(findings.groups), 'group')} that vote alike"
         )
-        size.append(sentence(f"{_many(totals.grouped, 'participant')} voted often enough to be compared, and {alike}: {listed}."))
+        size.append(sentence(f"{_many(totals.grouped, 'participant')} voted often enough to be compared, and {alike}: {sizes}."))
     else:
         size.append(sentence("Too few of them voted often enough for groups to be found."))
-    paragraphs = [_paragraph("size", "", size), _paragraph("highlights", "", _highlights(findings))]
+    paragraphs = [
+        _paragraph("size", "", size),
+        _paragraph("certainty", "", _certainty(findings)),
+        _paragraph("highlights", "", _highlights(findings)),
+    ]
     if findings.topics:
         paragraphs.append(_paragraph("topics", "", _topic_list(findings)))
     return Section(id="overview", title="Overview", paragraphs=_filled(paragraphs))
 
 
+def _certainty(findings: Findings) -> list[Sentence]:
+    return [sentence(told) for told in certainty_of(findings)] if findings.groups else []
+
+
 def _highlights(findings: Findings) -> list[Sentence]:
     found = []
     if shared := findings.bridging()[:1]:
-        found.append(sentence("What unites the groups most:", _everywhere(shared[0])))
+        unites = "What unites the groups most:" if len(findings.groups) > 1 else "What most agree with:"
+        found.append(sentence(unites, _everywhere(findings, shared[0])))
     if divided := findings.divisive()[:1]:
         found.append(sentence("What divides them most:", _divided(findings, divided[0])))
     return found
 
 
 def _topic_list(findings: Findings) -> list[Sentence]:
-    topics = sorted(findings.topics[findings.main_layer], key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
+    shown = [topic for topic in findings.topics[findings.main_layer] if findings.of_topic(topic)]
+    topics = sorted(shown, key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
     largest = "; ".join(f"‘{topic.name}’ ({_many(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
     return [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
 
@@ -80,16 +93,20 @@ def groups(findings: Findings) -> Section:
     paragraphs = [_paragraph(f"group_{group.letter.lower()}", group.name, _about_group(findings, group)) for group in findings.groups]
     if not paragraphs:
         paragraphs = [_paragraph("none", "", [sentence("Too few participants voted often enough for groups to be found.")])]
-    elif divided := findings.divisive()[:_MOST_NAMED]:
-        heading = "What the groups see differently"
-        paragraphs.append(_paragraph("divisive", heading, [sentence(_divided(findings, statement)) for statement in divided]))
+    else:
+        divided = [sentence(_divided(findings, statement)) for statement in findings.divisive()[:_MOST_NAMED]]
+        paragraphs.append(_paragraph("divisive", "What the groups see differently", divided))
+        paragraphs.append(_paragraph("certainty", "How sure the groups are", _certainty(findings)))
     return Section(id="groups", title="Opinion groups", paragraphs=_filled(paragraphs))
 
 
 def _about_group(findings: Findings, group: Group) -> list[Sentence]:
     share = group.size / max(1, findings.totals.grouped)
-    found = [sentence(f"{group.name} has {_many(group.size, 'participant')}, {share:.0%} of those who were grouped.")]
-    shown = [one for one in group.representatives if one.comment_id in findings.statements]
+    found = [
+        sentence(f"{group.name} has {_many(group.size, 'participant')}, {share:.0%} of the {findings.totals.grouped:,} who were grouped.")
+    ]
+    known = [one for one in group.representatives if one.comment_id in findings.statements]
+    shown = [one for one in known if findings.statements[one.comment_id].groups[group.place].enough]
     if shown:
         found.append(sentence(f"What sets {group.name} apart:" if len(findings.groups) > 1 else f"What {group.name} is clearest about:"))
         found.extend(sentence(_representative(findings, group, one)) for one in shown)
@@ -100,27 +117,38 @@ def _representative(findings: Findings, group: Group, found: Representative) -> 
     statement = findings.statements[found.comment_id]
     own = statement.groups[group.place]
     rest = total(count for place, count in enumerate(statement.groups) if place != group.place)
-    elsewhere = f", elsewhere {_percent(rest, found.side)} {found.side}" if rest.enough else ""
-    return f"{_percent(own, found.side)} of {group.name} {found.side}{elsewhere}: {_quote(statement)}", (statement.comment_id,)
+    elsewhere = f", elsewhere {_percent(rest, found.side)} of {rest.votes:,} {found.side}" if rest.enough else ""
+    return f"{_percent(own, found.side)} of {own.votes:,} in {group.name} {found.side}{elsewhere}: {_quote(statement)}", (
+        statement.comment_id,
+    )
 
 
 def consensus(findings: Findings) -> Section:
     """What all groups share, and what nearly everybody agrees or disagrees with."""
     shared = findings.bridging()[:_MOST_NAMED]
     paragraphs = []
+    heading = "What every group agrees with" if len(findings.groups) > 1 else "What a clear majority agrees with"
     if shared:
-        paragraphs.append(_paragraph("bridging", "What every group agrees with", [sentence(_everywhere(one)) for one in shared]))
-    elif findings.groups:
+        paragraphs.append(_paragraph("bridging", heading, [sentence(_everywhere(findings, one)) for one in shared]))
+    elif len(findings.groups) > 1:
         nothing = "There is no comment that a clear majority of every group agrees with, as far as the votes tell."
-        paragraphs.append(_paragraph("bridging", "What every group agrees with", [sentence(nothing)]))
+        paragraphs.append(_paragraph("bridging", heading, [sentence(nothing)]))
     seen = {statement.comment_id for statement in shared}
-    for side, numbers in (("agree", findings.agreed), ("disagree", findings.disagreed)):
-        rest = [findings.statements[number] for number in numbers if number in findings.statements and number not in seen]
+    most = {side: [findings.statements[number] for number in numbers] for side, numbers in _most(findings)}
+    for side, statements in most.items():
+        rest = [one for one in statements if one.comment_id not in seen and not one.personal]
         said = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
         paragraphs.append(_paragraph(side, f"What most participants {side} with", said))
+    own = [sentence(_overall(one, side)) for side, statements in most.items() for one in statements if one.personal]
+    paragraphs.append(_paragraph("participants", "What participants say about themselves", own))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("No comment has a clear majority yet.")])]
     return Section(id="group_informed_consensus", title="Common ground", paragraphs=_filled(paragraphs))
+
+
+def _most(findings: Findings) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    sides = (("agree", findings.agreed), ("disagree", findings.disagreed))
+    return tuple((side, listed(numbers, findings.statements)) for side, numbers in sides)
 
 
 def uncertainty(findings: Findings) -> Section:
@@ -151,7 +179,13 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
     shared = [one for one in findings.bridging() if one.comment_id in inside][:2]
     divided = [one for one in findings.divisive() if one.comment_id in inside][:2]
     unsure = [one for one in findings.uncertain() if one.comment_id in inside][:1]
-    paragraphs.append(_paragraph("shared", "Shared by all groups", [sentence(_everywhere(one)) for one in shared]))
+    paragraphs.append(
+        _paragraph(
+            "shared",
+            "Shared by all groups" if len(findings.groups) > 1 else "Agreed",
+            [sentence(_everywhere(findings, one)) for one in shared],
+        )
+    )
     paragraphs.append(_paragraph("divided", "Divided", [sentence(_divided(findings, one)) for one in divided]))
     paragraphs.append(_paragraph("unsure", "Unsure", [sentence(_passed(one)) for one in unsure]))
     if not shared and not divided:
@@ -161,9 +195,13 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
     return Section(id=topic.key, title=topic.name, paragraphs=_filled(paragraphs))
 
 
-def _everywhere(statement: Statement) -> tuple[str, tuple[int, ...]]:
-    least = min(count.share("agree") for count in statement.groups)
-    return f"In every group at least {_whole(least)}% agree: {_quote(statement)}", (statement.comment_id,)
+def _everywhere(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
+    if len(statement.groups) == 1:
+        return _overall(statement, "agree")
+    least = min(findings.groups, key=lambda group: (statement.groups[group.place].share("agree"), group.place))
+    count = statement.groups[least.place]
+    where = f"the least, of {_many(count.votes, 'vote')}, in {least.name}"
+    return f"In every group at least {_percent(count, 'agree')} agree ({where}): {_quote(statement)}", (statement.comment_id,)
 
 
 def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
@@ -171,8 +209,8 @@ def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, 
     most = max(enough, key=lambda pair: (pair[0].share("agree"), -pair[1].place))
     least = max(enough, key=lambda pair: (pair[0].share("disagree"), -pair[1].place))
     return (
-        f"{_percent(most[0], 'agree')} of {most[1].name} agree, {_percent(least[0], 'disagree')} of {least[1].name} disagree: "
-        f"{_quote(statement)}",
+        f"{_percent(most[0], 'agree')} of {most[0].votes:,} in {most[1].name} agree, "
+        f"{_percent(least[0], 'disagree')} of {least[0].votes:,} in {least[1].name} disagree: {_quote(statement)}",
         (statement.comment_id,),
     )
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.opinions.modes import how_found
+from gateleg.apps.delphi.reports.certainty import verdict_of
 from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_key
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
@@ -119,7 +120,8 @@ def _overview(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         ("people voted", f"{totals.participants:,}"),
         ("people grouped", f"{totals.grouped:,}"),
         ("votes cast", f"{totals.votes:,}"),
-        ("comments", f"{totals.comments:,}"),
+        ("comments shown", f"{totals.comments:,}"),
+        ("votes on these", f"{totals.votes_shown:,}"),
         ("votes per voter", f"{totals.votes_per_participant:.1f}"),
         ("opinion groups", f"{len(findings.groups)}"),
     ]
@@ -133,13 +135,17 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     blocks = []
     for group in findings.groups:
         cards = [findings.statements[one.comment_id] for one in group.representatives if one.comment_id in findings.statements]
-        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participant{'s' if group.size != 1 else ''}"))
+        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participants"))
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
+    blocks += _prose(sections.get("groups"), ["certainty"])
     picture = _picture(
         groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
     )
-    return _chapter("groups", picture, vote_key(), blocks)
+    verdict = verdict_of(findings)
+    return _chapter(
+        "groups", tag("p", {"class": "verdict"}, f"{verdict[0].upper()}{verdict[1:]}.") if verdict else None, picture, vote_key(), blocks
+    )
 
 
 def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
@@ -147,7 +153,11 @@ def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter(
         "common",
         _prose(sections.get("group_informed_consensus")),
-        _folded("Votes on what every group agrees with", [statement_card(findings, statement) for statement in shared], is_open=True),
+        _folded(
+            f"Votes on what {'every group' if len(findings.groups) > 1 else 'a clear majority'} agrees with",
+            [statement_card(findings, statement) for statement in shared],
+            is_open=True,
+        ),
     )
 
 
@@ -182,13 +192,29 @@ def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         return _chapter("topics", tag("p", None, "The comments were not divided into topics."))
     coarse = findings.topics[-1]
     caption = "Each mark is a comment, larger with more votes. Similar comments lie close together; colour and shape show their topic."
-    return _chapter("topics", _picture(topics_map(findings), caption), [_topic(findings, sections, topic) for topic in coarse])
+    return _chapter(
+        "topics",
+        _language_note(findings),
+        _picture(topics_map(findings), caption),
+        [_topic(findings, sections, topic) for topic in coarse if findings.of_topic(topic)],
+    )
+
+
+def _language_note(findings: Findings) -> Markup | None:
+    """A warning where the embedding model does not know the language of the comments."""
+    if not findings.from_words or findings.known_words is None:
+        return None
+    said = (
+        f"The embedding model knows {findings.known_words:.0%} of the words of these comments, too few to tell what they mean. "
+        "Topics were found by the words that comments share, and are rougher than usual. Another embedding model can be chosen for the run."
+    )
+    return tag("p", {"class": "warning", "role": "note"}, said)
 
 
 def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) -> Markup:
     """A topic with what it holds: finer topics, or its comments at the finest layer."""
     members = findings.of_topic(topic)
-    children = [child for key in topic.children if (child := findings.topic(key)) is not None]
+    children = [child for key in topic.children if (child := findings.topic(key)) is not None and findings.of_topic(child)]
     words = ", ".join(keyword.term for keyword in topic.keywords[:8])
     inner: list[Markup] = [tag("p", {"class": "words", "dir": "auto"}, f"Keywords: {words}")] if words else []
     inner += _prose(sections.get(topic.key))
@@ -223,8 +249,8 @@ def _all(findings: Findings) -> Markup:
 def _table_row(findings: Findings, statement: Statement) -> Markup:
     count = statement.everybody
     topic = findings.topic(statement.topics[findings.main_layer]) if statement.topics else None
-    shares = [f"{count.share(side):.0%}" if count.votes else "–" for side in ("agree", "disagree", "pass")]
-    groups = [f"{one.share('agree'):.0%}" if one.enough else "–" for one in statement.groups]
+    shares = [f"{count.share(side):.0%}" if count.enough else "–" for side in ("agree", "disagree", "pass")]
+    groups = [f"{one.share('agree'):.0%} of {one.votes:,}" if one.enough else "–" for one in statement.groups]
     divides = f"{statement.divisiveness:.2f}" if sum(one.enough for one in statement.groups) > 1 else "–"
     numbers = [f"{count.votes:,}", *shares, *groups, divides]
     return tag(
@@ -248,10 +274,10 @@ def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Marku
     ]
     method = (
         "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. "
-        f"{how_found(findings.mode, findings.replayed)} A comment "
+        f"{how_found(findings.mode, findings.replayed, findings.order)} A comment "
         "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
         "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
-        "the meaning of the comments, not from the votes."
+        f"{'the words' if findings.from_words else 'the meaning'} of the comments, not from the votes."
     )
     by = (
         "The text of this report was written from templates and the numbers."

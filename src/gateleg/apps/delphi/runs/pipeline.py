@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.reports.config import ReportConfig, Visualization
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.jobs import JobStatus
@@ -37,8 +37,8 @@ class PipelineConfig(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     stages: list[StageConfig] = Field(default_factory=list)
-    #: passed on to the report
-    visualizations: list[str] = Field(default_factory=list)
+    #: the maps of the report; without, all
+    visualizations: list[Visualization] = Field(default_factory=list)
 
     @field_validator("stages")
     @classmethod
@@ -57,7 +57,16 @@ class PipelineConfig(BaseModel):
     def ordered(self, installed: Sequence[str]) -> list[StageConfig]:
         """The stages in an order in which each follows those that it needs."""
         chosen = {stage.stage: stage for stage in self.stages} or {name: StageConfig(stage=name) for name in installed}
-        return [chosen[name] for name in STAGES if name in chosen]
+        return [self._completed(chosen[name], chosen) for name in STAGES if name in chosen]
+
+    def _completed(self, stage: StageConfig, chosen: Mapping[str, StageConfig]) -> StageConfig:
+        """The stage with what it takes over: comments that the votes stage excludes have no topics, and the report has the wanted maps."""
+        taken: dict[str, Any] = {}
+        if stage.stage == TOPICS_STAGE and VOTES_STAGE in chosen and (excluded := chosen[VOTES_STAGE].config.get("excluded_comments")):
+            taken["excluded_comments"] = excluded
+        if stage.stage == REPORT_STAGE and self.visualizations:
+            taken["visualizations"] = list(self.visualizations)
+        return StageConfig(stage=stage.stage, config=taken | stage.config) if taken else stage
 
 
 def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:

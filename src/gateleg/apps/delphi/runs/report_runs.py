@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
     from gateleg.apps.delphi.runs.origin import Origin
+    from gateleg.apps.delphi.topics.stage import Topics
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -59,11 +60,11 @@ async def run_report(
     run, _ = await start_run(store, origin, config.model_dump(mode="json"), votes.upload_id)
     report(0.0, "reading results")
     topics = await _topics_run(store, origin) if config.include_topics else None
-    conversation, findings = await load_findings(store, votes, topics)
+    conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics))
     written = await _written(findings, config, models or Models(), report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
-    files = await asyncio.to_thread(_files, conversation, findings, written)
+    files = await asyncio.to_thread(_files, conversation, findings, written, config)
     prints, why = await asyncio.to_thread(_printed, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
@@ -93,8 +94,8 @@ async def _written(findings: Findings, config: ReportConfig, models: Models, rep
     return found
 
 
-async def load_findings(store: AsyncStore, votes: Run, topics: Run | None = None) -> tuple[Conversation, Findings]:
-    """The findings of completed runs, and the conversation that the votes stage has read."""
+async def load_findings(store: AsyncStore, votes: Run, topics: Topics | None = None) -> tuple[Conversation, Findings]:
+    """The findings of a completed run with the topics of another, and the conversation that the votes stage has read."""
     upload = await find_upload(store, votes.conversation_id, votes.upload_id)
     conversation = await load_conversation(store, upload, max_votes=votes.config.get("max_votes"))
     rows = VoteRows(
@@ -105,7 +106,7 @@ async def load_findings(store: AsyncStore, votes: Run, topics: Run | None = None
         [row async for row in results(store, ConsensusComment, votes.job_id)],
         [row async for row in results(store, ParticipantProjection, votes.job_id)],
     )
-    return conversation, findings_from(conversation, votes, rows, None if topics is None else await load_topics(store, topics))
+    return conversation, findings_from(conversation, votes, rows, topics)
 
 
 def chosen_sections(findings: Findings, config: ReportConfig) -> list[Section]:
@@ -130,15 +131,12 @@ def _rows(written: Sequence[Written], origin: Origin) -> list[NarrativeSection]:
     ]
 
 
-def _files(conversation: Conversation, findings: Findings, written: Sequence[Written]) -> dict[str, bytes]:
+def _files(conversation: Conversation, findings: Findings, written: Sequence[Written], config: ReportConfig) -> dict[str, bytes]:
     matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
-    labels = findings.people_groups.tolist()
-    group_of = {
-        person: findings.groups[label].group_id for person, label in zip(matrix.participants.tolist(), labels, strict=True) if label >= 0
-    }
-    data = data_files(findings, matrix, group_of, conversation.comments)
+    data = data_files(findings, matrix, conversation.comments)
     authors = sorted({one.by for one in written})
-    return make_artifacts(findings, [one.section for one in written], data, " and ".join(authors) or "templates", matrix)
+    by = " and ".join(authors) or "templates"
+    return make_artifacts(findings, [one.section for one in written], data, by, matrix, config.visualizations)
 
 
 def _printed(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[str, bytes], str | None]:

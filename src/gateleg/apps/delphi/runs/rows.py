@@ -272,5 +272,6 @@ def summary_of(opinions: Opinions) -> dict[str, Any]:
         "group_sizes": opinions.tallies.group_sizes.tolist(),
         "explained": [round(share, 6) for share in opinions.pca.explained.tolist()],
         "stability": None if opinions.stability is None else round(opinions.stability.overall, 4),
+        "chance": {"draws": opinions.chance.draws, "as_strong": opinions.chance.as_strong},
         "consensus": len(opinions.consensus.agree) + len(opinions.consensus.disagree),
     }

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.opinions.representative import Representative
-from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement, Totals, told, whereabouts
+from gateleg.apps.delphi.reports.findings import (
+    LEAST_SHOWN,
+    Certainty,
+    Count,
+    Findings,
+    Group,
+    Statement,
+    Totals,
+    listed,
+    shown_topics,
+    told,
+    whereabouts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,8 +55,9 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
     known = {row.comment_id: row for row in rows.statistics}
     excluded = {row.comment_id for row in rows.statistics if row.is_out} | set(run.config.get("excluded_comments", ()))
     kept = [one for one in conversation.comments if one.moderated != -1 and not one.is_meta and one.comment_id not in excluded]
-    groups = sorted((row for row in rows.groups if row.level == "group"), key=lambda row: row.group_id)
-    places = {row.group_id: place for place, row in enumerate(groups)}
+    shown = [row for row in rows.groups if row.level == "group" and row.member_count >= LEAST_SHOWN]
+    groups = sorted(shown, key=lambda row: row.group_id)
+    places: dict[int | None, int] = {row.group_id: place for place, row in enumerate(groups)}
     divided = {row.comment_id: row.extremity_value for row in rows.extremities}
     where = whereabouts(topics)
     statements = {
@@ -66,18 +79,22 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
             Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id))) for row in groups
         ),
         statements=statements,
-        agreed=_listed(rows, "agree", statements),
-        disagreed=_listed(rows, "disagree", statements),
-        topics=() if topics is None else topics.topics,
+        agreed=listed(_ranked(rows, "agree"), statements),
+        disagreed=listed(_ranked(rows, "disagree"), statements),
+        topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=np.array([(*row.coordinates, 0.0)[:2] for row in rows.participants], dtype=np.float64).reshape(-1, 2),
-        people_groups=np.array([-1 if row.group_id is None else places[row.group_id] for row in rows.participants], dtype=np.int64),
+        people_groups=np.array([places.get(row.group_id, -1) for row in rows.participants], dtype=np.int64),
         mode=run.config.get("mode", "exact"),
         replayed=run.config.get("replay", False),
+        order=run.config.get("order", "reading"),
+        known_words=None if topics is None else topics.known_words,
+        from_words=topics is not None and topics.model == "words",
+        certainty=_certainty(run),
     )
 
 
-def _votes(row: CommentStatistics | None, places: Mapping[int, int]) -> tuple[Count, tuple[Count, ...], float, float]:
+def _votes(row: CommentStatistics | None, places: Mapping[int | None, int]) -> tuple[Count, tuple[Count, ...], float, float]:
     if row is None:
         return Count(), (Count(),) * len(places), 0.0, 0.5
     of_groups = tuple(Count(votes.agrees, votes.disagrees, votes.passes) for votes in (row.groups[str(group)] for group in places))
@@ -92,6 +109,8 @@ def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows)
         comments=len(kept),
         comments_out=len(conversation.comments) - len(kept),
         authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
+        comments_voted_on=len(rows.statistics),
+        votes_shown=sum(row.agrees + row.disagrees + row.passes for row in rows.statistics if not row.is_out),
     )
 
 
@@ -115,6 +134,11 @@ def _representatives(rows: VoteRows, group: int) -> tuple[Representative, ...]:
     )
 
 
-def _listed(rows: VoteRows, kind: str, statements: Mapping[int, Statement]) -> tuple[int, ...]:
-    found = sorted((row for row in rows.consensus if row.kind == kind), key=lambda row: row.rank)
-    return tuple(row.comment_id for row in found if row.comment_id in statements)
+def _ranked(rows: VoteRows, kind: str) -> list[int]:
+    return [row.comment_id for row in sorted((row for row in rows.consensus if row.kind == kind), key=lambda row: row.rank)]
+
+
+def _certainty(run: Run) -> Certainty:
+    """What a run has found of it; those of earlier versions did not look for chance."""
+    chance = run.summary.get("chance") or {}
+    return Certainty(run.summary.get("stability"), chance.get("draws", 0), chance.get("as_strong", 0))

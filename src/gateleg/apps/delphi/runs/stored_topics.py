@@ -42,7 +42,8 @@ def topics_from(run: Run, rows: TopicRows) -> Topics:
     ids = [row.comment_id for row in rows.assignments]
     members = [_members(ids, layer) for layer in layers]
     return Topics(
-        TopicsConfig.model_validate(run.config),
+        # Runs of earlier versions may have settings that are gone.
+        TopicsConfig.model_validate({name: value for name, value in run.config.items() if name in TopicsConfig.model_fields}),
         run.summary["model"],
         np.array(ids, dtype=np.int64),
         np.array([row.embedding.vector for row in rows.embeddings] or np.zeros((0, 1)), dtype=np.float32),
@@ -53,6 +54,7 @@ def topics_from(run: Run, rows: TopicRows) -> Topics:
             for number, clusters in enumerate(by_layer)
         ),
         tuple(Edge(row.source_id, row.target_id, row.weight) for row in _pairs(rows.edges)),
+        run.summary.get("known_words"),
     )
 
 

@@ -150,6 +150,7 @@ def topics_summary(topics: Topics) -> dict[str, Any]:
     return {
         "comments": len(topics.comment_ids),
         "model": topics.model,
+        "known_words": None if topics.known_words is None else round(topics.known_words, 4),
         "layers": [len(layer) for layer in topics.topics],
         "steadiest_layer": topics.layers.steadiest,
         "outliers": int(topics.layers.outliers.sum()),

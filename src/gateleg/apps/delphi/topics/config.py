@@ -40,8 +40,8 @@ class TopicsConfig(MapConfig):
     graph_neighbors: int = Field(default=5, ge=1, le=50)
     #: the address of a chat model that names topics; without one they are named by keywords
     naming_model: str | None = None
-    #: whether comments that moderators have rejected are left out; otherwise they have topics, but no part in names and examples
-    exclude_moderated: bool = False
+    #: comments to be taken out beside the rejected and the meta ones
+    excluded_comments: frozenset[int] = frozenset()
 
     @model_validator(mode="after")
     def _names_models(self) -> Self:

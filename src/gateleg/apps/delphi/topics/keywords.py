@@ -1,7 +1,8 @@
 """What a topic is about in a few words: class-based TF-IDF, with words and pairs of words.
 
 A term counts once for each comment that has it, so that nobody makes a keyword by repeating it, and copies of a comment count once. It
-scores by how frequent it is in a topic and how rare in all of them. Text without spaces between words is taken in pairs of signs.
+scores by how frequent it is in a topic and how rare in all of them. Text without spaces between words is divided into words that are learnt
+from all texts together.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.topics.segmentation import learn_words, segment
 from gateleg.apps.delphi.topics.stopwords import languages_of, stop_words
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _CLAUSE = re.compile(r"[.!?;:,()\[\]{}\"“”«»…\n\r\t/|—–।۔؟،。�
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ\-‑][^\W\d_]+)*")
 #: Scripts that put no spaces between words: Thai and Lao, Japanese and Chinese.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_RUN = re.compile(f"{_UNSPACED.pattern}+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class Token:
 
 def keywords_of(texts: Sequence[str], topics: Sequence[int], count: int, most: int = MOST_KEYWORDS) -> list[tuple[Keyword, ...]]:
     """The keywords of each of `count` topics. Texts with the topic -1 belong to none."""
-    clauses = [list(tokens(text)) for text in texts]
+    words = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
+    clauses = [list(tokens(text, words)) for text in texts]
     stops = stop_words(languages_of(token.word for text in clauses for clause in text for token in clause))
     in_topic: list[Counter[str]] = [Counter() for _ in range(count)]
     seen: set[tuple[int, str]] = set()
@@ -69,11 +73,14 @@ def keywords_of(texts: Sequence[str], topics: Sequence[int], count: int, most: i
     ]
 
 
-def tokens(text: str) -> Iterator[list[Token]]:
-    """The words of a text, clause by clause, without links, addresses and numbers."""
+def tokens(text: str, known: frozenset[str] = frozenset()) -> Iterator[list[Token]]:
+    """The words of a text, clause by clause, without links, addresses and numbers.
+
+    Text without spaces between words is divided into the words that are `known`; where there are none, into pairs of signs.
+    """
     plain = unicodedata.normalize("NFKC", _UNBROKEN.sub(_unlinked, text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
     for clause in _CLAUSE.split(plain):
-        words = list(_words(clause))
+        words = list(_words(clause, known))
         if words:
             yield [Token(_plain(word), word, place == 0) for place, word in enumerate(words)]
 
@@ -86,10 +93,12 @@ def _unlinked(unbroken: re.Match[str]) -> str:
     return " " if is_address else _LINK.sub(" ", signs)
 
 
-def _words(clause: str) -> Iterator[str]:
+def _words(clause: str, known: frozenset[str]) -> Iterator[str]:
     for match in _WORD.finditer(clause):
         word = match.group()
-        if _UNSPACED.search(word) and len(word) > 2:
+        if _UNSPACED.search(word) and (found := segment(word, known)):
+            yield from found
+        elif _UNSPACED.search(word) and len(word) > 2:
             yield from (word[place : place + 2] for place in range(len(word) - 1))
         else:
             yield word

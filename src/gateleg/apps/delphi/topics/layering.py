@@ -2,13 +2,15 @@
 
 Comments are joined with their nearest neighbours to a graph, whose communities are the topics. Communities are looked for at many
 resolutions, and the division is chosen that those of most resolutions agree with: such topics are in the comments, not in the settings.
-In it, comments that belong to the rest of another topic more than to the rest of their own move there. Coarser layers join these topics,
-finer layers divide them, so layers are nested by the way they are made. Every comment that says something belongs to a topic in every
-layer; how surely is told by its distance and confidence, and those that hardly belong are marked as outliers.
+In it, comments that belong to the rest of another topic more than to the rest of their own move there. Coarser layers join these topics
+as long as they stay as coherent as k-means would make them, finer layers divide them, so layers are nested by the way they are made. Every
+comment that says something belongs to a topic in every layer; how surely is told by its distance and confidence, and those that hardly
+belong are marked as outliers.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.topics.belonging import settled
+from gateleg.apps.delphi.topics.coherence import joined_topics
 from gateleg.apps.delphi.topics.communities import Graph, communities
 from gateleg.apps.delphi.topics.config import MOST_LAYERS
 from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, nearest
@@ -40,6 +43,8 @@ _STEP = (1.7, 4.5)
 #: Layers end where topics would be fewer on the coarse side, and smaller on average on the fine side.
 _COARSE_ENOUGH = 6
 _FINE_ENOUGH = 6.0
+#: Numbers of topics that are tried for a coarser layer.
+_COARSE_CHOICES = 5
 #: A comment is an outlier when less of its neighbourhood lies in its own topic, or when it lies further out than the upper quartile of its
 #: topic by so many times the distance between the quartiles.
 _BELONGING = 1 / 3
@@ -93,15 +98,15 @@ def find_layers(vectors: Vectors, neighbours: int = 15, most_layers: int = MOST_
     contrasts = centred(unique.vectors)
     found = nearest(contrasts, min(neighbours, max(_FEWEST_NEIGHBOURS, round(_REACH * count**0.5))))
     graph = Graph.of(affinities(found))
-    divisions, steadiest = _divisions(graph, contrasts, most_layers)
+    divisions, steadiest = _divisions(graph, contrasts, unique.vectors, most_layers)
     sizes = np.bincount(unique.places[unique.places >= 0], minlength=count)
     ordered = [_by_size(labels, sizes) for labels in divisions]
     layers = [_layer(graph, unique, ordered, number) for number in range(len(ordered))]
     return Layers(tuple(layers), _outliers(layers[steadiest]), steadiest)
 
 
-def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[Ints], int]:
-    """The labels of all layers, finest first, and which of them is the steadiest."""
+def _divisions(graph: Graph, vectors: Floats, meanings: Floats, most_layers: int) -> tuple[list[Ints], int]:
+    """The labels of all layers, finest first, and which is the steadiest. `vectors` are contrasts, `meanings` what they come from."""
     whole = np.zeros(len(graph), dtype=np.int64)
     if len(graph) < _FEWEST_COMMENTS:
         return [whole], 0
@@ -118,7 +123,7 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
         return [whole], 0
     anchor = max(usable, key=lambda place: (round(support[place], 6), -place))
     layers = [_dissolved(settled(graph, tried[anchor], vectors), whole, vectors, smallest)]
-    while len(layers) < most_layers and (coarser := _coarser(graph, layers[-1], beginnings)) is not None:
+    while len(layers) < most_layers and (coarser := _coarser(layers[-1], vectors, meanings)) is not None:
         layers.append(coarser)
     joined = len(layers)
     while len(layers) < most_layers and (finer := _finer(layers[0], len(graph), divided)) is not None:
@@ -126,14 +131,14 @@ def _divisions(graph: Graph, vectors: Floats, most_layers: int) -> tuple[list[In
     return layers, len(layers) - joined
 
 
-def _coarser(graph: Graph, labels: Ints, beginnings: int) -> Ints | None:
-    """The topics joined to fewer, or None when they are few."""
+def _coarser(labels: Ints, vectors: Floats, meanings: Floats) -> Ints | None:
+    """The topics joined to fewer, or None when they are few, or would mix what does not belong together."""
     count = _count(labels)
     if count <= _COARSE_ENOUGH:
         return None
-    merged = graph.merged(labels)
-    tried = [communities(merged, resolution, beginnings)[labels] for resolution in _RESOLUTIONS]
-    return _steadiest(tried, max(2.0, count / _STEP[1]), count / _STEP[0])
+    fewest, most = max(2, math.ceil(count / _STEP[1])), math.floor(count / _STEP[0])
+    numbers = np.unique(np.linspace(fewest, most, _COARSE_CHOICES).round().astype(int)).tolist()
+    return joined_topics(meanings, _centroids(vectors, labels, count), labels, numbers)
 
 
 def _finer(labels: Ints, comments: int, divided: Callable[[Ints, float], Ints]) -> Ints | None:

@@ -113,12 +113,12 @@ def name_topics(
         if chat is not None and asked is not None and fits(place, asked):
             found.append(Naming(asked, chat.model))
         else:
-            found.append(Naming(_from_keywords(topic, taken), FROM_KEYWORDS))
+            found.append(Naming(name_from_keywords(topic, taken), FROM_KEYWORDS))
         taken.add(_compared(found[-1].name))
     return found
 
 
-def _from_keywords(topic: Unnamed, taken: Collection[str]) -> str:
+def name_from_keywords(topic: Unnamed, taken: Collection[str]) -> str:
     """The first keywords; more of them while the name is taken, and a number when they run out."""
     usable = [word for word in topic.keywords if clean(word)]
     name = "Other comments"

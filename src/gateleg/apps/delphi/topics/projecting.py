@@ -1,17 +1,17 @@
 """The map of comments: a place in the plane for each, similar comments side by side (UMAP).
 
-The same vectors give the same map: one thread, a fixed seed, a beginning that is computed and not drawn, and an order of rows that does not
-depend on the input's. UMAP compiles itself when it is first imported, which takes some seconds; that happens in `project`, not before.
+The same vectors give the same map: a fixed seed, a beginning that is computed and not drawn, and an order of rows that does not depend
+on the input's.
 """
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gateleg.apps.delphi.topics.config import MapConfig
+from gateleg.apps.delphi.topics.layout import lay_out
 from gateleg.apps.delphi.topics.neighbours import distinct
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Fewer different comments are laid out by their two main directions: there is no neighbourhood to preserve.
 FEWEST_FOR_UMAP = 8
+#: How far from the middle comments begin at most.
+_EXTENT = 10.0
 
 
 def project(vectors: Vectors, config: MapConfig | None = None) -> Floats:
@@ -32,7 +34,8 @@ def project(vectors: Vectors, config: MapConfig | None = None) -> Floats:
     count = len(unique.vectors)
     places = _main_directions(unique.vectors, config.n_components)
     if count >= FEWEST_FOR_UMAP:
-        places = _umap(unique.vectors, places, config)
+        spread = float(np.abs(places).max()) or 1.0
+        places = lay_out(unique.vectors, _EXTENT * places / spread, config)
     found: Floats = unique.spread(_framed(places), np.nan)
     return found
 
@@ -48,27 +51,6 @@ def _main_directions(vectors: Floats, dimensions: int) -> Floats:
     signs = np.sign(right[np.arange(kept), np.abs(right[:kept]).argmax(axis=1)])
     places[:, :kept] = left[:, :kept] * strength[:kept] * np.where(signs == 0, 1.0, signs)
     return places
-
-
-def _umap(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
-    with warnings.catch_warnings():
-        # Warnings of umap and numba are about their own ways, and nothing that a caller could change.
-        warnings.simplefilter("ignore")
-        import umap  # type: ignore[import-untyped]
-
-        spread = np.abs(beginning).max() or 1.0
-        make: Any = umap.UMAP
-        mapper = make(
-            n_neighbors=min(config.n_neighbors, len(vectors) - 1),
-            min_dist=config.min_dist,
-            n_components=config.n_components,
-            metric=config.metric,
-            random_state=config.random_state,
-            init=(10.0 * beginning / spread).astype(np.float32),
-            n_jobs=1,
-        )
-        found: Floats = np.asarray(mapper.fit_transform(vectors.astype(np.float32)), dtype=np.float64)
-    return found
 
 
 def _framed(places: Floats) -> Floats:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
 from gateleg.apps.delphi.topics.identity import Sketch, identities
 from gateleg.apps.delphi.topics.keywords import Keyword, keywords_of
@@ -19,6 +20,7 @@ from gateleg.apps.delphi.topics.layering import Layers, find_layers
 from gateleg.apps.delphi.topics.naming import Naming, Unnamed, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
 from gateleg.apps.delphi.topics.projecting import project
+from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,6 +85,8 @@ class Topics:
     #: the topics of each layer, by number
     topics: tuple[tuple[Topic, ...], ...]
     edges: tuple[Edge, ...]
+    #: the share of words that the embedding model knows whole, where it tells; `model` is `words` where that is too small
+    known_words: float | None = None
 
     def find(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -126,13 +130,19 @@ def analyse_comments(
 
     `chat` names topics, keywords do without it. `known` has vectors by comment id that need not be computed again, `before` the topics of
     an earlier run. `report` is told each step as it begins and how much of it is done, and may raise to end the analysis.
+
+    Where the local model does not know the language, vectors come from the words that comments share.
+
+    Comments that moderation takes out have no part in it: no vector, no topic, no word in a keyword or a name, and no model reads them.
     """
     config = config or TopicsConfig()
-    kept = sorted(
-        (comment for comment in comments if not (config.exclude_moderated and comment.moderated == -1)), key=lambda c: c.comment_id
-    )
+    listed = list(comments)
+    out = Moderation.of(listed, config.excluded_comments).out
+    kept = sorted((comment for comment in listed if comment.comment_id not in out), key=lambda comment: comment.comment_id)
     ids = np.array([comment.comment_id for comment in kept], dtype=np.int64)
-    vectors = _embedded(kept, embeddings, known or {}, report)
+    share = known_share(embeddings, [comment.body for comment in kept])
+    foreign = share is not None and share < LEAST_KNOWN
+    vectors = word_vectors([comment.body for comment in kept]) if foreign else _embedded(kept, embeddings, known or {}, report)
     report("layers", 0.0)
     layers = find_layers(vectors, config.topic_neighbors, config.max_layers)
     report("map", 0.0)
@@ -140,8 +150,8 @@ def analyse_comments(
     report("graph", 0.0)
     pairs = edges(ids, vectors, config.graph_neighbors)
     report("names", 0.0)
-    topics = _topics(kept, layers, positions, embeddings, chat, before, report)
-    return Topics(config, embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs))
+    topics = _topics(kept, layers, positions, None if foreign else embeddings, chat, before, report)
+    return Topics(config, WORDS if foreign else embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs), share)
 
 
 def _embedded(
@@ -168,7 +178,7 @@ def _topics(
     comments: Sequence[Comment],
     layers: Layers,
     positions: Floats,
-    embeddings: Embeddings,
+    embeddings: Embeddings | None,
     chat: Chat | None,
     before: Sequence[Sketch],
     report: Callable[[str, float], object],
@@ -183,7 +193,8 @@ def _topics(
 
     def fits(place: int, name: str) -> bool:
         draft = drafts[order[place]]
-        return _fits(embeddings.embed([name])[0], layers.layers[draft.layer].centroids, draft.number)
+        # Without a model for the language nobody can say what a name means.
+        return embeddings is None or _fits(embeddings.embed([name])[0], layers.layers[draft.layer].centroids, draft.number)
 
     named = name_topics(unnamed, chat, lambda count: report("names", count / max(1, len(unnamed))), fits)
     namings = dict(zip(order, named, strict=True))
@@ -232,10 +243,7 @@ class _Draft:
 
 def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_Draft]:
     layer = layers.layers[number]
-    # Rejected comments would put their spam into names.
-    spoken = [int(label) if comment.moderated != -1 else -1 for comment, label in zip(comments, layer.labels, strict=True)]
-    words = keywords_of([comment.body for comment in comments], spoken, layer.topics)
-    fallback = keywords_of([comment.body for comment in comments], layer.labels.tolist(), layer.topics)
+    words = keywords_of([comment.body for comment in comments], layer.labels.tolist(), layer.topics)
     found = []
     for topic in range(layer.topics):
         rows = layer.members(topic)
@@ -245,7 +253,7 @@ def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_D
                 topic,
                 rows,
                 tuple(comments[row].comment_id for row in rows),
-                words[topic] or fallback[topic],
+                words[topic],
                 _examples(comments, rows, layer.distances),
                 layer.centroids[topic],
             )
@@ -254,15 +262,13 @@ def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_D
 
 
 def _examples(comments: Sequence[Comment], rows: Ints, distances: Floats) -> tuple[int, ...]:
-    """The most central comments, no text twice, those that moderators have not rejected first."""
-    ordered = sorted(
-        rows.tolist(), key=lambda row: (comments[row].moderated == -1, round(float(distances[row]), 9), comments[row].comment_id)
-    )
+    """The most central comments, no text twice."""
+    ordered = sorted(rows.tolist(), key=lambda row: (round(float(distances[row]), 9), comments[row].comment_id))
     seen: set[str] = set()
     found: list[int] = []
     for row in ordered:
         text = comments[row].body.strip().casefold()
-        if text not in seen and len(found) < MOST_EXAMPLES and not (found and comments[row].moderated == -1):
+        if text not in seen and len(found) < MOST_EXAMPLES:
             seen.add(text)
             found.append(comments[row].comment_id)
     return tuple(found)

@@ -69,6 +69,6 @@ def meanings(findings: Findings, statement: Statement) -> Iterator[str]:
     if any(one is statement for one in findings.divisive()):
         yield f"It divides the groups: on average, two of them differ by {statement.divisiveness:.0%} of their votes."
     if any(one is statement for one in findings.uncertain()):
-        yield f"Many are unsure: {statement.everybody.share('pass'):.0%} passed."
+        yield f"Many are unsure: {statement.everybody.share('pass'):.0%} of {statement.everybody.votes:,} passed."
     if not statement.everybody.enough:
         yield "It has too few votes for shares to mean something."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.delphi.opinions.modes import how_found
+from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
 from gateleg.apps.delphi.web.places import address_of, comment_address
@@ -55,8 +56,10 @@ def _show(reading: Reading, name: str, run: str) -> None:
     else:
         grouped = f"{findings.totals.grouped:,} of {findings.totals.participants:,} participants voted often enough to be compared."
         with section("Groups"):
-            how = how_found(findings.mode, findings.replayed)
+            how = how_found(findings.mode, findings.replayed, findings.order)
             tag("p", f"{grouped} Those who vote alike are a group. {how}", "meta")
+            for told in certainty_of(findings):
+                tag("p", told)
             with tag("div", classes="delphi"):
                 ui.html(vote_key(), sanitize=False)
             with tag("div", classes="delphi-groups"):

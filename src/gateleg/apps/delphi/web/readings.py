@@ -73,9 +73,8 @@ class Readings:
 
 
 async def _read(store: AsyncStore, votes: Run, topics: Run | None, names: Sequence[TopicName]) -> Reading:
-    conversation, findings = await load_findings(store, votes)
-    if topics is not None:
-        findings = findings.with_topics(await load_topics(store, topics, names, vectors=False))
+    found = None if topics is None else await load_topics(store, topics, names, vectors=False)
+    conversation, findings = await load_findings(store, votes, found)
     matrix = await asyncio.to_thread(VoteMatrix.of, conversation.votes.without(conversation.removed_participants))
     return Reading(votes, topics, findings, matrix, {row.topic_key: row for row in names})
 

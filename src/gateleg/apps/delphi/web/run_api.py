@@ -20,7 +20,7 @@ from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.portraits import Outing
 from gateleg.apps.delphi.web.portraits import stages_of as told_by
 from gateleg.apps.delphi.web.refusals import DelphiRoute
-from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, result_view
+from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import fits
@@ -60,11 +60,35 @@ async def get_run(call: Using, job_id: UUID) -> list[RunView]:
 
 
 @router.get("/runs/{job_id}/results/{table}")
-async def list_results(call: Using, job_id: UUID, table: str, limit: Limit = 50, cursor: Cursor = None) -> Listing[dict[str, Any]]:
-    """The results of one table that a job has, by their identifiers. Those of a pipeline lie under the jobs of its stages."""
+async def list_results(
+    call: Using,
+    job_id: UUID,
+    table: str,
+    conversation: Annotated[str | None, Query(max_length=200, description="Only results about this conversation.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[dict[str, Any]]:
+    """The results of one table that a job has, by their identifiers, read consistently. Those of a pipeline lie under the jobs of its
+    stages."""
     await stages_of(call, job_id)
-    page = await call.host.store.page(kind_of(table).of_job(job_id=job_id), limit=limit, cursor=cursor)
+    kind = kind_of(table)
+    question = kind.of_job(job_id=job_id)
+    if conversation is not None:
+        question = question.filter(kind.conversation_id == conversation)
+    page = await call.host.store.page(question, limit=limit, cursor=cursor, consistent=True)
     return Listing(items=[result_view(row) for row in page], next=page.next)
+
+
+@router.get("/runs/{job_id}/results/{table}/{key}")
+async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, Path(max_length=500)]) -> dict[str, Any]:
+    """One result of a job by its identifier within the table, such as a comment's id, read consistently."""
+    await stages_of(call, job_id)
+    kind = kind_of(table)
+    parts = key_parts(kind, key)
+    found = None if parts is None else await call.host.store.find(kind, job_id=job_id, consistent=True, **parts)
+    if found is None:
+        raise Unknown(f"Job {job_id} has no result {key!r} in {table}.", fix=f"GET /api/delphi/runs/{job_id}/results/{table} lists them.")
+    return result_view(found)
 
 
 @router.get("/runs/{job_id}/atlas", response_class=Response)

@@ -103,7 +103,8 @@ class _Tree:
             if self._may_rename:
                 button = deed("Rename", lambda: self._rename(row), icon="edit", look="small bare")
                 button.props["aria-label"] = f"Rename {topic.name}"
-        for earlier in reversed(row.earlier):
+        # A name with a word of a comment that was rejected since is not shown, and nor are those before it.
+        for earlier in reversed(row.earlier) if topic.name == row.topic_name else ():
             with tag("p", classes="meta"):
                 tag("span", f"Called “{earlier.topic_name}” until ")
                 ago(earlier.until)

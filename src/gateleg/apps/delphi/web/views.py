@@ -11,6 +11,7 @@ from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConver
 from gateleg.apps.delphi.runs.vote_tables import BaseCluster
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.jobs import JobStatus
+from gateleg.model import Attr
 
 
 class ConversationView(BaseModel):
@@ -51,14 +52,15 @@ class CommentView(BaseModel):
     """A comment of the upload that counts."""
 
     comment_id: int
-    body: str
+    body: str | None = Field(description="Null for a comment that a moderator has rejected.")
     moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not looked at.")
     is_meta: bool
 
     @classmethod
     def of(cls, comment: StoredComment) -> "CommentView":
-        """A comment. Who wrote it is not told."""
-        return cls(**{name: getattr(comment, name) for name in CommentView.model_fields})
+        """A comment. Who wrote it is not told, nor what a rejected one says."""
+        shown = {name: getattr(comment, name) for name in CommentView.model_fields}
+        return cls(**shown | ({"body": None} if comment.moderated == -1 else {}))
 
 
 class RunView(BaseModel):
@@ -130,3 +132,16 @@ def result_view(row: JobResult) -> dict[str, Any]:
     if isinstance(row, BaseCluster):
         return row.model_dump(mode="json", exclude_none=True, exclude={"members"}) | {"members": unpack(row.members).tolist()}
     return row.model_dump(mode="json", exclude_none=True)
+
+
+def key_parts(kind: type[JobResult], key: str) -> dict[str, Any] | None:
+    """What the identifier of a result within its job is made of, as `find` takes it; None for what is not an identifier of the kind."""
+    sort = kind.__spec__.key.range[0]
+    names = [sort.attribute] if sort.text is None else [part.name for part in sort.text.template.placeholders]
+    pieces = [key] if len(names) == 1 else key.split("#")
+    if len(pieces) != len(names):
+        return None
+    numbers = {name for name in names if kind.model_fields[name].annotation == Attr[int]}
+    if any(name in numbers and not (piece.isascii() and piece.isdecimal()) for name, piece in zip(names, pieces, strict=True)):
+        return None
+    return {name: int(piece) if name in numbers else piece for name, piece in zip(names, pieces, strict=True)}

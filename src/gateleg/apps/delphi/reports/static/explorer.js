@@ -184,7 +184,7 @@ export const explore = (root, data, options = {}) => {
     const cast = votes[0] + votes[1] + votes[2];
     [data.agree, data.disagree, data.pass].forEach((hue, place) => {
       const part = make("i");
-      part.style.cssText = `width:${whole ? (100 * votes[place]) / whole : 0}%;background:${hue};opacity:${cast < data.enough ? 0.4 : 1}`;
+      part.style.cssText = `width:${whole && cast >= data.enough ? (100 * votes[place]) / whole : 0}%;background:${hue}`;
       piece.append(part);
     });
     return piece;

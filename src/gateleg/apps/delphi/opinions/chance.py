@@ -1,0 +1,75 @@
+"""Could it be chance? The votes are compared with votes by lot, so that groups are not seen where there are none.
+
+The votes on each comment are dealt out anew among those who cast them, many times. Everybody keeps the number of their votes and every
+comment its result; what is lost is that the same people stand on the same side again and again. If votes by lot differ as strongly in one
+direction as the real ones, nothing in the real ones needs an explanation (parallel analysis, by permutation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import linalg  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
+    from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+
+#: With so many draws, none as strong as the real votes happens by chance in one of a hundred conversations.
+DRAWS = 99
+#: More participants than this are drawn from, which makes the test weaker and never wrong.
+_MOST_PARTICIPANTS = 2_000
+#: Larger matrices of products are not decomposed whole.
+_LARGEST_WHOLE = 200
+#: Strengths that differ by less, relative to their size, are equal.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How votes by lot compare with the real ones."""
+
+    draws: int
+    #: of these, how many differ at least as strongly in one direction as the real votes
+    as_strong: int
+
+    @property
+    def likely(self) -> bool:
+        """Whether chance alone explains how the votes differ."""
+        return self.as_strong > 0
+
+
+def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS) -> Chance:
+    """How often votes by lot of some participants, given by their rows, differ as strongly as their real votes."""
+    random = np.random.default_rng(0)
+    rows = np.sort(members)
+    if len(rows) > _MOST_PARTICIPANTS:
+        rows = np.sort(random.choice(rows, _MOST_PARTICIPANTS, replace=False))
+    part = matrix.part(rows, np.flatnonzero(~out))
+    if min(part.shape) < 2 or not len(part.rows):
+        return Chance(draws, draws)
+    by_comment = np.lexsort((part.rows, part.columns))
+    who, what = part.rows[by_comment], part.columns[by_comment]
+    apart = (part.choices - part.column_means()[part.columns])[by_comment]
+    with threadpool_limits(limits=1):
+        real = _strength(who, what, apart, part.shape)
+        found = 0
+        for _ in range(draws):
+            dealt = np.lexsort((random.random(len(what)), what))
+            found += _strength(who, what, apart[dealt], part.shape) >= real * (1 - _ROUNDING)
+    return Chance(draws, int(found))
+
+
+def _strength(rows: Any, columns: Any, values: Floats, shape: tuple[int, int]) -> float:
+    """How much the votes vary in the direction in which they vary most."""
+    dense = np.zeros(shape)
+    dense[rows, columns] = values
+    products = dense @ dense.T if shape[0] <= shape[1] else dense.T @ dense
+    if len(products) <= _LARGEST_WHOLE:
+        return float(np.linalg.eigvalsh(products)[-1])
+    # A fixed start makes the iteration repeatable.
+    start = np.random.default_rng(0).standard_normal(len(products))
+    return float(linalg.eigsh(products, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0])

@@ -1,0 +1,61 @@
+"""How far the groups of a conversation can be trusted, in the same words in the report, on pages and on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateleg.apps.delphi.reports.findings import Findings
+
+#: From which stability on groups are said to hold, and below which they are little more than what votes by lot have.
+HOLDS, BARELY = 0.8, 0.5
+
+
+def certainty_of(findings: Findings) -> list[str]:
+    """Sentences on whether the groups may be chance, and how well they come back; none for runs that have not looked."""
+    return [sentence for sentence in (_chance(findings), _stability(findings)) if sentence]
+
+
+def verdict_of(findings: Findings) -> str:
+    """The same in a few words."""
+    known, found = findings.certainty, len(findings.groups) > 1
+    if known.draws and known.as_strong:
+        return "these groups may be chance" if found else "no groups found: what differs may be chance"
+    if not found:
+        return "no groups found" if known.draws else ""
+    if known.stability is None:
+        return ""
+    return _hold(known.stability)
+
+
+def _chance(findings: Findings) -> str:
+    known, found = findings.certainty, len(findings.groups) > 1
+    if not known.draws:
+        return ""
+    dealt = (
+        f"When the votes on each comment were dealt out at random among those who cast them, {known.draws} times, they differed as strongly"
+    )
+    if known.as_strong:
+        meaning = (
+            "So these groups may be chance." if found else "So what looks like groups may be chance, and everybody is shown as one group."
+        )
+        return f"{'' if found else 'No groups were found. '}{dealt} in {known.as_strong} of these draws. {meaning}"
+    if not found:
+        return "No groups were found: no division into groups that are large enough also separates people who had no part in finding it."
+    return f"{dealt} in none of these draws: chance does not explain the groups."
+
+
+def _stability(findings: Findings) -> str:
+    known = findings.certainty
+    if known.stability is None or len(findings.groups) < 2:
+        return ""
+    told = f"When a fifth of the comments is left out, the groups come back with a stability of {known.stability:.2f}"
+    return f"{told}, where nought is by chance and one is unchanged: {_hold(known.stability)}."
+
+
+def _hold(stability: float) -> str:
+    if stability >= HOLDS:
+        return "the groups hold well"
+    if stability >= BARELY:
+        return "the groups hold in the main, and people between them could be in either"
+    return "the groups hold poorly, and are a tendency rather than camps"

@@ -1,0 +1,132 @@
+"""What moderators have rejected leaves in no byte of any output."""
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from gateleg.apps.delphi.api import RESULTS
+from gateleg.apps.delphi.application import application
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.opinions.stage import analyse
+from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+from gateleg.apps.delphi.reports.findings import find
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.service import upload_conversation
+from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
+from gateleg.apps.delphi.work import delphi_jobs
+from gateleg.jobs import AsyncQueue, JobStatus, Submission
+from gateleg.web.app import create_app
+from gateleg.web.host import Host
+from gateleg.web.principal import Role
+from gateleg.web.settings import Settings
+from tests.apps.delphi.test_work import worked
+from tests.apps.delphi.texts import local_embeddings
+from tests.apps.delphi.topics.test_naming import Answers
+
+#: Words that stand in rejected comments only: as many alike as make a topic, and one in each of some others.
+WORDS = ("zorblatt", "flimwick", "quendling")
+SECRET = re.compile("|".join(WORDS), re.IGNORECASE)
+
+
+@cache
+def planted() -> Conversation:
+    """A conversation of whose 40 comments the last 12 are rejected, all of them about the same."""
+    found = synthesise(Plan(participants=60, comments=40, topics=3, rejected=0.0, seed=2)).conversation
+    comments = [
+        replace(one, moderated=-1, body=f"Zorblatt flimwick number {one.comment_id} is a quendling, says the zorblatt.")
+        if one.comment_id >= 28
+        else one
+        for one in found.comments
+    ]
+    return replace(found, conversation_id="town", comments=comments)
+
+
+def texts_of(content: bytes) -> Iterator[str]:
+    """A file, and every file inside of it."""
+    text = content.decode(errors="replace")
+    yield text
+    for packed in re.findall(r"base64,([A-Za-z0-9+/=]+)", text):
+        yield b64decode(packed).decode(errors="replace")
+
+
+def artifacts_of(conversation: Conversation, topics: Topics) -> dict[str, bytes]:
+    opinions = analyse(conversation.votes, conversation.comments)
+    findings = find(conversation, opinions, topics)
+    data = data_files(findings, opinions.matrix, conversation.comments)
+    return make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix)
+
+
+def test_no_file_of_a_report_has_a_word_of_a_rejected_comment() -> None:
+    files = artifacts_of(planted(), analyse_comments(planted().comments, local_embeddings()))
+    assert [name for name, content in files.items() if any(SECRET.search(text) for text in texts_of(content))] == []
+
+
+def test_rejected_comments_have_no_vector_and_no_topic() -> None:
+    topics = analyse_comments(planted().comments, local_embeddings())
+    assert topics.comment_ids.tolist() == list(range(28))
+    assert [topic.name for layer in topics.topics for topic in layer if not topic.comments] == []
+
+
+def test_no_model_reads_a_rejected_comment() -> None:
+    chat: Any = Answers(*["broken"] * 50)
+    analyse_comments(planted().comments, local_embeddings(), chat=chat)
+    assert chat.asked
+    assert not SECRET.search(repr(chat.asked))
+
+
+def test_meta_and_excluded_comments_have_no_topic_either() -> None:
+    comments = [Comment(number, f"The night bus number {number} is always late", is_meta=number == 1) for number in range(5)]
+    topics = analyse_comments(comments, local_embeddings(), TopicsConfig(excluded_comments=frozenset({3})))
+    assert topics.comment_ids.tolist() == [0, 2, 4]
+
+
+def test_a_comment_that_was_rejected_after_topics_were_found_takes_its_words_along() -> None:
+    before = replace(planted(), comments=[replace(one, moderated=1) for one in planted().comments])
+    topics = analyse_comments(before.comments, local_embeddings())
+    assert SECRET.search(repr(topics.topics))
+    files = artifacts_of(planted(), topics)
+    assert [name for name, content in files.items() if any(SECRET.search(text) for text in texts_of(content))] == []
+
+
+async def test_no_route_and_no_job_tells_a_word_of_a_rejected_comment(tmp_path: Path) -> None:
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
+    async with Host.open(settings, [application]) as host:
+        await upload_conversation(host.store, planted())
+        queue = AsyncQueue(host.store, delphi_jobs(host.store, host.objects))
+        job = await worked(queue, Submission("FULL_PIPELINE", {}, subject="town"))
+        assert job.status is JobStatus.COMPLETED
+        token = (await host.keys.create("admin", Role.ADMIN, groups=[])).token
+        transport = httpx.ASGITransport(create_app(host, console=False), client=("127.0.0.1", 50_000))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8000", headers={"authorization": f"Bearer {token}"}
+        ) as client:
+            await _assert_silent(client, str(job.job_id))
+
+
+async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
+    home = "/api/delphi"
+    stages = (await client.get(f"{home}/runs/{root}")).json()
+    assert {one["stage"] for one in stages} == {"PCA", "UMAP", "REPORT"}
+    jobs = [root, *(one["job_id"] for one in stages)]
+    routes = [f"{home}/conversations", f"{home}/conversations/town", f"{home}/conversations/town/comments?limit=100"]
+    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}/atlas", f"{home}/comparison?before={root}&after={root}"]
+    routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
+    routes += [f"{home}/jobs/{job}" for job in jobs] + [f"/api/jobs/{job}" for job in jobs] + [f"/api/jobs/{job}/logs" for job in jobs]
+    for route in routes:
+        answer = await client.get(route)
+        assert answer.status_code in {200, 404}, (route, answer.text)
+        assert not SECRET.search(answer.text), route
+    comments = (await client.get(f"{home}/conversations/town/comments?limit=100")).json()["items"]
+    assert [one["comment_id"] for one in comments if one["body"] is None] == list(range(28, 40))
+    for artifact in (await client.get(f"{home}/runs/{root}/artifacts")).json():
+        content = (await client.get(artifact["url"])).content
+        assert content
+        assert not any(SECRET.search(text) for text in texts_of(content)), artifact["name"]
