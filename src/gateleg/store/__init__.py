@@ -81,11 +81,12 @@ from gateleg.store.operations.scans import Progress, export, scan
 from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
 from gateleg.store.operations.transactions import transact, transact_get
 from gateleg.store.operations.unit_of_work import Batch, Transaction
-from gateleg.store.operations.unreadable import Items, Unreadable
+from gateleg.store.operations.unreadable import Items
 from gateleg.store.operations.write_operation import WriteOperation
 from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
 from gateleg.store.sizes import item_size
 from gateleg.store.store import Store
+from gateleg.store.unreadable import Unreadable
 
 __all__ = [
     "AccessDenied",
