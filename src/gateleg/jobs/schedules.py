@@ -15,7 +15,8 @@ from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler, is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.submission import Submission, prepared
+from gateleg.jobs.submit.preparation import prepared
+from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import QueueState, Schedule
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
