@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.web.console.markup import tag
+from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from nicegui.element import Element
+
+    from gateleg.web.principal import Role
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,11 @@ class Told:
     fix: str = ""
     code: str = ""
     details: str = ""
+
+
+def refusal(role: Role) -> NotAllowed:
+    """That the caller may not do this."""
+    return NotAllowed(f"This needs the role {role.word}.")
 
 
 def told(error: BaseException) -> Told:

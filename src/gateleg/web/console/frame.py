@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.deeds import refusal
-from gateleg.web.console.failures import told
+from gateleg.web.console.failures import refusal, told
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 from gateleg.web.console.patience import is_late_answer
