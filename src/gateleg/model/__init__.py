@@ -49,32 +49,35 @@ For tools: `describe(table)` is plain data for documents, `lint(table)` lists wh
 """
 
 from gateleg.model.attributes.attr import Attr
+from gateleg.model.attributes.attribute import Attribute
 from gateleg.model.attributes.fields import field, new_uuid, required, stamp
 from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3Key, Version, check_s3_key
 from gateleg.model.attributes.states import ANY, States, state
 from gateleg.model.attributes.time_formats import TimeFormat
 from gateleg.model.codec.stream_records import Change, read_change
 from gateleg.model.codec.unchecked import construct_unchecked, copy_unchecked
-from gateleg.model.codec.upcasters import Upcaster, schema_of, upcaster
-from gateleg.model.codec.wire import Item, Value
-from gateleg.model.counters import Counter, CounterChange, Joined, counter_changes
+from gateleg.model.codec.upcasters import schema_of, upcaster
+from gateleg.model.codec.wire import Item, Upcaster, Value
+from gateleg.model.counters import Counter
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
 from gateleg.model.expressions.actions import Action, render_actions
 from gateleg.model.expressions.nodes import Condition, Operand, Placeholders, all_of
 from gateleg.model.inspection.describe import describe
 from gateleg.model.inspection.lint import Finding, lint
-from gateleg.model.keys.key import Key, KeyPlan, Ref, shard_of
+from gateleg.model.keys.key import Key
 from gateleg.model.keys.parts import KeyPart, same_as
+from gateleg.model.keys.plans import KeyPlan, Ref, shard_of
+from gateleg.model.markers import markers
 from gateleg.model.patterns import Access, Pattern
 from gateleg.model.planning.collections import Collected, Collection, CollectionQuery
+from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
 from gateleg.model.planning.queries import Query
 from gateleg.model.planning.updates import changed_attributes, plan_update
 from gateleg.model.planning.writes import Write, plan_check, plan_delete, plan_put
-from gateleg.model.spec import Attribute, Spec
-from gateleg.model.spec_lookup import spec_of
-from gateleg.model.tables import GSI, LSI, Index, Table
-from gateleg.model.uniques import Unique, is_marker, markers
+from gateleg.model.spec import Spec, Table, spec_of
+from gateleg.model.tables import GSI, LSI, Index, is_marker
+from gateleg.model.uniques import Unique
 
 __all__ = [
     "ANY",

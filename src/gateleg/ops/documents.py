@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from gateleg.model.attributes.fields import traits_of
+from gateleg.model.attributes.traits import traits_of
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.inspection.lint import lint
 from gateleg.ops.comments import attribute_comments

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.model import Access, Query
-    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.keys.plans import KeyPlan
 
 
 @dataclass(frozen=True)

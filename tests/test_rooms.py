@@ -1,0 +1,54 @@
+"""The structure of the house: which module imports which, and what the rooms export."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")}
+
+
+class Imports(ast.NodeVisitor):
+    """The modules that a module imports when it is loaded, and those that only its annotations need (under TYPE_CHECKING)."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found |= {alias.name for alias in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        names = {f"{node.module}.{alias.name}" for alias in node.names}
+        self.found |= {name if name in MODULES else str(node.module) for name in names}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """What a function imports when it is called is not part of loading the module."""
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        """As above."""
+
+
+def imports_of(source: str) -> set[str]:
+    imports = Imports()
+    imports.visit(ast.parse(source))
+    return imports.found & MODULES.keys()
+
+
+def test_no_modules_import_each_other_not_even_for_their_annotations() -> None:
+    graph = {name: imports_of(path.read_text()) - {name} for name, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError("Modules import each other: " + " <- ".join(error.args[1])) from None
+
+
+def test_the_graph_sees_imports_that_only_annotations_need() -> None:
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from gateleg.model.spec import Spec\n"
+    assert imports_of(source) == {"gateleg.model.spec"}
