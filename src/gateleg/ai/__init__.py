@@ -15,6 +15,7 @@ from gateleg.ai.addresses import ModelAddress, parse_model_address
 from gateleg.ai.asking import Options, Purpose
 from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.errors import (
+    AiError,
     BadAnswer,
     BadArguments,
     BadAsk,
@@ -24,7 +25,6 @@ from gateleg.ai.errors import (
     ExtraMissing,
     KeyMissing,
     ModelAccessDenied,
-    ModelError,
     ModelFailed,
     ModelRefused,
     ModelTimedOut,
@@ -44,6 +44,7 @@ from gateleg.ai.synchronous import Models
 from gateleg.ai.tables import cache_table
 
 __all__ = [
+    "AiError",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
@@ -65,7 +66,6 @@ __all__ = [
     "Meter",
     "ModelAccessDenied",
     "ModelAddress",
-    "ModelError",
     "ModelFailed",
     "ModelRefused",
     "ModelSettings",

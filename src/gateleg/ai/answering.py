@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from gateleg.ai.asking import asked_of
-from gateleg.ai.errors import BadStructure, ModelError, StreamBroken
+from gateleg.ai.errors import AiError, BadStructure, StreamBroken
 from gateleg.ai.replies import NOTHING, Delta, Gathering, Structured
 from gateleg.ai.steps import Say
 from gateleg.ai.structures import Misfit, corrected, instructed, read_structure, shape_of
@@ -81,10 +81,10 @@ class Answering:
         gathering = Gathering()
         try:
             return (yield from self.provider.stream(asked, deadline, gathering))
-        except ModelError as error:
+        except AiError as error:
             if not gathering.begun:
                 raise
-            raise StreamBroken(f"The stream broke in the middle of the answer. {error.what}", text=gathering.text) from error
+            raise StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=gathering.text) from error
 
     def _recalled(self, asked: Asked) -> Flow[Reply | None]:
         if not self.cache:

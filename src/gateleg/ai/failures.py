@@ -11,7 +11,7 @@ from gateleg.net.http import BadHeader, BadResponse, HttpError, TimedOut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.ai.errors import ModelError
+    from gateleg.ai.errors import AiError
 
 #: No answer of a model is near this size: a batch of 2,048 vectors of 3,072 numbers is 130 MB at worst.
 LIMIT = 256 * 1024 * 1024
@@ -28,7 +28,7 @@ def failures() -> Iterator[None]:
         raise BadAsk(str(error), fix="Check the key.") from error
 
 
-def model_error(error: HttpError) -> ModelError:
+def model_error(error: HttpError) -> AiError:
     """The error of this room for a request that got no response."""
     if isinstance(error, BadResponse):
         return BadAnswer(error.reason)

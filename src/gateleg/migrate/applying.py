@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.errors import GatelegError
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
 from gateleg.migrate.shapes import Settings, declared_shape
@@ -30,8 +31,12 @@ _LOOKS = 21_600
 _AFTER: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
 
 
-class Unsettled(Exception):
+class Unsettled(GatelegError):
     """A step was carried out and its plan asks for it again: the service did not do what it said."""
+
+    code = "unsettled"
+    fix = "Look at the table in the service's own console, and plan again."
+    status = 502
 
 
 class Watcher(Protocol):
@@ -110,7 +115,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
         return None
     for step in plan.steps:
         if step in outcome.done:
-            raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again")
+            raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again.")
         if step in outcome.declined or step in outcome.unknown:
             continue
         if any(other.action == _AFTER.get(step.action) for other in outcome.declined):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import GatelegError
 from gateleg.migrate import Capacity, Settings, declared_shape
 from gateleg.migrate.creation import create_table
 
@@ -18,8 +19,12 @@ Document = dict[str, Any]
 _DEFAULT = Settings()
 
 
-class NotExpressible(ValueError):
+class NotExpressible(GatelegError, ValueError):
     """A table that a tool's language has no words for."""
+
+    code = "not-expressible"
+    fix = "Use CloudFormation."
+    status = 422
 
 
 def create_requests(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> list[Document]:
@@ -88,7 +93,7 @@ def _keys(name: str, keys: Iterable[Any]) -> Document:
     for key in keys:
         member = "hash_key" if key.role == "HASH" else "range_key"
         if member in found:
-            raise NotExpressible(f"{name} has a key of several attributes, for which Terraform has no words here; use CloudFormation.")
+            raise NotExpressible(f"{name} has a key of several attributes, which Terraform templates here cannot express.")
         found[member] = key.name
     return found
 

@@ -132,7 +132,7 @@ def _canceled(
         # The first entry of an operation is its own write; what it says outweighs markers and counters.
         for number, cause in _reasons(operations, entry, reason, request).items():
             reasons[number] = reasons[number] or cause
-    causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.what}" for number, reason in enumerate(reasons) if reason)
+    causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
     return TransactionCanceled(f"The transaction was refused. {causes or error.message}", reasons=reasons, request=request)
 
 

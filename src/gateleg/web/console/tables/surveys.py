@@ -76,7 +76,7 @@ async def look(store: AsyncStore, name: str, table: Table | None) -> Seen:
         deployed = None if description is None else await store.drive(inspect_table(wanted.name, _SETTINGS))
         return Seen(name, table, description, plan_table(wanted, deployed, _SETTINGS))
     except StoreError as error:
-        return Seen(name, table, None, trouble=error.what)
+        return Seen(name, table, None, trouble=error.message)
 
 
 def _names() -> Flow[list[str]]:
