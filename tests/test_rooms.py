@@ -2,6 +2,7 @@
 
 import ast
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -52,3 +53,15 @@ def test_no_modules_import_each_other_not_even_for_their_annotations() -> None:
 def test_the_graph_sees_imports_that_only_annotations_need() -> None:
     source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from gateleg.model.spec import Spec\n"
     assert imports_of(source) == {"gateleg.model.spec"}
+
+
+ROOTS = ("model", "net", "net.http", "store", "engine", "endpoint", "objects", "jobs", "ai", "migrate", "ops", "web", "apps.delphi")
+
+
+def test_no_name_means_two_things_in_two_roots() -> None:
+    owners: dict[str, dict[int, str]] = {}
+    for root in ROOTS:
+        module = import_module(f"gateleg.{root}")
+        for name in module.__all__:
+            owners.setdefault(name, {}).setdefault(id(getattr(module, name)), root)
+    assert {name: sorted(roots.values()) for name, roots in owners.items() if len(roots) > 1} == {}

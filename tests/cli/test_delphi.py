@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from typer.testing import CliRunner, Result
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.cli.delphi import app
 
 
@@ -18,7 +18,7 @@ def export(tmp_path: Path) -> Path:
 
 
 def _exported(folder: Path, comments: int) -> Path:
-    conversation = synthesise(Plan(participants=60, comments=comments, votes_per_participant=20)).conversation
+    conversation = synthesise(SyntheticPlan(participants=60, comments=comments, votes_per_participant=20)).conversation
     with (folder / "comments.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["timestamp", "comment-id", "author-id", "moderated", "comment-body"])

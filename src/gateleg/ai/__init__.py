@@ -12,7 +12,7 @@ The logic is written once, as flows (`steps.py`): generators of steps that two s
 """
 
 from gateleg.ai.addresses import ModelAddress, parse_model_address
-from gateleg.ai.asking import Options, Purpose
+from gateleg.ai.asking import AskOptions, Purpose
 from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.errors import (
     AiError,
@@ -45,6 +45,7 @@ from gateleg.ai.tables import cache_table
 
 __all__ = [
     "AiError",
+    "AskOptions",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
@@ -73,7 +74,6 @@ __all__ = [
     "ModelUnreachable",
     "Models",
     "NotOffered",
-    "Options",
     "Price",
     "Purpose",
     "RateLimited",

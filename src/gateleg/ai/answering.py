@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import Asked, Options
+    from gateleg.ai.asking import Asked, AskOptions
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount
@@ -57,7 +57,7 @@ class Answering:
         reply = yield from self.setup.trying.attempts(lambda deadline: self._streamed(asked, deadline), asked.timeout)
         yield Say(Delta(reply=(yield from self._finished(asked, reply))))
 
-    def structured(self, model: type[M], messages: Iterable[Message], options: Options, repairs: int) -> Flow[Structured[M]]:
+    def structured(self, model: type[M], messages: Iterable[Message], options: AskOptions, repairs: int) -> Flow[Structured[M]]:
         """A structure; a model that misses it is told what is wrong, up to `repairs` times."""
         shape = shape_of(model)
         asked = asked_of(instructed(messages, shape), options, shape)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import BadAnswer, BadAsk, ModelTimedOut, ModelUnreachable
-from gateleg.net.http import BadHeader, BadResponse, HttpError, TimedOut
+from gateleg.net.http import BadHeader, BadResponse, HttpError, ResponseTimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def model_error(error: HttpError) -> AiError:
     """The error of this room for a request that got no response."""
     if isinstance(error, BadResponse):
         return BadAnswer(error.reason)
-    if isinstance(error, TimedOut):
+    if isinstance(error, ResponseTimedOut):
         return ModelTimedOut(error.reason)
     failure = ModelUnreachable(error.reason)
     failure.passing = not error.permanent

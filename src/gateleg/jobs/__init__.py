@@ -59,7 +59,7 @@ from gateleg.jobs.monitor.metrics import Metric, metrics
 from gateleg.jobs.monitor.stats import QueueStats, Work
 from gateleg.jobs.monitor.trees import Branch
 from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
-from gateleg.jobs.queue_context import QueueContext, Settings
+from gateleg.jobs.queue_context import QueueContext, QueueSettings
 from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Retry, Snoozed
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
@@ -112,6 +112,7 @@ __all__ = [
     "Queue",
     "QueueContext",
     "QueueDraining",
+    "QueueSettings",
     "QueueState",
     "QueueStats",
     "Readiness",
@@ -121,7 +122,6 @@ __all__ = [
     "Retry",
     "Schedule",
     "ScheduleMissing",
-    "Settings",
     "Snooze",
     "Snoozed",
     "Stopped",

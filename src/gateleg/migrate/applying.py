@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from gateleg.errors import GatelegError
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
-from gateleg.migrate.shapes import Settings, declared_shape
+from gateleg.migrate.shapes import TableSettings, declared_shape
 from gateleg.store.errors import Refused, TableBusy, TableMissing, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.tables import describe
@@ -76,13 +76,13 @@ class Outcome:
     left: Plan | None = None
 
 
-def plan_of(store: Store, table: Table, settings: Settings, *, replace: bool = False) -> Plan:
+def plan_of(store: Store, table: Table, settings: TableSettings, *, replace: bool = False) -> Plan:
     """Compare a declared table with the deployed one."""
     wanted = declared_shape(table, store.setup.prefix)
     return plan_table(wanted, store.drive(inspect_table(wanted.name, settings)), settings, replace=replace)
 
 
-def apply(store: Store, table: Table, settings: Settings, watcher: Watcher, *, replace: bool = False) -> Outcome:
+def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher, *, replace: bool = False) -> Outcome:
     """Take steps until the deployed table is the declared one, or only such steps are left as were not agreed to."""
     outcome = Outcome()
     store.drive(until_settled(table.physical(store.setup.prefix), watcher.waiting))

@@ -30,7 +30,7 @@ class Capacity:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TableSettings:
     """How tables are kept, which belongs to an environment and not to the declaration. What is None is left as it is."""
 
     #: "on-demand", "keep" what is there, or provisioned capacity for the table and each index

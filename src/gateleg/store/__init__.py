@@ -77,7 +77,7 @@ from gateleg.store.operations.pages import Page, page
 from gateleg.store.operations.queries import collect, count, query
 from gateleg.store.operations.reads import find, get
 from gateleg.store.operations.saves import retrying, save
-from gateleg.store.operations.scans import Progress, export, scan
+from gateleg.store.operations.scans import ScanProgress, export, scan
 from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
 from gateleg.store.operations.transactions import transact, transact_get
 from gateleg.store.operations.unit_of_work import Batch, Transaction
@@ -124,9 +124,9 @@ __all__ = [
     "Operation",
     "OutOfScope",
     "Page",
-    "Progress",
     "QuotaExceeded",
     "Refused",
+    "ScanProgress",
     "ServiceFailed",
     "Store",
     "StoreClosed",

@@ -7,7 +7,7 @@ import select
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from gateleg.net.http.errors import ConnectionLost, HttpError, TimedOut
+from gateleg.net.http.errors import ConnectionLost, HttpError, ResponseTimedOut
 from gateleg.net.http.responses import LIMIT, ResponseReader
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         if self._loop.time() < limit:
             self._timer = self._loop.call_at(limit, self._look)
         else:
-            self._fail(TimedOut("The service did not answer in time."))
+            self._fail(ResponseTimedOut("The service did not answer in time."))
 
     def _lose(self, error: ConnectionLost) -> None:
         error.stale = self.used and not self.reader.begun

@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import BadName, RunMissing
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, Origin
@@ -26,7 +26,7 @@ from gateleg.store import AsyncStore, ConditionFailed, item_size
 from tests.apps.delphi.texts import local_embeddings
 
 T = TypeVar("T")
-COMMENTS = synthesise(Plan(participants=5, comments=60, topics=4, seed=2)).conversation
+COMMENTS = synthesise(SyntheticPlan(participants=5, comments=60, topics=4, seed=2)).conversation
 CONFIG = TopicsConfig(n_neighbors=10)
 
 
