@@ -65,3 +65,37 @@ def test_no_name_means_two_things_in_two_roots() -> None:
         for name in module.__all__:
             owners.setdefault(name, {}).setdefault(id(getattr(module, name)), root)
     assert {name: sorted(roots.values()) for name, roots in owners.items() if len(roots) > 1} == {}
+
+
+def exported_by(module: str) -> set[str]:
+    """What a module offers to other rooms: the names in its `__all__`; nothing where it has none."""
+    for node in ast.parse(MODULES[module].read_text()).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def room_of(module: str) -> str:
+    """The room that a module belongs to: `jobs` for `gateleg.jobs.queue`; empty for the package itself."""
+    return (*module.split("."), "")[1]
+
+
+def borrowed(module: str) -> set[tuple[str, str]]:
+    """The names that a module takes from other rooms, late imports included, each with the module that it takes it from."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES and room_of(node.module) not in ("", room_of(module)):
+            found |= {(str(node.module), alias.name) for alias in node.names if f"{node.module}.{alias.name}" not in MODULES}
+    return found
+
+
+def test_a_room_takes_from_another_only_what_that_one_exports() -> None:
+    # The command line puts everything together. Errors are for everybody: whoever calls a room may have to catch them.
+    offers = {module: exported_by(module) for module in MODULES if not module.endswith(".errors")}
+    private = {
+        f"{module} takes {name} from {source}"
+        for module in MODULES
+        for source, name in borrowed(module)
+        if room_of(module) != "cli" and source in offers and name not in offers[source]
+    }
+    assert sorted(private) == []

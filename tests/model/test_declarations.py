@@ -5,26 +5,11 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import (
-    GSI,
-    Attr,
-    Counter,
-    Entity,
-    Key,
-    KeyPart,
-    Pattern,
-    Placeholders,
-    States,
-    Table,
-    Unique,
-    field,
-    plan_update,
-    spec_of,
-    stamp,
-    state,
-)
+from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
 from gateleg.model.errors import BadMark, BadOption, BadWhen, ExpressionError, OverlappingKeys, UnsupportedType
+from gateleg.model.expressions import Placeholders
 from gateleg.model.markers import marker_key
+from gateleg.model.planning import plan_update
 
 
 class Phase(States):

@@ -67,7 +67,8 @@ async def _work(
     import signal
 
     from gateleg.cli.leaving import end_now, end_soon
-    from gateleg.jobs import Worker, collect_garbage_less_often
+    from gateleg.jobs import Worker
+    from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.settings import shown
 
     async with _opened(app, settings, rules) as (queue, objects):

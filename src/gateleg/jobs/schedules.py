@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
+__all__ = ["next_run"]
+
 _log = logging.getLogger("gateleg.jobs")
 #: How far a schedule may be ahead of its next time before the clock that has put it there is taken to be wrong: one more interval, but not
 #: more than an hour, so that the run of a day is not repeated when a clock is set back a little; and a minute in any case.

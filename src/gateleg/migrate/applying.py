@@ -9,7 +9,7 @@ from gateleg.errors import GatelegError
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
 from gateleg.migrate.shapes import TableSettings, declared_shape
-from gateleg.store.errors import Refused, TableBusy, TableMissing, TimedOut
+from gateleg.store import Refused, TableBusy, TableMissing, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.tables import describe
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.migrate.plans import Action, Plan, Step
     from gateleg.model import Table
+    from gateleg.store import Store
     from gateleg.store.flow import Flow
-    from gateleg.store.store import Store
 
 #: seconds between two looks at a change that is under way
 _INTERVAL = 2.0

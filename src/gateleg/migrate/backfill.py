@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model import DecodeError, ModelError, Placeholders, spec_of
+from gateleg.model import DecodeError, ModelError, spec_of
+from gateleg.model.expressions import Placeholders
 from gateleg.store import ScanProgress
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request

@@ -10,6 +10,8 @@ from gateleg.migrate.shapes import Capacity
 if TYPE_CHECKING:
     from gateleg.migrate.shapes import TableSettings, TableShape, Wire
 
+__all__ = ["create_table"]
+
 
 def create_table(wanted: TableShape, settings: TableSettings) -> Step:
     """The table with all its indexes."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Table
 
+__all__ = ["IndexShape"]
+
 Wire = dict[str, Any]
 _GONE = "DELETING"
 

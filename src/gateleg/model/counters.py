@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gateleg.model.attributes.attr import Attr
     from gateleg.model.keys.plans import Ref
 
+__all__ = ["RECOUNT"]
+
 #: An attribute that a recount sets on the item it is counting for, and that every move of a counter removes: a recount may write its result
 #: only while the attribute is still there, so it never writes over a move that it has not seen.
 RECOUNT = "~recount"

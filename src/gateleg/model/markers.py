@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
     from gateleg.model.layout import EntityLayout
 
+__all__ = ["markers"]
+
 _TEXTUAL = "Name attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
 
 

@@ -14,6 +14,8 @@ from gateleg.model.uniques import MARKER
 if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
 
+__all__ = ["is_marker"]
+
 KeyType = Literal["S", "N", "B"]
 StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
 Names = str | Sequence[str]

@@ -12,7 +12,8 @@ from gateleg.migrate.creation import create_table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateleg.migrate.shapes import IndexShape, TableShape
+    from gateleg.migrate import TableShape
+    from gateleg.migrate.shapes import IndexShape
     from gateleg.model import Table
 
 Document = dict[str, Any]

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPart, KeyPlan
+    from gateleg.model import KeyPart
+    from gateleg.model.keys.plans import KeyPlan
 
 
 class Located(Protocol):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.store.scopes import Scope
     from gateleg.store.unreadable import OnUnreadable
 
+__all__ = ["Setup"]
+
 _SYSTEM = random.SystemRandom()
 
 

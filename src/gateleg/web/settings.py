@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from gateleg.net import Secret
 
+__all__ = ["Settings"]
+
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
 DEFAULT = "default"

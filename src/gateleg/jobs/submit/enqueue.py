@@ -27,7 +27,7 @@ from gateleg.jobs.submit.submission import (
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.jobs.tables.records import QueueState
-from gateleg.model import copy_unchecked
+from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.store import (
     AlreadyExists,
     StoreError,

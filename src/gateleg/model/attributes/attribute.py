@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gateleg.model.attributes.traits import Traits
     from gateleg.model.codec.shapes import Shape
 
+__all__ = ["Attribute"]
+
 
 @dataclass(frozen=True, eq=False)
 class Attribute:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+__all__ = ["traits_of"]
+
 Stamp = Literal["create", "write"]
 
 

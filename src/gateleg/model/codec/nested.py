@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     ShapeOf = Callable[[Any], Shape]
 
+__all__ = ["UNKNOWN", "attr_type", "case_of", "field_names"]
+
 #: Where an instance keeps the attributes that its class does not know. Not a field: pydantic leaves it alone, also in copies.
 UNKNOWN = "_unknown"
 

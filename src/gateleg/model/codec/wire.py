@@ -18,6 +18,8 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
 
+__all__ = ["decimal_text", "float_text", "iso", "uuid_text"]
+
 Value = dict[str, Any]
 Item = dict[str, Value]
 #: From an item of schema n-1 to one of schema n. It returns a new item and leaves its argument alone.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.spec import Spec, Table
 
-__all__ = ["Finding", "lint"]
+__all__ = ["Finding", "few_partitions", "lint"]
 
 
 def lint(table: Table) -> list[Finding]:

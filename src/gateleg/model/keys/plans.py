@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gateleg.model.keys.text_keys import TextKey
     from gateleg.model.tables import Index, KeyType
 
+__all__ = ["KeyPlan"]
+
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from gateleg.net.addresses import Address
 
+__all__ = ["connect_loop"]
+
 #: What has come of a streamed body and was not taken yet: with more than this, the service is made to wait.
 _UNTAKEN = 256 * 1024
 

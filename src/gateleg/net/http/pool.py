@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gateleg.net.http.requests import Timeouts
     from gateleg.net.http.responses import Response
 
+__all__ = ["connect_socket"]
+
 _CHUNK = 64 * 1024
 
 

@@ -16,7 +16,8 @@ from gateleg.store.operations.unreadable import ListReader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.model import Attr, Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.setup import Setup
     from gateleg.store.unreadable import Unreadable

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Placeholders, Table, is_marker, spec_of
+from gateleg.model import Table, spec_of
+from gateleg.model.expressions import Placeholders
+from gateleg.model.tables import is_marker
 from gateleg.store.errors import OutOfScope
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.operation import Stream
@@ -17,9 +19,12 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Condition, Item, KeyPlan
+    from gateleg.model import Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+__all__ = ["Scan"]
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -23,7 +23,9 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Item, KeyPlan, Ref, Write
+    from gateleg.model import Item, Ref
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.planning.expiry import is_expired
+from gateleg.model.planning import is_expired
 from gateleg.store.unreadable import Unreadable
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
     from gateleg.web.principal import Role
 
+__all__ = ["carry_out", "deed"]
+
 
 def deed(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:
     """A button. `look` is one or more of `first`, `danger`, `bare`, `small`; while an asynchronous deed runs it cannot be pressed again."""

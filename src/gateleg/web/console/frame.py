@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
     from gateleg.web.principal import Principal
 
+__all__ = ["View", "frame"]
+
 _MARK = (
     '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" '
     'aria-hidden="true"><path d="M3 7.5h18"/><path d="M6 7.5v11M18 7.5v11"/><path d="M12 7.5 7.5 18.5M12 7.5l4.5 11" '

@@ -22,7 +22,8 @@ from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
-from gateleg.store import AsyncStore, ConditionFailed, item_size
+from gateleg.store import AsyncStore, ConditionFailed
+from gateleg.store.sizes import item_size
 from tests.apps.delphi.texts import local_embeddings
 
 T = TypeVar("T")

@@ -16,7 +16,8 @@ from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upl
 from gateleg.apps.delphi.service import conversations
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
-from gateleg.store import AsyncStore, item_size
+from gateleg.store import AsyncStore
+from gateleg.store.sizes import item_size
 
 
 def cells(votes: Votes) -> list[tuple[Any, ...]]:

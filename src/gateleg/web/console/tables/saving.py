@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
-from gateleg.model import Placeholders, all_of, changed_attributes
+from gateleg.model import all_of
 from gateleg.model.counters import RECOUNT
-from gateleg.model.expressions.nodes import equals, exists, missing
+from gateleg.model.expressions import Placeholders, equals, exists, missing
+from gateleg.model.planning import changed_attributes
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
