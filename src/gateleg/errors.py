@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+__all__ = ["GatelegError"]
+
 
 class GatelegError(Exception):
     """Something that Gateleg refuses, or could not do.

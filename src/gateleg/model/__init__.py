@@ -41,7 +41,8 @@ Writing (`gateleg.model.planning`): plans are `Write` values
     After success, `write.owned` holds the version and stamps for the instance in hand.
     changed_attributes(before, after) -> actions for a partial save.
 
-Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then `placeholders.parameters()`.
+Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then
+    `placeholders.parameters()`.
 
 Streams: `read_change(table, record)` is the change of an entity that a record of the table's stream tells.
 
