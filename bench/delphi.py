@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignore[import-untyped]
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.runs.origin import Origin
 
@@ -38,7 +38,7 @@ SIZES = [(1_000, 100, 35.0), (10_000, 300, 52.0), (100_000, 1_000, 51.5)]
 
 def conversation(participants: int) -> Synthetic:
     people, comments, votes = next(size for size in SIZES if size[0] == participants)
-    return synthesise(Plan(participants=people, comments=comments, votes_per_participant=votes, groups=4))
+    return synthesise(SyntheticPlan(participants=people, comments=comments, votes_per_participant=votes, groups=4))
 
 
 def ours(synthetic: Synthetic) -> dict[str, Any]:

@@ -84,8 +84,10 @@ def errors() -> str:
     lines = [
         NOTE,
         "# Errors\n",
-        "An error says what happened, why where that helps, and what to do; its code stands at the end in brackets. Catch a class below,",
-        "or the first of each part for all of its kind. Errors of the store carry the request, all values taken out, as `request`.\n",
+        "Every error is a `GatelegError` (in `gateleg.errors`): its `message` says what happened, `why` the reason where that helps, `fix`",
+        "what to do, and `code` stands at the end of its text in brackets. `status` is the HTTP status of a host's answer. Catch",
+        "a class below, the first of each part for all of its kind, or `GatelegError` for all. Errors can be pickled. Errors of the store",
+        "carry the request, all values taken out, as `request`.\n",
     ]
     for title, module in (
         ("Model", model_errors),
@@ -109,7 +111,8 @@ def _error(kind: Any) -> list[str]:
     parent = "" if kind.__base__ is Exception else f", a `{kind.__base__.__name__}`"
     why = f" {kind.why}" if getattr(kind, "why", "") else ""
     fix = kind.fix or "The message says what to do."
-    return [f"### {kind.code}\n", f"`{kind.__name__}`{parent}. {inspect.cleandoc(kind.__doc__)}{why}\n", f"*{fix}*\n"]
+    said = f"`{kind.__name__}`{parent}. {inspect.cleandoc(kind.__doc__)}{why} HTTP status {kind.status}."
+    return [f"### {kind.code}\n", f"{said}\n", f"*{fix}*\n"]
 
 
 def settings() -> str:

@@ -26,6 +26,11 @@ ROOMS = {
     "engine": "The embedded engine",
     "endpoint": "The endpoint",
     "web": "The host",
+    "errors": "The base of every error",
+    "model.planning": "Plans of requests, for stores",
+    "model.expressions": "Conditions and actions, for stores",
+    "store.flow": "Flows of requests, for rooms above the store",
+    "store.transports": "What transports share",
 }
 #: Longer signatures are written with one parameter a line.
 _WIDTH = 110

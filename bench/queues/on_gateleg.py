@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gateleg.engine import Engine
-from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Worker, collect_garbage_less_often
+from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Worker
+from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from queues import audit

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from gateleg.jobs import Completed, Job, JobContext, Jobs, JobStatus, Picker, Queue, Results, Submission
+from gateleg.jobs import Job, JobContext, Jobs, JobStatus, Queue, Results, Submission
+from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.rules import Completed
 from gateleg.jobs.tables.job import Attempt
 from gateleg.model import spec_of
 from gateleg.store import Store

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from gateleg.ai import AsyncModels, Delta, Message, Models, ModelSettings, Options, Reply, Structured, Usage
+from gateleg.ai import AskOptions, AsyncModels, Delta, Message, Models, ModelSettings, Reply, Structured, Usage
 from gateleg.net import Retries
 
 M = TypeVar("M", bound=BaseModel)
@@ -47,7 +47,7 @@ class Asker:
         self.chat = chat
         self.used: dict[str, Usage] = {}
 
-    def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+    def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
         if self.mode == "called":
             with self._models() as models:
                 reply = models.chat(self.address, **self.chat).reply(messages, **options)
@@ -62,7 +62,7 @@ class Asker:
 
         return asyncio.run(main())
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> list[Delta]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> list[Delta]:
         if self.mode == "called":
             with self._models() as models:
                 return list(models.chat(self.address, **self.chat).stream(messages, **options))

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from typer.testing import CliRunner, Result
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.service import ensure_tables, upload_conversation
 from gateleg.cli.delphi import app
 from gateleg.store import AsyncStore
@@ -23,7 +23,7 @@ def export(tmp_path: Path) -> Path:
 
 
 def _exported(folder: Path, comments: int) -> Path:
-    conversation = synthesise(Plan(participants=60, comments=comments, votes_per_participant=20)).conversation
+    conversation = synthesise(SyntheticPlan(participants=60, comments=comments, votes_per_participant=20)).conversation
     with (folder / "comments.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["timestamp", "comment-id", "author-id", "moderated", "comment-body"])
@@ -197,4 +197,4 @@ def test_conversations_of_a_host_are_submitted_again(tmp_path: Path, monkeypatch
 async def _kept(store: str) -> None:
     async with AsyncStore.connect(store) as opened:
         await ensure_tables(opened)
-        await upload_conversation(opened, synthesise(Plan(participants=20, comments=8)).conversation)
+        await upload_conversation(opened, synthesise(SyntheticPlan(participants=20, comments=8)).conversation)

@@ -23,7 +23,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 from pynamodb.models import Model
 from yarl import URL
 
-from gateleg.endpoint import Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG"
@@ -33,7 +33,7 @@ CREDENTIALS: dict[str, str] = {"aws_access_key_id": KEY, "aws_secret_access_key"
 @pytest.fixture(params=["any", "verified"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     credentials = {KEY: SECRET} if request.param == "verified" else {}
-    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, Options(credentials=credentials)) as url:
+    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, EndpointOptions(credentials=credentials)) as url:
         yield url
 
 
@@ -108,14 +108,14 @@ def test_boto3_may_compress_its_requests(url: str, songs: Any) -> None:
 
 
 def test_boto3_is_refused_with_a_wrong_secret(tmp_path: Path) -> None:
-    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, Options(credentials={KEY: SECRET})) as url:
+    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, EndpointOptions(credentials={KEY: SECRET})) as url:
         client = boto3.client("dynamodb", endpoint_url=url, **{**CREDENTIALS, "aws_secret_access_key": "wrong"})
         with pytest.raises(ClientError, match="InvalidSignatureException"):
             client.list_tables()
 
 
 def test_tables_of_other_keys_and_regions_are_apart(tmp_path: Path) -> None:
-    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, Options(separate=True)) as url:
+    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, EndpointOptions(separate=True)) as url:
         places = [(KEY, "us-east-1"), (KEY, "eu-west-1"), ("123456789012", "us-east-1")]
         clients = [
             boto3.client("dynamodb", endpoint_url=url, region_name=region, aws_access_key_id=key, aws_secret_access_key="x")

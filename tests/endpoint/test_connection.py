@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from gateleg.endpoint import Limits, Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, Limits, serve_in_thread
 from tests.endpoint.fakes import FakeEngine, Wire, message
 
 MB = 1024 * 1024
@@ -223,7 +223,7 @@ def test_a_slow_reader_does_not_fill_the_servers_memory() -> None:
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", message()[:-1], message() + b"POST"])
 def test_a_client_that_does_not_go_on_is_dropped(fake: FakeEngine, sent: bytes) -> None:
     limits = Limits(idle=0.0, head_time=0.0, body_time=0.0)
-    with serve_in_thread(fake, Options(limits=limits)) as url, Wire(url) as wire:
+    with serve_in_thread(fake, EndpointOptions(limits=limits)) as url, Wire(url) as wire:
         wire.send(sent)
         with contextlib.suppress(ConnectionResetError):
             while wire.socket.recv(65_536):
@@ -233,7 +233,7 @@ def test_a_client_that_does_not_go_on_is_dropped(fake: FakeEngine, sent: bytes) 
 def test_a_client_that_waits_for_a_commit_is_not_dropped() -> None:
     fake = FakeEngine(durability="full")
     fake.commit_allowed.clear()
-    with serve_in_thread(fake, Options(limits=Limits(idle=0.0))) as url, Wire(url) as wire, Wire(url) as idle:
+    with serve_in_thread(fake, EndpointOptions(limits=Limits(idle=0.0))) as url, Wire(url) as wire, Wire(url) as idle:
         wire.send(message(headers=PUT))
         assert idle.at_end()
         fake.commit_allowed.set()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import Engine, check
+from gateleg.engine import Engine, check_integrity
 from tests.endpoint.fakes import Wire
 
 pytestmark = pytest.mark.crash
@@ -73,4 +73,4 @@ def test_every_answered_write_survives_a_kill(tmp_path: Path, durability: str, s
     assert acknowledged <= found
     assert indexed == found
     assert len(found) <= len(acknowledged) + CLIENTS
-    assert check(file) == []
+    assert check_integrity(file) == []

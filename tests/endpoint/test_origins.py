@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateleg.endpoint import BadOrigin, Options, serve_in_thread
+from gateleg.endpoint import BadOrigin, EndpointOptions, serve_in_thread
 from tests.endpoint.fakes import FakeEngine, Response, Wire
 
 CORS = {"access-control-allow-origin", "access-control-expose-headers", "access-control-max-age", "access-control-allow-methods"}
@@ -14,14 +14,14 @@ LOCAL = ["http://localhost", "http://localhost:5173", "https://127.0.0.1:8000", 
 
 @pytest.fixture
 def allowing(fake: FakeEngine) -> Iterator[Wire]:
-    options = Options(allow_origins=("https://Example.com:443/", "http://tools.test:8080"))
+    options = EndpointOptions(allow_origins=("https://Example.com:443/", "http://tools.test:8080"))
     with serve_in_thread(fake, options) as url, Wire(url) as wire:
         yield wire
 
 
 @pytest.fixture
 def signing(fake: FakeEngine) -> Iterator[Wire]:
-    with serve_in_thread(fake, Options(credentials={"key": "secret"})) as url, Wire(url) as wire:
+    with serve_in_thread(fake, EndpointOptions(credentials={"key": "secret"})) as url, Wire(url) as wire:
         yield wire
 
 
@@ -102,4 +102,4 @@ def test_where_requests_are_signed_any_origin_and_host_may_ask(signing: Wire) ->
 )
 def test_what_is_to_be_allowed_must_be_an_origin(origin: str) -> None:
     with pytest.raises(BadOrigin, match="is not an origin"):
-        Options(allow_origins=(origin,))
+        EndpointOptions(allow_origins=(origin,))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.endpoint import Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 
 pytestmark = pytest.mark.peer
@@ -20,7 +20,7 @@ KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG"
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, Options(credentials={KEY: SECRET})) as url:
+    with Engine(str(tmp_path / "gateleg.db")) as engine, serve_in_thread(engine, EndpointOptions(credentials={KEY: SECRET})) as url:
         yield url
 
 

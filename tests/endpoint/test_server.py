@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateleg.endpoint import Limits, OpenToAll, Options, Server, is_loopback, serve_in_thread
+from gateleg.endpoint import EndpointOptions, Limits, OpenToAll, Server, is_loopback, serve_in_thread
 from tests.endpoint.fakes import HEADERS, FakeEngine, Wire, message
 
 PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem"}
@@ -16,15 +16,15 @@ PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem"}
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
 def test_loopback_needs_no_credentials(host: str) -> None:
     assert is_loopback(host)
-    Options(host=host)
+    EndpointOptions(host=host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.1", "example.com"])
 def test_other_addresses_need_credentials(host: str) -> None:
     assert not is_loopback(host)
     with pytest.raises(OpenToAll):
-        Options(host=host)
-    Options(host=host, credentials={"key": "secret"})
+        EndpointOptions(host=host)
+    EndpointOptions(host=host, credentials={"key": "secret"})
 
 
 async def test_a_server_can_be_used_in_a_loop_of_ones_own(fake: FakeEngine) -> None:
@@ -37,12 +37,12 @@ async def test_a_port_that_is_taken_is_an_error(fake: FakeEngine) -> None:
     async with Server(fake) as server:
         port = int(server.url.rpartition(":")[2])
         with pytest.raises(OSError, match="address already in use"):
-            await Server(fake, Options(port=port)).start()
+            await Server(fake, EndpointOptions(port=port)).start()
 
 
 def test_a_port_that_is_taken_is_an_error_of_the_caller_of_the_thread(fake: FakeEngine, url: str) -> None:
     port = int(url.rpartition(":")[2])
-    with pytest.raises(OSError, match="address already in use"), serve_in_thread(fake, Options(port=port)):
+    with pytest.raises(OSError, match="address already in use"), serve_in_thread(fake, EndpointOptions(port=port)):
         pass
 
 
@@ -84,7 +84,7 @@ def test_stopping_lets_a_request_that_is_being_sent_finish(fake: FakeEngine) -> 
 
 
 def test_stopping_does_not_wait_for_ever(fake: FakeEngine) -> None:
-    with serve_in_thread(fake, Options(limits=Limits(drain=0.01))) as url:
+    with serve_in_thread(fake, EndpointOptions(limits=Limits(drain=0.01))) as url:
         wire = Wire(url)
         wire.send(message()[:-1])
         with Wire(url) as other:
@@ -113,7 +113,7 @@ def test_tls(fake: FakeEngine, certificate: tuple[Path, Path]) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*certificate)
     trust = ssl.create_default_context(cafile=str(certificate[0]))
-    with serve_in_thread(fake, Options(tls=context)) as url, httpx.Client(verify=trust) as client:
+    with serve_in_thread(fake, EndpointOptions(tls=context)) as url, httpx.Client(verify=trust) as client:
         assert url.startswith("https://")
         assert client.post(url, content=b"{}", headers=HEADERS).json() == {"Item": {}}
         assert client.post(url, content=b"x" * (17 << 20), headers=HEADERS).status_code == 413

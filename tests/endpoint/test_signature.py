@@ -10,7 +10,7 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.endpoint import Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.signature import Verifier, read_claim, realm_of
 from gateleg.engine.errors import EngineError
@@ -220,7 +220,7 @@ def test_an_account_has_twelve_digits(key_id: str) -> None:
 
 @pytest.fixture
 def guarded(fake: FakeEngine) -> Iterator[Wire]:
-    with serve_in_thread(fake, Options(credentials={KEY: SECRET}, separate=True)) as url, Wire(url) as wire:
+    with serve_in_thread(fake, EndpointOptions(credentials={KEY: SECRET}, separate=True)) as url, Wire(url) as wire:
         yield wire
 
 

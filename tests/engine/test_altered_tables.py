@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.integrity import check
+from gateleg.engine.integrity import check_integrity
 from tests.engine.operations.requests import attributes, index
 from tests.engine.world import World, text
 
@@ -64,7 +64,7 @@ def test_its_new_key_cannot_be_updated(anew: World, path: Path) -> None:
     )
     assert refused.message is not None
     assert "Cannot update attribute b" in refused.message
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
 
 
 def test_its_new_key_cannot_be_updated_by_what_was_made_ready_before(ours: World, theirs: World, path: Path) -> None:
@@ -75,7 +75,7 @@ def test_its_new_key_cannot_be_updated_by_what_was_made_ready_before(ours: World
     theirs.create("b")
     with pytest.raises(EngineError, match="Cannot update attribute b"):
         update()
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
 
 
 INSERT = "INSERT INTO Music VALUE {'a': '1', 'b': '2'}"
@@ -90,7 +90,7 @@ INSERTS: list[tuple[str, dict[str, Any]]] = [
 def test_a_statement_inserts_under_its_new_key(operation: str, request_: dict[str, Any], anew: World, path: Path) -> None:
     anew.call(operation, **request_)
     assert anew.call("GetItem", TableName="Music", Key=text(b="2"))["Item"] == text(a="1", b="2")
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
 
 
 def test_statements_that_meet_in_the_new_key_are_refused_together(anew: World, theirs: World) -> None:

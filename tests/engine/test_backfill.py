@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.engine import backfill
 from gateleg.engine.engine import Engine
-from gateleg.engine.integrity import check
+from gateleg.engine.integrity import check_integrity
 from tests.engine.operations.requests import index
 from tests.engine.world import World, text
 
@@ -89,7 +89,7 @@ def test_items_that_were_left_out_stay_out_when_something_else_of_them_changes(v
     change = {"UpdateExpression": "SET c = :c", "ExpressionAttributeValues": text(**{":c": "y"})}
     world.call("UpdateItem", TableName="Music", Key=text(a="1"), **change)
     assert world.items(IndexName="by-b") == []
-    assert check(world.engine.path) == []
+    assert check_integrity(world.engine.path) == []
     world.engine.close()
 
 

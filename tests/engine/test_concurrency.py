@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import Engine, EngineError, check
+from gateleg.engine import Engine, EngineError, check_integrity
 from tests.engine.neighbour import Neighbour, neighbour
 from tests.engine.operations.requests import attributes, index, table
 from tests.engine.world import START, World, stream, text
@@ -198,7 +198,7 @@ def test_an_engine_may_be_closed_while_others_use_it(tmp_path: Path) -> None:
     with Engine(path, background=False) as again:
         found = {item["a"]["S"] for item in again.call("Scan", {"TableName": "Music"})["Items"]}
     assert found >= set(acknowledged)
-    assert check(path) == []
+    assert check_integrity(path) == []
 
 
 def test_no_count_of_several_processes_is_lost(ours: Engine, other: Neighbour) -> None:
@@ -279,7 +279,7 @@ def test_an_index_that_is_added_while_others_write_is_complete(ours: Engine, oth
             ours.call("UpdateTable", add_index())
     other.answer()
     assert ours.call("Query", by_genre("jazz"))["Count"] == 101
-    assert check(ours.path) == []
+    assert check_integrity(ours.path) == []
 
 
 def test_an_index_that_another_process_removed_is_not_written(ours: Engine, other: Neighbour) -> None:
@@ -289,7 +289,7 @@ def test_an_index_that_another_process_removed_is_not_written(ours: Engine, othe
     ours.call("PutItem", {"TableName": "Music", "Item": text(a="y", g="jazz")})
     with pytest.raises(EngineError, match="ByGenre"):
         ours.call("Query", by_genre("jazz"))
-    assert check(ours.path) == []
+    assert check_integrity(ours.path) == []
 
 
 def test_a_stream_that_another_process_enabled_gets_our_writes(ours: Engine, other: Neighbour) -> None:
@@ -298,7 +298,7 @@ def test_a_stream_that_another_process_enabled_gets_our_writes(ours: Engine, oth
     other.call("UpdateTable", {"TableName": "Music", **stream()})
     ours.call("PutItem", {"TableName": "Music", "Item": text(a="y")})
     assert ours.database.rows("SELECT count(*) FROM changes") == [(1,)]
-    assert check(ours.path) == []
+    assert check_integrity(ours.path) == []
 
 
 def test_processes_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_processes_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
             assert one.call("ListTables", {})["TableNames"] == []
 
     in_threads(work, 3)
-    assert check(path) == []
+    assert check_integrity(path) == []
 
 
 @pytest.mark.parametrize("jump", [-86400.0 * 400, -1.0, 86400.0 * 400], ids=["a year back", "a second back", "a year ahead"])
@@ -326,7 +326,7 @@ def test_a_clock_that_jumps_does_no_harm(jump: float, tmp_path: Path) -> None:
     assert sorted(item["a"]["S"] for item in world.items()) == ["x", "y"]
     times = [at for (at,) in world.engine.database.rows("SELECT at FROM changes ORDER BY seq")]
     assert times == sorted(times)
-    assert check(world.engine.path) == []
+    assert check_integrity(world.engine.path) == []
     world.engine.close()
 
 

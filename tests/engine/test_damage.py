@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from gateleg.endpoint import serve_in_thread
-from gateleg.engine import Engine, EngineError, check, compact, has_checksums, repair
+from gateleg.engine import Engine, EngineError, check_integrity, compact, has_checksums, repair
 from gateleg.engine.checksums import RESERVED
 from gateleg.engine.pages import SIZE, Pages
 from tests.endpoint.fakes import Wire
@@ -163,7 +163,7 @@ def repaired(path: Path, *, unchanged: bool = True) -> tuple[dict[str, Items], s
     before = path.read_bytes()
     report = repair(str(path), str(target))
     assert path.read_bytes() == before
-    assert check(str(target)) == []
+    assert check_integrity(str(target)) == []
     with Engine(str(target), background=False) as engine:
         saved = {
             table: {spelled(KEYS[table], item): item for item in engine.call("Scan", {"TableName": table})["Items"]}
@@ -177,7 +177,7 @@ def repaired(path: Path, *, unchanged: bool = True) -> tuple[dict[str, Items], s
 def survives(path: Path) -> bool:
     """Whether a damaged copy reads as if it were whole. Nothing wrong is read, all damage is reported, and the rest is saved."""
     original = path.read_bytes()
-    faults = check(str(path))
+    faults = check_integrity(str(path))
     try:
         with Engine(str(path), background=False) as engine:
             harmless = read_everything(engine)
@@ -301,7 +301,7 @@ def test_over_http_damage_is_an_error_and_never_broken_json(hurt: Path) -> None:
 
 
 def test_the_check_names_damaged_items(hurt: Path) -> None:
-    faults = check(str(hurt))
+    faults = check_integrity(str(hurt))
     assert any(fault.startswith("page ") and fault.endswith("is not as it was written") for fault in faults)
     assert 'Plain: the item {"id":{"B":"0041"}} cannot be read' in faults
 
@@ -346,14 +346,14 @@ def old_format(whole: Path, folder: Path) -> Path:
 def test_a_file_without_checksums_is_used_as_it_is_until_it_is_compacted(whole: Path, tmp_path: Path) -> None:
     path = old_format(whole, tmp_path)
     assert not has_checksums(str(path))
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
     with Engine(str(path), background=False) as engine:
         assert read_everything(engine)
         engine.call("DeleteTable", {"TableName": "Restored"})
     assert not has_checksums(str(path))
     compact(str(path))
     assert has_checksums(str(path))
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
     content = path.read_bytes()
     assert (content[20], int.from_bytes(content[60:64], "big"), content[18]) == (RESERVED, 2, 2)
     with Engine(str(path), background=False) as engine:

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
-from gateleg.engine import Engine, EngineError, check
+from gateleg.engine import Engine, EngineError, check_integrity
 from gateleg.engine.database import Database
 from gateleg.engine.fileformat import FORMAT
 from gateleg.engine.layout import Layout
@@ -301,7 +301,7 @@ def test_a_child_may_open_what_its_parent_has_closed(engine: Engine) -> None:
     assert in_child(write) == ""
     with Engine(engine.path) as again:
         assert names(again) == {"y"}
-    assert check(engine.path) == []
+    assert check_integrity(engine.path) == []
 
 
 def in_child(work: Any) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import Engine, EngineError, check
+from gateleg.engine import Engine, EngineError, check_integrity
 from tests.engine.test_entries import INDEXES
 from tests.engine.world import World, text
 
@@ -89,7 +89,7 @@ def test_it_makes_no_difference_that_the_row_is_remembered(tmp_path_factory: pyt
         )
     for engine in (one.engine, two.engine, *others):
         engine.close()
-    assert check(str(place / "one.db")) == []
+    assert check_integrity(str(place / "one.db")) == []
 
 
 def raise_plays(engine: Engine) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import check
+from gateleg.engine import check_integrity
 from tests.engine.operations.requests import index
 from tests.engine.world import Item, World, text
 
@@ -53,7 +53,7 @@ def test_indexes_agree_with_an_item_that_is_updated_in_part(steps: list[Item], t
     world = library(tmp_path_factory.mktemp("entries"))
     for step in steps:
         update(world, step)
-    assert check(world.engine.path) == []
+    assert check_integrity(world.engine.path) == []
     world.engine.close()
 
 

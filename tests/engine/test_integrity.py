@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import Engine, EngineError, Namespace, check, compact
+from gateleg.engine import Engine, EngineError, Namespace, check_integrity, compact
 from tests.engine.operations.requests import index, table
 from tests.engine.world import World, stream, text
 
@@ -36,7 +36,7 @@ def damage(world: World, sql: str, *bindings: Any) -> list[str]:
     """What the check finds after something was done behind the engine's back."""
     items, genres, years = names(world)
     world.engine.database.connection.execute(sql.format(items=items, genres=genres, years=years), bindings)
-    return check(world.engine.path)
+    return check_integrity(world.engine.path)
 
 
 NINA_X = '{"a":{"S":"Nina"},"b":{"S":"x"}}'
@@ -45,7 +45,7 @@ NINA_X = '{"a":{"S":"Nina"},"b":{"S":"x"}}'
 def test_a_file_that_was_only_used_is_whole(music: World) -> None:
     music.delete(text(a="Nina", b="z"))
     music.put(text(a="Nina", b="x", g="soul"))
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
 
 
 def test_a_size_that_is_not_the_items_is_found(music: World) -> None:
@@ -108,11 +108,11 @@ def test_a_damaged_page_is_found(music: World) -> None:
     content = bytearray(path.read_bytes())
     content[(page - 1) * 4096 : page * 4096] = b"\x55" * 4096
     path.write_bytes(content)
-    assert any(fault.startswith("SQLite: ") for fault in check(str(path)))
+    assert any(fault.startswith("SQLite: ") for fault in check_integrity(str(path)))
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    for look in (check, compact):
+    for look in (check_integrity, compact):
         with pytest.raises(EngineError, match="does not exist"):
             look(str(tmp_path / "nothing.db"))
     assert list(tmp_path.iterdir()) == []
@@ -121,9 +121,9 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_a_file_can_be_checked_while_it_is_written(music: World) -> None:
     group = music.engine.begin_group()
     music.put(text(a="Nina", b="y", g="jazz"))
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
     group.commit()
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
 
 
 def test_compacting_shrinks_a_file_and_keeps_what_is_in_it(music: World) -> None:
@@ -142,7 +142,7 @@ def test_compacting_shrinks_a_file_and_keeps_what_is_in_it(music: World) -> None
     with Engine(music.engine.path, background=False) as again:
         assert again.call("Scan", {"TableName": "Music"})["Items"] == kept
         assert again.database.rows("SELECT * FROM changes") == records[:2]
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
 
 
 def test_compacting_a_file_that_is_being_written_is_refused(music: World) -> None:
@@ -180,7 +180,7 @@ def test_whatever_was_done_the_file_is_whole(steps: list[tuple[str, Any, Any, An
             world.now += 1
             request = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"} if enabled else {"StreamEnabled": False}
             world.call("UpdateTable", TableName="Music", StreamSpecification=request)
-    assert check(world.engine.path) == []
+    assert check_integrity(world.engine.path) == []
     world.engine.close()
 
 
@@ -192,4 +192,4 @@ def test_the_check_looks_at_tables_of_all_realms(tmp_path: Path) -> None:
         with apsw.Connection(engine.path) as other:
             other.execute(f"UPDATE {layout.name} SET size = 0")
         other.close()
-        assert check(engine.path) == ['Music: {"a":{"S":"x"}} has 2 bytes but is counted with 0']
+        assert check_integrity(engine.path) == ['Music: {"a":{"S":"x"}} has 2 bytes but is counted with 0']

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine.integrity import check
+from gateleg.engine.integrity import check_integrity
 from tests.engine.operations.requests import index
 from tests.engine.world import World, stream, text
 
@@ -29,7 +29,7 @@ def test_a_log_with_a_pause_is_whole(music: World) -> None:
     music.put(text(a="x", b="2"))
     switch(music, True)
     music.put(text(a="x", b="3"))
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
 
 
 def test_a_change_that_was_not_logged_is_found(music: World) -> None:
@@ -37,7 +37,7 @@ def test_a_change_that_was_not_logged_is_found(music: World) -> None:
     music.put(text(a="x", b="2"))
     music.put(text(a="x", b="3"))
     music.engine.database.connection.execute("DELETE FROM changes WHERE seq = 2")
-    assert check(music.engine.path) == ["Music: change 3 does not follow from the one before it"]
+    assert check_integrity(music.engine.path) == ["Music: change 3 does not follow from the one before it"]
 
 
 def test_an_item_that_no_index_takes_is_not_missed(music: World) -> None:
@@ -48,7 +48,7 @@ def test_an_item_that_no_index_takes_is_not_missed(music: World) -> None:
         AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}, {"AttributeName": "b", "AttributeType": "S"}],
         GlobalSecondaryIndexUpdates=[{"Create": index("by-b", "b")}],
     )
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []
 
 
 def test_a_restored_table_is_whole(music: World) -> None:
@@ -59,4 +59,4 @@ def test_a_restored_table_is_whole(music: World) -> None:
     music.call("RestoreTableToPointInTime", SourceTableName="Music", TargetTableName="Restored", RestoreDateTime=at)
     music.expire_by("t")
     music.call("DeleteTable", TableName="Music")
-    assert check(music.engine.path) == []
+    assert check_integrity(music.engine.path) == []

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gateleg.endpoint import Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "quickstart.py"
@@ -26,6 +26,6 @@ def test_quickstart_keeps_its_data_in_a_folder_and_may_run_twice(tmp_path: Path)
 
 
 def test_quickstart_runs_unchanged_against_an_endpoint() -> None:
-    with Engine(":memory:", durability="relaxed") as engine, serve_in_thread(engine, Options()) as url:
+    with Engine(":memory:", durability="relaxed") as engine, serve_in_thread(engine, EndpointOptions()) as url:
         assert run(url) == ANSWER
         assert engine.call("ListTables", {})["TableNames"] == ["Music"]

@@ -15,7 +15,7 @@ from typing import Any
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.queue_context import Settings
+from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.worker.attempt import Execution
@@ -150,7 +150,7 @@ async def main(data: str, audit: str, seed: str, rate: float) -> None:
     transport = Faulty(usual)
     usual.fate = transport.fate = Fate(rate, seed)
     store = AsyncStore(transport)
-    queue = AsyncQueue(store, jobs, Settings(lease_seconds=LEASE))
+    queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=LEASE))
     worker = AuditedWorker(queue, concurrency=4, worker_id=f"w{seed}", idle=(0.01, 0.1), drain_seconds=0.2)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
     os.write(AuditedExecution.audit, f"ready {os.getpid()}\n".encode())

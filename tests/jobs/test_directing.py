@@ -6,7 +6,7 @@ from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.queue_context import Settings
+from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Cancelled
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.store import Store
@@ -148,7 +148,7 @@ class TestDependents:
         assert queue.get(second.job_id).status == JobStatus.CANCELLED
 
     def test_many_dependents_are_released_by_a_job_of_their_own(self, store: Store, jobs: Jobs, picker: Picker) -> None:
-        queue = Queue(store, jobs, Settings(inline_dependents=3))
+        queue = Queue(store, jobs, QueueSettings(inline_dependents=3))
         queue.ensure_tables()
         first = submitted(queue, priority=90)
         others = [submitted(queue, depends_on=[first.job_id]) for _ in range(30)]

@@ -11,7 +11,7 @@ from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.queue_context import Settings
+from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
@@ -88,7 +88,7 @@ async def spoil(store: AsyncStore, job: Job) -> None:
 
 
 async def test_a_job_that_cannot_be_read_stops_no_worker_and_no_duty() -> None:
-    async with working(jobs_of("a"), settings=Settings(lease_seconds=0.5), concurrency=1) as (queue, _):
+    async with working(jobs_of("a"), settings=QueueSettings(lease_seconds=0.5), concurrency=1) as (queue, _):
         await queue.pause("default")
         odd = (await queue.submit(Submission("a", priority=90))).job
         await spoil(queue.store, odd)
@@ -106,7 +106,7 @@ class TestAClock:
     async def running(self) -> AsyncIterator[tuple[ManualClock, ManualClock, AsyncQueue, Job]]:
         clock, ticks = ManualClock(), ManualClock()
         async with AsyncStore.embedded(clock=clock, ticks=ticks) as store:
-            queue = AsyncQueue(store, jobs_of("a"), Settings(lease_seconds=30))
+            queue = AsyncQueue(store, jobs_of("a"), QueueSettings(lease_seconds=30))
             await queue.ensure_tables()
             await queue.submit(Submission("a"))
             job = await queue.claim(Picker(ticks), "default", "w")

@@ -1,7 +1,8 @@
 import asyncio
 from typing import Any
 
-from gateleg.jobs import AsyncQueue, JobContext, Jobs, Picker, Queue, Submission, Worker, follow, follow_async
+from gateleg.jobs import AsyncQueue, JobContext, Jobs, Queue, Submission, Worker, follow, follow_async
+from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.tables.job import JobStatus, Progress
 from gateleg.store import AsyncStore

@@ -18,7 +18,7 @@ from gateleg.jobs.errors import LeaseLost, ParentGone
 from gateleg.jobs.finish import complete
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.queue_context import Settings
+from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Ending, Released
 from gateleg.jobs.submit import enqueue
 from gateleg.jobs.submit.submission import Submission
@@ -106,7 +106,7 @@ class World:
 @pytest.fixture
 def world(clock: ManualClock) -> Iterator[Callable[[], World]]:
     with Store.embedded(clock=clock, ticks=clock, random=random.Random(1)) as store:
-        queue = Queue(store, make_jobs(), Settings(open_for=0.0))
+        queue = Queue(store, make_jobs(), QueueSettings(open_for=0.0))
         queue.ensure_tables()
         yield lambda: World(queue, clock)
 

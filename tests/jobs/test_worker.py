@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.queue_context import Settings
+from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submit.submission import Submission
@@ -104,7 +104,7 @@ def make_jobs(runs: Any = "inline") -> Jobs:
 @asynccontextmanager
 async def working(jobs: Jobs, **options: Any) -> AsyncIterator[tuple[AsyncQueue, Worker]]:
     async with AsyncStore.connect("embedded::memory:") as store:
-        queue = AsyncQueue(store, jobs, options.pop("settings", Settings(lease_seconds=2)))
+        queue = AsyncQueue(store, jobs, options.pop("settings", QueueSettings(lease_seconds=2)))
         await queue.ensure_tables()
         worker = Worker(queue, idle=(0.01, 0.05), **options)
         task = asyncio.ensure_future(worker.run())
@@ -194,7 +194,7 @@ class TestEverywhere:
 
     @pytest.mark.parametrize("lease", [2, 60], ids=["after the first heartbeat", "before it"])
     async def test_a_job_that_takes_too_long_is_stopped(self, runs: str, lease: float) -> None:
-        async with working(make_jobs(runs), settings=Settings(lease_seconds=lease)) as (queue, _):
+        async with working(make_jobs(runs), settings=QueueSettings(lease_seconds=lease)) as (queue, _):
             job = await done(queue, Submission("blocks" if runs == "thread" else "waits", timeout=1))
         assert job.attempts[-1].error is not None
         assert job.attempts[-1].error.kind == "timed-out"
@@ -246,7 +246,7 @@ def _signal_unless_zombie(pid: int) -> None:
 
 async def test_a_lease_is_renewed_for_as_long_as_the_job_runs() -> None:
     jobs = make_jobs()
-    async with working(jobs, settings=Settings(lease_seconds=2)) as (queue, _):
+    async with working(jobs, settings=QueueSettings(lease_seconds=2)) as (queue, _):
         job = (await queue.submit(Submission("waits"))).job
         first = await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
         later = await reaches(queue, job.job_id, lambda one: one.lease_until != first.lease_until and one.lease_until is not None)
@@ -266,7 +266,7 @@ async def test_a_worker_that_loses_its_lease_stops_the_handler() -> None:
         finally:
             stopped.set()
 
-    async with working(jobs, settings=Settings(lease_seconds=0.2)) as (queue, _):
+    async with working(jobs, settings=QueueSettings(lease_seconds=0.2)) as (queue, _):
         job = (await queue.submit(Submission("sleeps"))).job
         await reaches(queue, job.job_id, lambda one: one.status == JobStatus.PROCESSING)
         await queue.cancel(job.job_id, force=True)

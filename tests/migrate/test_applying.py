@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.migrate import Settings, Step, apply, plan_of
+from gateleg.migrate import Step, TableSettings, apply, plan_of
 from gateleg.migrate.applying import until_settled
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.model import GSI, LSI, Table
@@ -57,7 +57,7 @@ def test_a_change_that_another_process_made_a_moment_before_is_fine(store: Store
     changes = ("CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "TagResource")
     overtaken = Store(Overtaken(store.transport, *changes), sleep=lambda seconds: None)
     for table in (OLD, NEW, rag.collections):
-        left = apply(overtaken, table, Settings(), Recorder()).left
+        left = apply(overtaken, table, TableSettings(), Recorder()).left
         assert left is not None
         assert left.done
 
@@ -71,41 +71,41 @@ def test_a_change_that_is_refused_and_was_not_made_is_an_error(store: Store) -> 
             return answer
 
     with pytest.raises(Refused, match="no"):
-        apply(Store(Refusing(store.transport, "CreateTable"), sleep=lambda seconds: None), OLD, Settings(), Recorder())
+        apply(Store(Refusing(store.transport, "CreateTable"), sleep=lambda seconds: None), OLD, TableSettings(), Recorder())
 
 
 @pytest.mark.parametrize("table", SEEDS, ids=lambda table: table.name)
 def test_applying_leaves_nothing_to_do(store: Store, table: Table) -> None:
-    outcome = apply(store, table, Settings(), Recorder())
+    outcome = apply(store, table, TableSettings(), Recorder())
     assert outcome.left is not None
     assert outcome.left.done
-    assert plan_of(store, table, Settings()).done
+    assert plan_of(store, table, TableSettings()).done
 
 
 def test_applying_twice_does_nothing_the_second_time(store: Store) -> None:
-    apply(store, rag.collections, Settings(), Recorder())
-    assert not apply(store, rag.collections, Settings(), Recorder()).done
+    apply(store, rag.collections, TableSettings(), Recorder())
+    assert not apply(store, rag.collections, TableSettings(), Recorder()).done
 
 
 def test_indexes_are_changed_one_after_another(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     watcher = Recorder()
-    apply(store, NEW, Settings(), watcher)
+    apply(store, NEW, TableSettings(), watcher)
     assert watcher.begun == ["create-index", "delete-index"]
     assert watcher.asked == ["delete-index"]
 
 
 def test_items_stay_when_indexes_change(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     item = {"pk": {"S": "1"}, "sk": {"S": "2"}, "b": {"S": "3"}}
     store.transport.call("PutItem", {"TableName": "things", "Item": item})
-    apply(store, NEW, Settings(), Recorder())
+    apply(store, NEW, TableSettings(), Recorder())
     assert store.transport.call("Scan", {"TableName": "things", "IndexName": "new"})["Items"] == [item]
 
 
 def test_what_is_not_agreed_to_is_left_and_the_rest_is_done(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
-    outcome = apply(store, NEW, Settings(protected=True), Recorder(agrees=lambda step: False))
+    apply(store, OLD, TableSettings(), Recorder())
+    outcome = apply(store, NEW, TableSettings(protected=True), Recorder(agrees=lambda step: False))
     assert [step.action for step in outcome.done] == ["create-index", "change-protection"]
     assert [step.action for step in outcome.declined] == ["delete-index"]
     assert outcome.left is not None
@@ -113,34 +113,34 @@ def test_what_is_not_agreed_to_is_left_and_the_rest_is_done(store: Store) -> Non
 
 
 def test_an_index_is_not_made_anew_when_its_deletion_was_declined(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     changed = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a", range="b")])
-    assert not apply(store, changed, Settings(), Recorder(agrees=lambda step: False)).done
+    assert not apply(store, changed, TableSettings(), Recorder(agrees=lambda step: False)).done
 
 
 def test_a_stream_is_not_started_when_the_end_of_the_other_was_declined(store: Store) -> None:
-    apply(store, Table("things", hash="pk", stream="KEYS_ONLY"), Settings(), Recorder())
+    apply(store, Table("things", hash="pk", stream="KEYS_ONLY"), TableSettings(), Recorder())
     watcher = Recorder(agrees=lambda step: False)
-    outcome = apply(store, Table("things", hash="pk", stream="NEW_IMAGE"), Settings(protected=True), watcher)
+    outcome = apply(store, Table("things", hash="pk", stream="NEW_IMAGE"), TableSettings(protected=True), watcher)
     assert [step.action for step in outcome.done] == ["change-protection"]
     assert watcher.asked == ["change-stream"]
 
 
 def test_a_table_that_needs_a_new_one_is_left_alone(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     watcher = Recorder()
-    outcome = apply(store, OTHER_KEY, Settings(), watcher)
+    outcome = apply(store, OTHER_KEY, TableSettings(), watcher)
     assert (outcome.done, watcher.asked) == ([], [])
     assert outcome.left is not None
     assert outcome.left.rebuild
 
 
 def test_replacing_a_table_backs_it_up_first(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     item = {"pk": {"S": "1"}, "sk": {"S": "2"}}
     store.transport.call("PutItem", {"TableName": "things", "Item": item})
     watcher = Recorder()
-    outcome = apply(store, OTHER_KEY, Settings(), watcher, replace=True)
+    outcome = apply(store, OTHER_KEY, TableSettings(), watcher, replace=True)
     assert watcher.begun == ["delete-table", "create-table"]
     assert outcome.left is not None
     assert outcome.left.done
@@ -151,41 +151,41 @@ def test_replacing_a_table_backs_it_up_first(store: Store) -> None:
 
 def test_a_service_without_backups_is_told_of(store: Store) -> None:
     bare = store.using(Without(store.transport, "CreateBackup"))
-    apply(bare, OLD, Settings(), Recorder())
+    apply(bare, OLD, TableSettings(), Recorder())
     watcher = Recorder()
-    apply(bare, OTHER_KEY, Settings(), watcher, replace=True)
+    apply(bare, OTHER_KEY, TableSettings(), watcher, replace=True)
     assert watcher.backups == [("things", None)]
 
 
 def test_a_replacement_that_is_declined_deletes_nothing(store: Store) -> None:
-    apply(store, OLD, Settings(protected=True), Recorder())
+    apply(store, OLD, TableSettings(protected=True), Recorder())
     watcher = Recorder(agrees=lambda step: step.action == "change-protection")
-    outcome = apply(store, OTHER_KEY, Settings(), watcher, replace=True)
+    outcome = apply(store, OTHER_KEY, TableSettings(), watcher, replace=True)
     assert [step.action for step in outcome.done] == ["change-protection"]
-    assert plan_of(store, OLD, Settings()).done
+    assert plan_of(store, OLD, TableSettings()).done
 
 
 def test_an_interrupted_run_goes_on_where_it_was(store: Store) -> None:
     def stop(step: Step) -> bool:
         raise KeyboardInterrupt
 
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     with pytest.raises(KeyboardInterrupt):
-        apply(store, NEW, Settings(), Recorder(agrees=stop))
+        apply(store, NEW, TableSettings(), Recorder(agrees=stop))
     watcher = Recorder()
-    apply(store, NEW, Settings(), watcher)
+    apply(store, NEW, TableSettings(), watcher)
     assert watcher.begun == ["delete-index"]
 
 
 def test_a_service_without_expiry_tags_and_recovery_can_be_planned(store: Store) -> None:
     bare = store.using(Without(store.transport, "DescribeTimeToLive", "ListTagsOfResource", "DescribeContinuousBackups"))
-    apply(store, OLD, Settings(), Recorder())
-    assert plan_of(bare, OLD, Settings(recoverable=True, tags={"a": "b"})).done
+    apply(store, OLD, TableSettings(), Recorder())
+    assert plan_of(bare, OLD, TableSettings(recoverable=True, tags={"a": "b"})).done
 
 
 def test_a_service_that_lets_nothing_expire_gets_its_tables_all_the_same(store: Store) -> None:
     bare = store.using(Without(store.transport, "DescribeTimeToLive", "UpdateTimeToLive"))
-    outcome = apply(bare, rag.collections, Settings(), Recorder())
+    outcome = apply(bare, rag.collections, TableSettings(), Recorder())
     assert [step.action for step in outcome.done] == ["create-table"]
     assert outcome.left is not None
     assert outcome.left.done
@@ -194,15 +194,15 @@ def test_a_service_that_lets_nothing_expire_gets_its_tables_all_the_same(store: 
 
 def test_a_step_that_the_service_does_not_offer_is_left_out(store: Store) -> None:
     bare = store.using(Without(store.transport, "UpdateTimeToLive"))
-    outcome = apply(bare, rag.collections, Settings(recoverable=True), Recorder())
+    outcome = apply(bare, rag.collections, TableSettings(recoverable=True), Recorder())
     assert [step.action for step in outcome.done] == ["create-table", "change-recovery"]
     assert [step.action for step in outcome.unknown] == ["change-ttl"]
 
 
 def test_local_indexes_that_are_missing_need_a_new_table(store: Store) -> None:
-    apply(store, OLD, Settings(), Recorder())
+    apply(store, OLD, TableSettings(), Recorder())
     late = Table("things", hash="pk", range="sk", indexes=[GSI("old", hash="a"), LSI("late", range="a")])
-    assert plan_of(store, late, Settings()).state == "needs a new table"
+    assert plan_of(store, late, TableSettings()).state == "needs a new table"
 
 
 def _described(status: str, index: str) -> dict[str, Any]:
@@ -239,4 +239,4 @@ def _answers(flow: Any, *replies: dict[str, Any]) -> Any:
 def test_expiry_that_is_being_stopped_counts_as_none(status: str, ttl: str | None) -> None:
     table = {"Table": OLD.definition() | {"TableArn": "arn"}}
     expiry = {"TimeToLiveDescription": {"TimeToLiveStatus": status, "AttributeName": "x"}}
-    assert _answers(inspect_table("things", Settings()), table, expiry).shape.ttl == ttl
+    assert _answers(inspect_table("things", TableSettings()), table, expiry).shape.ttl == ttl

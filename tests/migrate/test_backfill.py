@@ -8,7 +8,7 @@ import pytest
 from gateleg.migrate import backfill
 from gateleg.migrate.backfill import brought_up
 from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Table, Version, field, spec_of, upcaster
-from gateleg.store import Progress, Store
+from gateleg.store import ScanProgress, Store
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
@@ -95,11 +95,11 @@ def test_an_item_that_cannot_be_read_is_told_and_left(store: Store) -> None:
 
 
 def test_a_run_that_was_cut_short_goes_on_where_it_was(store: Store) -> None:
-    progress = Progress.fresh(4)
+    progress = ScanProgress.fresh(4)
     for report in backfill(store, Person, progress=progress, every=1):
         if report.seen == 3:
             break
-    resumed = list(backfill(store, Person, progress=Progress(dict(progress.starts), 4)))[-1]
+    resumed = list(backfill(store, Person, progress=ScanProgress(dict(progress.starts), 4)))[-1]
     assert resumed.done
     assert all(item["_schema"] == {"N": "2"} for item in store.scan(people))
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.migrate import Capacity, Deployed, Plan, Settings, TableShape, declared_shape, deployed_shape, plan_table
+from gateleg.migrate import Capacity, Deployed, Plan, TableSettings, TableShape, declared_shape, deployed_shape, plan_table
 from gateleg.migrate.shapes import IndexShape, KeyElement
 from gateleg.model import GSI, LSI, Table
 from tests.model.seeds import agents, delphi, jobs, mv, rag
@@ -20,7 +20,7 @@ def shape(*indexes: IndexShape, **members: Any) -> TableShape:
     return TableShape("things", KEYS, {entry.name: entry for entry in indexes}, **members)
 
 
-def plan(wanted: TableShape, have: TableShape, settings: Settings | None = None, **options: Any) -> Plan:
+def plan(wanted: TableShape, have: TableShape, settings: TableSettings | None = None, **options: Any) -> Plan:
     return plan_table(wanted, Deployed(have, "arn:things"), settings, **options)
 
 
@@ -100,7 +100,7 @@ def test_dropping_an_index_is_asked_about_and_making_one_is_not() -> None:
 
 
 def test_an_index_of_a_provisioned_table_gets_its_capacity() -> None:
-    made = plan(shape(index("by-a", "a")), shape(capacity=Capacity(7, 3)), Settings(billing="keep"))
+    made = plan(shape(index("by-a", "a")), shape(capacity=Capacity(7, 3)), TableSettings(billing="keep"))
     update = made.steps[0].request["GlobalSecondaryIndexUpdates"][0]["Create"]
     assert update["ProvisionedThroughput"] == {"ReadCapacityUnits": 7, "WriteCapacityUnits": 3}
 
@@ -148,23 +148,23 @@ def test_another_expiry_attribute_stops_the_old_one_first() -> None:
 
 def test_provisioning_names_only_what_changes() -> None:
     have = shape(replace(index("by-a", "a"), capacity=Capacity(5, 5)), index("by-b", "b"), capacity=Capacity(5, 5))
-    (step,) = plan(have, have, Settings(billing=Capacity(5, 5))).steps
+    (step,) = plan(have, have, TableSettings(billing=Capacity(5, 5))).steps
     assert [update["Update"]["IndexName"] for update in step.request["GlobalSecondaryIndexUpdates"]] == ["by-b"]
     assert "ProvisionedThroughput" not in step.request
 
 
 def test_settings_that_are_not_given_are_left_as_they_are() -> None:
     have = shape(protected=True, recoverable=True, tags={"a": "b"}, capacity=Capacity(1, 1))
-    assert plan(shape(), have, Settings(billing="keep")).done
+    assert plan(shape(), have, TableSettings(billing="keep")).done
 
 
 def test_only_tags_that_are_missing_or_differ_are_set() -> None:
-    (step,) = plan(shape(), shape(tags={"a": "1", "b": "2", "x": "9"}), Settings(tags={"a": "1", "b": "3", "c": "4"})).steps
+    (step,) = plan(shape(), shape(tags={"a": "1", "b": "2", "x": "9"}), TableSettings(tags={"a": "1", "b": "3", "c": "4"})).steps
     assert step.request == {"ResourceArn": "arn:things", "Tags": [{"Key": "b", "Value": "3"}, {"Key": "c", "Value": "4"}]}
 
 
 def test_what_the_service_does_not_offer_is_a_note() -> None:
-    found = plan(shape(), shape(), Settings(recoverable=True, tags={"a": "b"}))
+    found = plan(shape(), shape(), TableSettings(recoverable=True, tags={"a": "b"}))
     assert found.done
     assert len(found.notes) == 2
 

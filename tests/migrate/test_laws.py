@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.migrate import Capacity, Settings, TableShape, inspect_table, plan_table
+from gateleg.migrate import Capacity, TableSettings, TableShape, inspect_table, plan_table
 from gateleg.migrate.applying import carry_out
 from gateleg.migrate.shapes import IndexShape, KeyElement
 from gateleg.store import Store
@@ -37,7 +37,7 @@ def shapes(draw: st.DrawFn) -> TableShape:
 
 
 _SETTINGS = st.builds(
-    Settings,
+    TableSettings,
     billing=st.one_of(st.sampled_from(["on-demand", "keep"]), st.builds(Capacity, st.integers(1, 3), st.integers(1, 3))),
     protected=st.sampled_from([None, True, False]),
     recoverable=st.sampled_from([None, True, False]),
@@ -45,7 +45,7 @@ _SETTINGS = st.builds(
 )
 
 
-def _converge(store: Store, wanted: TableShape, rules: Settings) -> None:
+def _converge(store: Store, wanted: TableShape, rules: TableSettings) -> None:
     watcher: Any = Recorder()
     for _ in range(20):
         plan = plan_table(wanted, store.drive(inspect_table(wanted.name, rules)), rules, replace=True)
@@ -58,7 +58,7 @@ def _converge(store: Store, wanted: TableShape, rules: Settings) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(first=shapes(), second=shapes(), before=_SETTINGS, after=_SETTINGS)
-def test_any_table_can_be_made_any_other(first: TableShape, second: TableShape, before: Settings, after: Settings) -> None:
+def test_any_table_can_be_made_any_other(first: TableShape, second: TableShape, before: TableSettings, after: TableSettings) -> None:
     with Store(open_embedded(), sleep=lambda seconds: None) as store:
         _converge(store, first, before)
         _converge(store, second, after)
@@ -66,9 +66,11 @@ def test_any_table_can_be_made_any_other(first: TableShape, second: TableShape, 
 
 @settings(max_examples=40, deadline=None)
 @given(first=shapes(), second=shapes(), rules=_SETTINGS)
-def test_a_plan_of_several_steps_can_be_carried_out_without_looking_again(first: TableShape, second: TableShape, rules: Settings) -> None:
+def test_a_plan_of_several_steps_can_be_carried_out_without_looking_again(
+    first: TableShape, second: TableShape, rules: TableSettings
+) -> None:
     with Store(open_embedded(), sleep=lambda seconds: None) as store:
-        _converge(store, first, Settings())
+        _converge(store, first, TableSettings())
         plan = plan_table(second, store.drive(inspect_table("things", rules)), rules, replace=True)
         watcher: Any = Recorder()
         for step in plan.steps:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from gateleg.model import Write
+from gateleg.model.planning import Write
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 

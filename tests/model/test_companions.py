@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import Attr, Counter, Entity, Joined, Key, Table, Unique, Write, field, plan_check, plan_delete, plan_put, plan_update
+from gateleg.model import Attr, Counter, Entity, Key, Table, Unique, field
 from gateleg.model.errors import DerivedKeyUnknown, ReadOnlyAttribute
+from gateleg.model.planning import Joined, Write, plan_check, plan_delete, plan_put, plan_update
 from tests.model.plans import NOW, condition
 
 members = Table("members", hash="PK", range="SK", tag="kind")

@@ -21,12 +21,12 @@ from gateleg.model import (
     Table,
     Version,
     field,
-    plan_update,
     spec_of,
     stamp,
     state,
 )
-from gateleg.model.expressions.nodes import Operand, Placeholders
+from gateleg.model.expressions import Operand, Placeholders
+from gateleg.model.planning import plan_update
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 

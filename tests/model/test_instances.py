@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from gateleg.jobs.tables.job import Attempt, Job
-from gateleg.model import construct_unchecked, copy_unchecked
+from gateleg.model.codec.unchecked import construct_unchecked, copy_unchecked
 
 
 class Open(BaseModel):

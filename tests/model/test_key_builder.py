@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gateleg.model import spec_of
 from gateleg.model.errors import EmptyKey, ModelError
-from gateleg.model.keys.key import located
 from gateleg.model.keys.key_builder import compile_ref
 from tests.model.seeds.jobs import Job
 from tests.model.seeds.mv import Scene
@@ -20,25 +19,25 @@ ODD = st.one_of(st.none(), st.integers(-5, 100_005), st.text(max_size=3), st.boo
 @given(book=st.one_of(ODD, st.text(min_size=1)), number=ODD)
 def test_a_compiled_reference_is_the_validated_one(book: Any, number: Any) -> None:
     spec, components = spec_of(Note), {"book": book, "number": number}
-    quick = compile_ref(spec)(components)
+    quick = compile_ref(spec.entity, spec.key, spec.sources)(components)
     if quick is not None:
-        assert quick == located(spec, spec.key, components)
+        assert quick == spec.locate_validated(spec.key, components)
 
 
 @given(project=st.uuids(), sequence=st.integers(0, 999))
 def test_components_of_the_declared_types_need_no_validation(project: Any, sequence: int) -> None:
     for entity, components in ((Scene, {"project_id": project, "sequence": sequence}), (Job, {"job_id": project})):
         spec: Any = spec_of(entity)
-        quick = compile_ref(spec)(components)
+        quick = compile_ref(spec.entity, spec.key, spec.sources)(components)
         assert quick is not None
-        assert quick.key == located(spec, spec.key, components).key
+        assert quick.key == spec.locate_validated(spec.key, components).key
 
 
 @pytest.mark.parametrize(
     "components", [{"book": "b"}, {"book": "b", "number": "1"}, {"book": "b", "number": 1, "x": 1}, {}, {"book": None, "number": 1}]
 )
 def test_all_others_are_validated(components: dict[str, Any]) -> None:
-    assert compile_ref(spec_of(Note))(components) is None
+    assert compile_ref(Note, spec_of(Note).key, spec_of(Note).sources)(components) is None
 
 
 def test_an_empty_component_is_refused_by_name() -> None:

@@ -1,25 +1,8 @@
 import pytest
 
-from gateleg.model import (
-    GSI,
-    LSI,
-    TTL,
-    Attr,
-    Entity,
-    Key,
-    Pattern,
-    S3Key,
-    States,
-    Table,
-    Unique,
-    describe,
-    field,
-    is_marker,
-    lint,
-    markers,
-    spec_of,
-    state,
-)
+from gateleg.model import GSI, LSI, TTL, Attr, Entity, Key, Pattern, S3Key, States, Table, Unique, describe, field, lint, spec_of, state
+from gateleg.model.markers import markers
+from gateleg.model.tables import is_marker
 
 shelves = Table(
     "shelves",

@@ -6,28 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
-from gateleg.model import (
-    GSI,
-    LSI,
-    Attr,
-    Entity,
-    Key,
-    KeyPart,
-    States,
-    Table,
-    Version,
-    Write,
-    changed_attributes,
-    field,
-    plan_check,
-    plan_delete,
-    plan_put,
-    plan_update,
-    shard_of,
-    spec_of,
-    stamp,
-    state,
-)
+from gateleg.model import GSI, LSI, Attr, Entity, Key, KeyPart, States, Table, Version, field, spec_of, stamp, state
 from gateleg.model.errors import (
     DerivedKeyUnknown,
     EmptyKey,
@@ -38,6 +17,8 @@ from gateleg.model.errors import (
     ReadOnlyAttribute,
     StateNeedsTransition,
 )
+from gateleg.model.keys.plans import shard_of
+from gateleg.model.planning import Write, changed_attributes, plan_check, plan_delete, plan_put, plan_update
 from tests.model.plans import NOW, condition, removed, sets
 
 NOW_TEXT = "2026-05-06T07:08:09.000000Z"

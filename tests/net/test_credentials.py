@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gateleg.net import LOCAL, Chain, Credentials, NoCredentials, region_of_chain
+from gateleg.net import LOCAL_CREDENTIALS, Chain, Credentials, NoCredentials, region_of_chain
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_no_credentials_are_an_error_that_says_so() -> None:
 
 
 def test_an_endpoint_of_your_own_needs_none() -> None:
-    assert Chain(local=True).load() == LOCAL
+    assert Chain(local=True).load() == LOCAL_CREDENTIALS
 
 
 def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatc
         raise ImportError("botocore")
 
     monkeypatch.setattr("gateleg.net.credentials._new_session", missing)
-    assert Chain(local=True).load() == LOCAL
+    assert Chain(local=True).load() == LOCAL_CREDENTIALS
     with pytest.raises(NoCredentials, match=r"pip install 'gateleg\[aws\]'"):
         Chain().load()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")

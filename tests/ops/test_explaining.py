@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.migrate import Settings, apply
+from gateleg.migrate import TableSettings, apply
 from gateleg.model import GSI, Access, Attr, Entity, Key, Pattern, Table, spec_of
 from gateleg.model.errors import UnknownArgument
 from gateleg.ops import explain
@@ -17,7 +17,7 @@ PATTERNS = [access for table in TABLES for spec in table.specs for access in spe
 @pytest.mark.parametrize("access", PATTERNS, ids=lambda access: access.name)
 def test_the_request_of_every_pattern_is_one_that_the_service_takes(access: Access[Any]) -> None:
     with Store.embedded() as store:
-        apply(store, spec_of(access.entity).table, Settings(), Recorder())
+        apply(store, spec_of(access.entity).table, TableSettings(), Recorder())
         for request in explain(access).requests:
             assert store.transport.call("Query", request)["Items"] == []
 

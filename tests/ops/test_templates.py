@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.migrate import Capacity, Settings
+from gateleg.migrate import Capacity, TableSettings
 from gateleg.model import GSI, LSI, TTL, Attr, Entity, Key, Table, field
 from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
 from gateleg.store import Store
@@ -29,7 +29,7 @@ class Order(Entity, table=shop):
     key = Key("{customer}", "{order_id}")
 
 
-SETTINGS = Settings(Capacity(5, 2), protected=True, recoverable=True, tags={"team": "shop"})
+SETTINGS = TableSettings(Capacity(5, 2), protected=True, recoverable=True, tags={"team": "shop"})
 
 
 def test_requests_are_accepted_by_the_service() -> None:
@@ -39,7 +39,7 @@ def test_requests_are_accepted_by_the_service() -> None:
         assert store.transport.call("ListTables", {})["TableNames"] == ["dev-shop-orders"]
 
 
-def properties(settings: Settings = SETTINGS) -> dict[str, Any]:
+def properties(settings: TableSettings = SETTINGS) -> dict[str, Any]:
     found: dict[str, Any] = cloudformation([shop], settings)["Resources"]["ShopOrders"]["Properties"]
     return found
 
@@ -55,7 +55,7 @@ def test_cloudformation_says_expiry_recovery_and_streams_in_its_own_way() -> Non
     assert properties()["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     assert properties()["StreamSpecification"] == {"StreamViewType": "NEW_IMAGE"}
     assert properties()["DeletionProtectionEnabled"] is True
-    assert "PointInTimeRecoverySpecification" not in properties(Settings())
+    assert "PointInTimeRecoverySpecification" not in properties(TableSettings())
 
 
 def test_cloudformation_keeps_tables_that_leave_the_stack() -> None:

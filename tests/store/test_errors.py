@@ -52,7 +52,7 @@ def test_codes_are_distinct() -> None:
 def test_service_codes_become_kinds(code: str, status: int, kind: type[StoreError]) -> None:
     error = translated(ServiceError(code, "why", status=status), Request("GetItem", {"TableName": "t"}))
     assert type(error) is kind
-    assert error.what == "GetItem on t: why."
+    assert error.message == "GetItem on t: why."
     assert error.request == {"operation": "GetItem", "request": {"TableName": "t"}}
 
 

@@ -18,7 +18,7 @@ from pynamodb.attributes import (
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 from pynamodb.models import Model
 
-from gateleg.endpoint import Options, serve_in_thread
+from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 from gateleg.model import GSI, TTL, Attr, Entity, JsonText, Key, Pattern, Table, TimeFormat, Version, field
 from gateleg.store import Store
@@ -52,7 +52,10 @@ class Visit(Entity, table=visits):
 
 @pytest.fixture
 def shared() -> Iterator[tuple[Store, Any]]:
-    with Engine(":memory:", durability="relaxed") as engine, serve_in_thread(engine, Options(credentials={KEY.key_id: KEY.secret})) as url:
+    with (
+        Engine(":memory:", durability="relaxed") as engine,
+        serve_in_thread(engine, EndpointOptions(credentials={KEY.key_id: KEY.secret})) as url,
+    ):
 
         class ByPage(GlobalSecondaryIndex[Any]):  # type: ignore[no-untyped-call]
             class Meta:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.store import Progress, Store, export, scan
+from gateleg.store import ScanProgress, Store, export, scan
 from gateleg.store.flow import Found, Request, Together
 from tests.store.doubles import Answer, Ticking, play, quiet_setup
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
@@ -37,7 +37,7 @@ def test_scan_can_be_filtered(filled: Store) -> None:
 
 
 def test_interrupted_scan_goes_on_where_it_stopped(filled: Store) -> None:
-    progress = Progress.fresh(2)
+    progress = ScanProgress.fresh(2)
     before = []
     for number, item in enumerate(filled.scan(shelf, progress=progress, page_size=5)):
         before.append(item)
@@ -90,7 +90,7 @@ def test_deletes_wait_for_the_capacity_they_have_used(memory: Store) -> None:
 
 
 def test_page_is_only_done_when_all_of_it_was_taken() -> None:
-    progress = Progress.fresh()
+    progress = ScanProgress.fresh()
     flow = export(Note, progress=progress).flow(quiet_setup())
     next(flow)
     found = flow.send([{"Items": [], "LastEvaluatedKey": {"pk": {"S": "x"}}}])

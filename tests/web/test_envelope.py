@@ -1,12 +1,14 @@
 import inspect
 import logging
 import re
+from typing import TypeVar
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from gateleg import jobs, objects, store
+from gateleg import ai, jobs, objects, store
+from gateleg.errors import GatelegError
 from gateleg.model import errors as model_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
@@ -14,15 +16,25 @@ from gateleg.web.envelope import advice_for, body_of, status_of
 from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
+E = TypeVar("E", bound=GatelegError)
 
-def kinds(module: object, base: type[Exception]) -> list[type[Exception]]:
+
+def kinds(module: object, base: type[E]) -> list[type[E]]:
     found = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, base)]
     assert found
     return found
 
 
-@pytest.mark.parametrize("kind", kinds(jobs, jobs.JobError) + kinds(objects, objects.ObjectsError) + kinds(store, StoreError))
-def test_every_error_of_the_kit_has_a_status(kind: type[Exception]) -> None:
+KIT: list[type[GatelegError]] = [
+    *kinds(jobs, jobs.JobError),
+    *kinds(objects, objects.ObjectsError),
+    *kinds(store, StoreError),
+    *kinds(ai, ai.AiError),
+]
+
+
+@pytest.mark.parametrize("kind", KIT)
+def test_every_error_of_the_kit_has_a_status(kind: type[GatelegError]) -> None:
     error = kind.__new__(kind)
     assert 300 <= status_of(error) < 600
     if status_of(error) < 500:
@@ -40,6 +52,25 @@ def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
 def test_every_refusal_of_the_host_has_a_code_of_its_own_and_a_status(kind: type[Refusal]) -> None:
     assert 400 <= kind.status < 600
     assert kind.__doc__
+
+
+def test_an_error_of_a_language_model_is_told_as_what_it_is() -> None:
+    told = body_of(ai.RateLimited("The service wants a pause."))["error"]
+    assert (told["code"], status_of(ai.RateLimited("x"))) == ("rate-limited", 503)
+
+
+def test_an_error_of_any_room_is_answered_by_its_own_status() -> None:
+    class Teapot(GatelegError):
+        code, status, fix = "teapot", 418, "Ask the coffee pot."
+
+    error = Teapot("This is a teapot.")
+    error.details = {"handle": "left"}
+    assert status_of(error) == 418
+    assert body_of(error)["error"] == {
+        "code": "teapot",
+        "message": "This is a teapot.",
+        "details": {"fix": "Ask the coffee pot.", "handle": "left"},
+    }
 
 
 def test_an_error_says_what_why_and_what_to_do() -> None:

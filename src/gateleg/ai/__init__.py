@@ -12,9 +12,10 @@ The logic is written once, as flows (`steps.py`): generators of steps that two s
 """
 
 from gateleg.ai.addresses import ModelAddress, parse_model_address
-from gateleg.ai.asking import Options, Purpose
+from gateleg.ai.asking import AskOptions, Purpose
 from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.errors import (
+    AiError,
     BadAnswer,
     BadArguments,
     BadAsk,
@@ -24,7 +25,6 @@ from gateleg.ai.errors import (
     ExtraMissing,
     KeyMissing,
     ModelAccessDenied,
-    ModelError,
     ModelFailed,
     ModelRefused,
     ModelTimedOut,
@@ -44,6 +44,8 @@ from gateleg.ai.synchronous import Models
 from gateleg.ai.tables import cache_table
 
 __all__ = [
+    "AiError",
+    "AskOptions",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
@@ -65,7 +67,6 @@ __all__ = [
     "Meter",
     "ModelAccessDenied",
     "ModelAddress",
-    "ModelError",
     "ModelFailed",
     "ModelRefused",
     "ModelSettings",
@@ -73,7 +74,6 @@ __all__ = [
     "ModelUnreachable",
     "Models",
     "NotOffered",
-    "Options",
     "Price",
     "Purpose",
     "RateLimited",

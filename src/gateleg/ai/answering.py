@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from gateleg.ai.asking import asked_of
-from gateleg.ai.errors import BadStructure, ModelError, StreamBroken
+from gateleg.ai.errors import AiError, BadStructure, StreamBroken
 from gateleg.ai.replies import NOTHING, Delta, Gathering, Structured
 from gateleg.ai.steps import Say
 from gateleg.ai.structures import Misfit, corrected, instructed, read_structure, shape_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import Asked, Options
+    from gateleg.ai.asking import Asked, AskOptions
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount
@@ -57,7 +57,7 @@ class Answering:
         reply = yield from self.setup.trying.attempts(lambda deadline: self._streamed(asked, deadline), asked.timeout)
         yield Say(Delta(reply=(yield from self._finished(asked, reply))))
 
-    def structured(self, model: type[M], messages: Iterable[Message], options: Options, repairs: int) -> Flow[Structured[M]]:
+    def structured(self, model: type[M], messages: Iterable[Message], options: AskOptions, repairs: int) -> Flow[Structured[M]]:
         """A structure; a model that misses it is told what is wrong, up to `repairs` times."""
         shape = shape_of(model)
         asked = asked_of(instructed(messages, shape), options, shape)
@@ -81,10 +81,10 @@ class Answering:
         gathering = Gathering()
         try:
             return (yield from self.provider.stream(asked, deadline, gathering))
-        except ModelError as error:
+        except AiError as error:
             if not gathering.begun:
                 raise
-            raise StreamBroken(f"The stream broke in the middle of the answer. {error.what}", text=gathering.text) from error
+            raise StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=gathering.text) from error
 
     def _recalled(self, asked: Asked) -> Flow[Reply | None]:
         if not self.cache:

@@ -17,7 +17,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 Purpose = Literal["document", "query"]
 
 
-class Options(TypedDict, total=False):
+class AskOptions(TypedDict, total=False):
     """How a model is to answer. What is left out is up to the model."""
 
     tools: Sequence[Tool]
@@ -67,7 +67,7 @@ class Asked:
         return tuple(message for message in self.messages if not isinstance(message, System))
 
 
-def asked_of(messages: Iterable[Message], options: Options, shape: Shape | None = None) -> Asked:
+def asked_of(messages: Iterable[Message], options: AskOptions, shape: Shape | None = None) -> Asked:
     """The ask that a caller describes; `BadAsk` for one that makes no sense."""
     asked = Asked(
         messages=tuple(messages),

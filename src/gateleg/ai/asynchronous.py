@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.messages import Message
     from gateleg.ai.metering import Meter
@@ -171,14 +171,14 @@ class _AsyncChat:
     def model(self) -> str:
         return str(self._answering.address)
 
-    async def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+    async def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
         return await self._models.run(self._answering.reply(asked_of(messages, options)))
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncGenerator[Delta, None]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> AsyncGenerator[Delta, None]:
         return self._models.iterate(self._answering.stream(asked_of(messages, options)))
 
     async def structured(
-        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]
+        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
         return await self._models.run(self._answering.structured(model, messages, options, repairs))
 

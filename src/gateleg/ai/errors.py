@@ -5,100 +5,92 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gateleg.errors import GatelegError
 
 
-class ModelError(Exception):
+class AiError(GatelegError):
     """Something that a model, or the service that runs it, could not do."""
 
-    code = "model"
-    #: what to do about it; empty where each message says so itself
-    fix = ""
+    code = "ai"
+    status = 502
     #: whether the same call may succeed later
     passing = False
 
-    def __init__(self, what: str, *, fix: str | None = None) -> None:
-        self.what = what
-        if fix is not None:
-            self.fix = fix
-        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
 
-    def __reduce__(self) -> Any:
-        """Errors cross process boundaries whole, whatever their constructors take."""
-        return _restored, (type(self), self.args, self.__dict__)
-
-
-def _restored(kind: type[ModelError], args: tuple[Any, ...], state: dict[str, Any]) -> ModelError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error
-
-
-class BadModelAddress(ModelError, ValueError):
+class BadModelAddress(AiError, ValueError):
     """Text that names no model."""
 
     code = "bad-model-address"
+    status = 422
     fix = "Write local:smollm2, local:minilm, ollama:llama3.2@http://host:11434, openai:gpt-x@https://host/v1 or anthropic:..."
 
 
-class WeightsMissing(ModelError):
+class WeightsMissing(AiError):
     """The package with a local model's weights, or what runs them, is not installed."""
 
     code = "weights-missing"
+    status = 503
 
 
-class ExtraMissing(ModelError):
+class ExtraMissing(AiError):
     """The official SDK of a provider is not installed."""
 
     code = "extra-missing"
+    status = 503
 
 
-class KeyMissing(ModelError):
+class KeyMissing(AiError):
     """A provider needs a key, and none was given for it. Keys are never looked for in the environment."""
 
     code = "model-key-missing"
+    status = 503
     fix = "Give the key as an argument, or in the settings under the provider's name or the endpoint's URL."
 
 
-class BadAsk(ModelError, ValueError):
+class BadAsk(AiError, ValueError):
     """A call that cannot be made: no messages, a temperature out of range, a tool result without its call."""
 
     code = "bad-ask"
+    status = 422
     fix = "Correct the call; nothing was sent."
 
 
-class NotOffered(ModelError):
+class NotOffered(AiError):
     """The model cannot do what was asked of it."""
 
     code = "not-offered"
+    status = 422
     fix = "Choose another model, or leave that out."
 
 
-class ContextExceeded(ModelError):
+class ContextExceeded(AiError):
     """The messages are longer than the model can take in."""
 
     code = "context-exceeded"
+    status = 422
     fix = "Send fewer or shorter messages; `count` tells how long a text is."
 
 
-class ModelRefused(ModelError):
+class ModelRefused(AiError):
     """The service found the call invalid, or does not know the model."""
 
     code = "model-refused"
+    status = 422
     fix = "Check the model's name and the options against what the service offers."
 
 
-class ModelAccessDenied(ModelError):
+class ModelAccessDenied(AiError):
     """The key is wrong, or not allowed to use this model."""
 
     code = "model-access-denied"
     fix = "Check the key and its rights at the provider."
 
 
-class RateLimited(ModelError):
+class RateLimited(AiError):
     """The service is asked for too much. `retry_after` has the seconds that it wants, if it said so."""
 
     code = "rate-limited"
+    status = 503
     fix = "Slow down, or raise the quota at the provider."
     passing = True
 
@@ -107,7 +99,7 @@ class RateLimited(ModelError):
         self.retry_after = retry_after
 
 
-class ModelFailed(ModelError):
+class ModelFailed(AiError):
     """The service had an error of its own. `retry_after` has the seconds that it wants, if it said so."""
 
     code = "model-failed"
@@ -119,23 +111,25 @@ class ModelFailed(ModelError):
         self.retry_after = retry_after
 
 
-class ModelUnreachable(ModelError):
+class ModelUnreachable(AiError):
     """No connection to the service, or it broke before the answer was whole."""
 
     code = "model-unreachable"
+    status = 503
     fix = "Check that the service runs, its address and the network."
     passing = True
 
 
-class ModelTimedOut(ModelError):
+class ModelTimedOut(AiError):
     """The answer took longer than it was given."""
 
     code = "model-timed-out"
+    status = 504
     fix = "Give it more time, or ask for less."
     passing = True
 
 
-class StreamBroken(ModelError):
+class StreamBroken(AiError):
     """A stream ended before the answer did. What had come is in `text`; it is not tried again, as that would say things twice."""
 
     code = "stream-broken"
@@ -147,21 +141,21 @@ class StreamBroken(ModelError):
         self.text = text
 
 
-class BadAnswer(ModelError):
+class BadAnswer(AiError):
     """What came back is not what the service documents: broken JSON, missing members, vectors of different lengths."""
 
     code = "bad-answer"
     fix = "Check that the address is that of a service of this kind."
 
 
-class BadArguments(ModelError, ValueError):
+class BadArguments(AiError, ValueError):
     """A model called a tool with arguments that are not a JSON object."""
 
     code = "bad-arguments"
     fix = "Tell the model so in the tool's result; it usually does better the second time."
 
 
-class BadStructure(ModelError):
+class BadStructure(AiError):
     """A model did not give the structure it was asked for, also after it was told what was wrong.
 
     `text` is its last answer, `problems` what is wrong with it, `attempts` how often it was asked.

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import BadAnswer, BadAsk, ModelTimedOut, ModelUnreachable
-from gateleg.net.http import BadHeader, BadResponse, HttpError, TimedOut
+from gateleg.net.http import BadHeader, BadResponse, HttpError, ResponseTimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.ai.errors import ModelError
+    from gateleg.ai.errors import AiError
 
 #: No answer of a model is near this size: a batch of 2,048 vectors of 3,072 numbers is 130 MB at worst.
 LIMIT = 256 * 1024 * 1024
@@ -28,11 +28,11 @@ def failures() -> Iterator[None]:
         raise BadAsk(str(error), fix="Check the key.") from error
 
 
-def model_error(error: HttpError) -> ModelError:
+def model_error(error: HttpError) -> AiError:
     """The error of this room for a request that got no response."""
     if isinstance(error, BadResponse):
         return BadAnswer(error.reason)
-    if isinstance(error, TimedOut):
+    if isinstance(error, ResponseTimedOut):
         return ModelTimedOut(error.reason)
     failure = ModelUnreachable(error.reason)
     failure.passing = not error.permanent

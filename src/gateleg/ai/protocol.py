@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount
 
@@ -27,15 +27,15 @@ class Chat(Protocol):
         """Its address, such as `local:smollm2`."""
         ...
 
-    def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+    def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
         """The answer as a whole."""
         ...
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Generator[Delta, None, None]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Generator[Delta, None, None]:
         """The answer piece by piece; the last piece has the whole reply. Stop iterating, and close the iterator, to give it up."""
         ...
 
-    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:
+    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
         ...
 
@@ -78,16 +78,16 @@ class AsyncChat(Protocol):
         """Its address."""
         ...
 
-    async def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+    async def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
         """The answer as a whole."""
         ...
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> AsyncGenerator[Delta, None]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> AsyncGenerator[Delta, None]:
         """The answer piece by piece; the last piece has the whole reply. Cancel the task, or close the iterator, to give it up."""
         ...
 
     async def structured(
-        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]
+        self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
         """An answer that a pydantic model accepts."""
         ...

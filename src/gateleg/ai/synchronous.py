@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import Options, Purpose
+    from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.messages import Message
     from gateleg.ai.metering import Meter
@@ -159,13 +159,13 @@ class _Chat:
     def model(self) -> str:
         return str(self._answering.address)
 
-    def reply(self, messages: Iterable[Message], **options: Unpack[Options]) -> Reply:
+    def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
         return self._models.run(self._answering.reply(asked_of(messages, options)))
 
-    def stream(self, messages: Iterable[Message], **options: Unpack[Options]) -> Generator[Delta, None, None]:
+    def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Generator[Delta, None, None]:
         return self._models.iterate(self._answering.stream(asked_of(messages, options)))
 
-    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:
+    def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))
 
     def count(self, text: str) -> TokenCount:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from gateleg import net
-from gateleg.ai.errors import ModelError, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited
+from gateleg.ai.errors import AiError, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited
 from gateleg.ai.steps import Open, Pause
 from gateleg.net import Retries, RetryBudget
 from gateleg.net.http import Timeouts
@@ -77,13 +77,13 @@ class Trying:
         while True:
             try:
                 return (yield from attempt(deadline))
-            except ModelError as error:
+            except AiError as error:
                 delay = self._delay(error, delays, deadline)
                 if delay is None:
                     raise
             yield Pause(delay)
 
-    def _delay(self, error: ModelError, delays: Iterator[float], deadline: Deadline) -> float | None:
+    def _delay(self, error: AiError, delays: Iterator[float], deadline: Deadline) -> float | None:
         if not isinstance(error, _WORTH_IT) or not error.passing:
             return None
         drawn = next(delays, None)

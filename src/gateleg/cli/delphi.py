@@ -64,7 +64,7 @@ def run(
     png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
 ) -> None:
     """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
-    from gateleg.ai import ModelError
+    from gateleg.ai import AiError
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.needed import NEEDED
     from gateleg.cli.installed import needs
@@ -91,7 +91,7 @@ def run(
             findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
-    except (DelphiError, ModelError) as error:
+    except (DelphiError, AiError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")

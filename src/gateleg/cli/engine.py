@@ -13,7 +13,7 @@ from gateleg.cli.files import MEMORY, database_file
 if TYPE_CHECKING:
     import ssl
 
-    from gateleg.endpoint import Options
+    from gateleg.endpoint import EndpointOptions
 
 app = typer.Typer(help="The embedded DynamoDB engine.", no_args_is_help=True)
 
@@ -51,11 +51,11 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
-    from gateleg.endpoint import BadOrigin, OpenToAll, Options, serve_until_signal
+    from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
 
     try:
-        options = Options(
+        options = EndpointOptions(
             host=host,
             port=port,
             credentials=_credentials(credentials or []),
@@ -92,7 +92,7 @@ def check(path: DataPath = "data") -> None:
     Prints each fault; exits with 1 if there is one.
     """
     from gateleg.engine import EngineError, has_checksums
-    from gateleg.engine import check as find_faults
+    from gateleg.engine import check_integrity as find_faults
 
     file = _existing(path)
     try:
@@ -196,7 +196,7 @@ def _tls_context(cert: Path | None, key: Path | None) -> "ssl.SSLContext | None"
     return context
 
 
-def _cannot_listen(error: OSError, options: "Options") -> str:
+def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {options.port} of {options.host} is taken: choose another with --port"
     if error.errno == errno.EACCES:
@@ -204,7 +204,7 @@ def _cannot_listen(error: OSError, options: "Options") -> str:
     return f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
 
 
-def _announce(url: str, path: str, options: "Options") -> None:
+def _announce(url: str, path: str, options: "EndpointOptions") -> None:
     """Say that clients can connect, and how."""
     key, secret = next(iter(options.credentials.items()), ("any", "any"))
     shown = secret if not options.credentials else "..."

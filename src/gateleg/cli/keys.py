@@ -45,7 +45,7 @@ def _with_keys(config: "Path | None", store: str | None, prefix: str | None, wor
 
 def _operator() -> Any:
     """Whoever types the command."""
-    from gateleg.web.principal import Principal, Role
+    from gateleg.web import Principal, Role
 
     return Principal("command line", Role.ADMIN)
 
@@ -67,7 +67,7 @@ def create(
     """Make a key and print it. This is the only time that it is shown."""
 
     async def work(keys: "Keys", audit: "Audit") -> str:
-        from gateleg.web.principal import Role
+        from gateleg.web import Role
 
         ends_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
         made = await keys.create(name, Role[role.upper()], groups=group or (), tenant=tenant, ends_at=ends_at, by="command line")

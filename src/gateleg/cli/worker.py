@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gateleg.jobs import AsyncQueue
-    from gateleg.jobs import Settings as JobSettings
+    from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
 
@@ -42,7 +42,7 @@ def worker(
     import asyncio
 
     from gateleg.cli.hosting import explain, settings_from
-    from gateleg.jobs import Settings as JobSettings
+    from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.web.logs import set_up_logs
 
     weights = None if queues is None else _weights(queues)
@@ -67,7 +67,8 @@ async def _work(
     import signal
 
     from gateleg.cli.leaving import end_now, end_soon
-    from gateleg.jobs import Worker, collect_garbage_less_often
+    from gateleg.jobs import Worker
+    from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.settings import shown
 
     async with _opened(app, settings, rules) as (queue, objects):

@@ -111,7 +111,8 @@ async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.leaving import end_soon
-    from gateleg.jobs import Worker, collect_garbage_less_often
+    from gateleg.jobs import Worker
+    from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings

@@ -3,17 +3,17 @@
 from gateleg.endpoint.backend import Backend, Group
 from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.options import OpenToAll, Options
+from gateleg.endpoint.options import EndpointOptions, OpenToAll
 from gateleg.endpoint.origins import BadOrigin
 from gateleg.endpoint.server import Server, new_event_loop, serve_in_thread, serve_until_signal
 
 __all__ = [
     "Backend",
     "BadOrigin",
+    "EndpointOptions",
     "Group",
     "Limits",
     "OpenToAll",
-    "Options",
     "Server",
     "is_loopback",
     "new_event_loop",

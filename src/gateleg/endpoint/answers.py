@@ -10,7 +10,9 @@ import orjson
 
 from gateleg.endpoint.encoding import COMPRESS_FROM, choose_encoding, compress
 from gateleg.endpoint.requests import Request
-from gateleg.engine.errors import EngineError
+from gateleg.engine import EngineError
+
+__all__ = ["AMZ_JSON", "Answer", "error_answer", "packed"]
 
 AMZ_JSON = b"application/x-amz-json-1.0"
 PLAIN_JSON = b"application/json"

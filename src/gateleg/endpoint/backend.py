@@ -5,8 +5,9 @@ from typing import Protocol
 
 from gateleg.endpoint.answers import Answer, error_answer
 from gateleg.endpoint.gate import Call
-from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Namespace
+from gateleg.engine import EngineError, Namespace
+
+__all__ = ["execute"]
 
 _log = logging.getLogger(__name__)
 

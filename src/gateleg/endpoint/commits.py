@@ -11,7 +11,7 @@ from gateleg.endpoint.answers import Answer, error_answer
 from gateleg.endpoint.backend import Backend, Group, execute, internal_error
 from gateleg.endpoint.gate import Call
 from gateleg.endpoint.targets import Kind
-from gateleg.engine.errors import EngineError
+from gateleg.engine import EngineError
 
 _log = logging.getLogger(__name__)
 

@@ -10,8 +10,10 @@ from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, decompress
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.signature import Verifier, read_claim, realm_of
 from gateleg.endpoint.targets import TARGETS, Kind, kind_of
-from gateleg.engine.errors import EngineError, serialization
-from gateleg.engine.schema import Namespace
+from gateleg.engine import EngineError, Namespace
+from gateleg.engine.errors import serialization
+
+__all__ = ["Call", "Gate"]
 
 
 @dataclass(frozen=True, slots=True)

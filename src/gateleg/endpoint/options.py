@@ -14,7 +14,7 @@ class OpenToAll(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EndpointOptions:
     """Where to listen, whom to let in.
 
     Raises `OpenToAll` for an address off loopback without credentials, and `BadOrigin` for one to be allowed that is none.

@@ -14,7 +14,7 @@ import orjson
 from gateleg.endpoint.answers import AMZ_JSON, Answer
 from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.requests import Request
-from gateleg.engine.errors import EngineError
+from gateleg.engine import EngineError
 
 _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 

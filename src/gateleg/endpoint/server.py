@@ -13,7 +13,7 @@ from gateleg.endpoint.backend import Backend
 from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.connection import Connection, Shared
 from gateleg.endpoint.gate import Gate
-from gateleg.endpoint.options import Options
+from gateleg.endpoint.options import EndpointOptions
 from gateleg.endpoint.signature import Verifier
 
 
@@ -36,8 +36,8 @@ class Server:
     Use as `async with Server(engine) as server:`, or see `serve_in_thread` and `serve_until_signal`.
     """
 
-    def __init__(self, engine: Backend, options: Options | None = None) -> None:
-        self.options = options or Options()
+    def __init__(self, engine: Backend, options: EndpointOptions | None = None) -> None:
+        self.options = options or EndpointOptions()
         self._engine = engine
         self._shared: Shared | None = None
         self._server: asyncio.Server | None = None
@@ -126,7 +126,7 @@ async def _serve(server: Server, ready: Callable[[], None], until: asyncio.Event
         await until.wait()
 
 
-def serve_until_signal(engine: Backend, options: Options, ready: Callable[[str], None]) -> None:
+def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT, then drain. `ready` is told the URL once clients can connect."""
 
     async def serve() -> None:
@@ -142,7 +142,7 @@ def serve_until_signal(engine: Backend, options: Options, ready: Callable[[str],
 
 
 @contextlib.contextmanager
-def serve_in_thread(engine: Backend, options: Options | None = None) -> Iterator[str]:
+def serve_in_thread(engine: Backend, options: EndpointOptions | None = None) -> Iterator[str]:
     """Serve from a thread of this process for as long as the context lasts; gives the URL."""
     server = Server(engine, options)
     loop = new_event_loop()

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from gateleg.endpoint.requests import Request
-from gateleg.engine.errors import EngineError
-from gateleg.engine.schema import Namespace
+from gateleg.engine import EngineError, Namespace
 from gateleg.net import sigv4
+
+__all__ = ["Claim", "Verifier", "read_claim"]
 
 _ALGORITHM = sigv4.ALGORITHM
 _TOLERANCE = timedelta(minutes=15)

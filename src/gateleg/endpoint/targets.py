@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+__all__ = ["Kind"]
+
 _DYNAMODB = """
     BatchExecuteStatement BatchGetItem BatchWriteItem CancelBulkOperation CreateBackup CreateGlobalTable CreateTable DeleteBackup
     DeleteItem DeleteResourcePolicy DeleteTable DescribeBackup DescribeBulkOperation DescribeContinuousBackups

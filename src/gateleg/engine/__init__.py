@@ -10,11 +10,22 @@ if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
     from gateleg.engine.failures import CLOSED
-    from gateleg.engine.integrity import check, compact, has_checksums
+    from gateleg.engine.integrity import check_integrity, compact, has_checksums
     from gateleg.engine.repairing import repair
     from gateleg.engine.sessions import boto3_session
 
-__all__ = ["CLOSED", "Durability", "Engine", "EngineError", "Namespace", "boto3_session", "check", "compact", "has_checksums", "repair"]
+__all__ = [
+    "CLOSED",
+    "Durability",
+    "Engine",
+    "EngineError",
+    "Namespace",
+    "boto3_session",
+    "check_integrity",
+    "compact",
+    "has_checksums",
+    "repair",
+]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LATER = {
@@ -22,7 +33,7 @@ _LATER = {
     "Durability": "database",
     "Engine": "engine",
     "boto3_session": "sessions",
-    "check": "integrity",
+    "check_integrity": "integrity",
     "compact": "integrity",
     "has_checksums": "integrity",
     "repair": "repairing",

@@ -22,7 +22,7 @@ from gateleg.engine.values import Item, item_size
 _SHOWN = 20
 
 
-def check(path: str) -> list[str]:
+def check_integrity(path: str) -> list[str]:
     """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing.
 
     Damage is a fault like any other, wherever it is: the check goes on with what can still be read.

@@ -24,11 +24,10 @@ person's edit is never lost to one. A result is written again until it is writte
 
 Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
 
-Every verb is a flow (a `QueueContext` first), written once in the module it belongs to; `TestWorker` runs handlers in tests with a
-`ManualClock`.
+Every verb is a flow (its first argument is a `QueueContext`), written once in the module it belongs to; `TestWorker` runs handlers in
+tests with a `ManualClock`. What dashboards read is in `gateleg.jobs.monitor`, the rows of the tables in `gateleg.jobs.tables`.
 """
 
-from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import (
     BadConfig,
@@ -55,20 +54,17 @@ from gateleg.jobs.errors import (
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
-from gateleg.jobs.monitor.history import moments, series
-from gateleg.jobs.monitor.metrics import Metric, metrics
-from gateleg.jobs.monitor.stats import QueueStats, Work
+from gateleg.jobs.monitor.stats import QueueStats
 from gateleg.jobs.monitor.trees import Branch
 from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
-from gateleg.jobs.queue_context import QueueContext, Settings
-from gateleg.jobs.rules import Cancelled, Completed, Ending, Failed, Released, Retry, Snoozed
+from gateleg.jobs.queue_context import QueueSettings
+from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
-from gateleg.jobs.tables.records import Hour, Minute, QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
 from gateleg.jobs.testing import TestWorker
-from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
 from gateleg.jobs.worker.worker import Worker
 
 __all__ = [
@@ -81,19 +77,14 @@ __all__ = [
     "BadSchedule",
     "BadSubmission",
     "Branch",
-    "Cancelled",
-    "Completed",
     "ConfigTooLarge",
     "DependencyCycle",
     "DependencyMissing",
-    "Ending",
     "Enlisted",
-    "Failed",
     "Failure",
     "GiveUp",
     "Handler",
     "HandlerTaken",
-    "Hour",
     "Job",
     "JobContext",
     "JobError",
@@ -104,27 +95,21 @@ __all__ = [
     "LeaseLost",
     "LogEntry",
     "ManualClock",
-    "Metric",
-    "Minute",
     "NoHandlers",
     "ParentGone",
-    "Picker",
     "Progress",
     "Queue",
-    "QueueContext",
     "QueueDraining",
+    "QueueSettings",
     "QueueState",
     "QueueStats",
     "Readiness",
-    "Released",
     "ResultTooLarge",
     "Results",
     "Retry",
     "Schedule",
     "ScheduleMissing",
-    "Settings",
     "Snooze",
-    "Snoozed",
     "Stopped",
     "Submission",
     "Submitted",
@@ -132,14 +117,14 @@ __all__ = [
     "TooManyDependencies",
     "UnknownJobType",
     "Update",
-    "Work",
     "Worker",
     "WorkerRecord",
     "WrongState",
-    "collect_garbage_less_often",
     "follow",
     "follow_async",
-    "metrics",
-    "moments",
-    "series",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the room exports, without the modules that it is made of."""
+    return __all__

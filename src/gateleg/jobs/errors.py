@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateleg.errors import GatelegError
 
-class JobError(Exception):
+
+class JobError(GatelegError):
     """Something that the queue refuses."""
 
     code = "job"
-    #: what to do about it; empty where each message says so itself
-    fix = ""
-
-    def __init__(self, what: str, *, fix: str | None = None) -> None:
-        self.what = what
-        if fix is not None:
-            self.fix = fix
-        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
+    status = 409
 
 
 class UnknownJobType(JobError):
     """No handler is registered for the job type."""
 
     code = "unknown-job-type"
+    status = 422
     fix = "Register a handler for it, or correct the name."
 
 
@@ -30,17 +26,21 @@ class BadConfig(JobError):
     """A config that its model refuses. `problems` has pydantic's account of them."""
 
     code = "bad-config"
+    status = 422
     fix = "Correct the config; nothing was submitted."
 
     def __init__(self, what: str, *, problems: list[dict[str, Any]] | None = None, fix: str | None = None) -> None:
         super().__init__(what, fix=fix)
         self.problems = problems or []
+        if problems:
+            self.details = {"problems": [{"at": list(problem.get("loc", ())), "message": problem.get("msg", "")} for problem in problems]}
 
 
 class ConfigTooLarge(BadConfig):
     """A config that leaves no room for the job's own attributes and results."""
 
     code = "config-too-large"
+    status = 413
     fix = "Put large values into the object store and their keys into the config."
 
 
@@ -48,6 +48,7 @@ class BadSubmission(JobError):
     """An option of a submission that cannot be: a priority out of range, a name that is too long."""
 
     code = "bad-submission"
+    status = 422
     fix = "Correct the option; nothing was submitted."
 
 
@@ -55,6 +56,7 @@ class DependencyCycle(JobError):
     """Jobs that wait for each other."""
 
     code = "dependency-cycle"
+    status = 422
     fix = "Take one of the dependencies away; nothing was submitted."
 
 
@@ -62,6 +64,7 @@ class DependencyMissing(JobError):
     """A dependency that is not there, or that can no longer be completed."""
 
     code = "dependency-missing"
+    status = 422
     fix = "Depend on jobs that exist and have not failed or been cancelled; nothing was submitted."
 
 
@@ -69,6 +72,7 @@ class TooManyDependencies(JobError):
     """More dependencies than one transaction can note."""
 
     code = "too-many-dependencies"
+    status = 422
     fix = "Join them in two levels: jobs that join some of them, and one that joins those."
 
 
@@ -97,6 +101,7 @@ class JobMissing(JobError):
     """There is no such job, neither in the queue nor in the archive."""
 
     code = "job-missing"
+    status = 404
     fix = "Check the id; failed jobs are kept for 30 days."
 
 
@@ -125,6 +130,7 @@ class BadSchedule(JobError):
     """A schedule that says no time, or none that will come."""
 
     code = "bad-schedule"
+    status = 422
     fix = "Write five fields (minute, hour, day, month, weekday) such as '*/15 8-18 * * mon-fri', or an interval in seconds."
 
 
@@ -132,6 +138,7 @@ class ScheduleMissing(JobError):
     """There is no schedule of that name."""
 
     code = "schedule-missing"
+    status = 404
     fix = "List the schedules for their names."
 
 

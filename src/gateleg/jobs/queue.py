@@ -11,7 +11,7 @@ from gateleg.jobs.finish import complete
 from gateleg.jobs.monitor import counts, follow, listing, logs, trees
 from gateleg.jobs.monitor import history as _history
 from gateleg.jobs.monitor import stats as _stats
-from gateleg.jobs.queue_context import QueueContext, Settings
+from gateleg.jobs.queue_context import QueueContext, QueueSettings
 from gateleg.jobs.retention import sweeper
 from gateleg.jobs.submit import enqueue
 from gateleg.jobs.tables.archive import archive_table
@@ -55,9 +55,9 @@ def awaited(flow: Callable[Concatenate[QueueContext, P], Flow[R]]) -> Callable[C
 class Queue:
     """The job queue on a store: `Queue(store, jobs).submit(Submission("PCA", config))`."""
 
-    def __init__(self, store: Store, jobs: Jobs, settings: Settings | None = None) -> None:
+    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None) -> None:
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or Settings())
+        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
 
     def ensure_tables(self) -> list[str]:
         """Create those of the queue's tables that are missing."""
@@ -117,9 +117,9 @@ class Queue:
 class AsyncQueue:
     """The same, awaited: `await AsyncQueue(store, jobs).submit(Submission("PCA", config))`."""
 
-    def __init__(self, store: AsyncStore, jobs: Jobs, settings: Settings | None = None) -> None:
+    def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None) -> None:
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or Settings())
+        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
 
     async def ensure_tables(self) -> list[str]:
         """Create those of the queue's tables that are missing."""

@@ -25,7 +25,7 @@ _DOORS = 1000
 
 
 @dataclass(frozen=True)
-class Settings:
+class QueueSettings:
     """How the queue works."""
 
     #: seconds that a worker may be silent before its job goes to another
@@ -74,7 +74,7 @@ class QueueContext:
 
     setup: Setup
     jobs: Jobs
-    settings: Settings = field(default_factory=Settings)
+    settings: QueueSettings = field(default_factory=QueueSettings)
     doors: DrainingCache = field(default_factory=DrainingCache, compare=False)
 
     def now(self) -> datetime:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.tables.job import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
 from gateleg.jobs.texts import told_by, writable
-from gateleg.model import construct_unchecked
+from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.net import span
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler, is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.submission import Submission, prepared
+from gateleg.jobs.submit.preparation import prepared
+from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import QueueState, Schedule
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from gateleg.model import Action
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
+
+__all__ = ["next_run"]
 
 _log = logging.getLogger("gateleg.jobs")
 #: How far a schedule may be ahead of its next time before the clock that has put it there is taken to be wrong: one more interval, but not

@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.tables.job import Job, queue_table
-from gateleg.model import Write, spec_of
+from gateleg.model import spec_of
 from gateleg.model.codec.wire import uuid_text
-from gateleg.store import get
+from gateleg.model.planning import Write
+from gateleg.store import WriteOperation, get
 from gateleg.store.flow import Request
-from gateleg.store.operations.write_operation import WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from uuid import UUID
 
-    from gateleg.model import Ref
-    from gateleg.model.codec.wire import Value
+    from gateleg.model import Ref, Value
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup

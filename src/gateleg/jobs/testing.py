@@ -32,7 +32,7 @@ class TestWorker:
     done the clock is moved on to the next of them. Schedules are left alone: they have no end.
     """
 
-    #: pytest does not collect it, for all its name
+    #: pytest takes classes named Test... for tests, and this one is imported into test modules
     __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:

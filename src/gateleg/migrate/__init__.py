@@ -11,7 +11,7 @@ from gateleg.migrate.consistency import ConsistencyReport, check_consistency
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.plans import Plan, Step
-from gateleg.migrate.shapes import Capacity, Deployed, Settings, TableShape, declared_shape, deployed_shape
+from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
 from gateleg.migrate.surveys import WrongCount, WrongMarker
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "Outcome",
     "Plan",
     "Report",
-    "Settings",
     "Step",
+    "TableSettings",
     "TableShape",
     "Unsettled",
     "Watcher",

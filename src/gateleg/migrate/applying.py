@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.errors import GatelegError
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table, offered
-from gateleg.migrate.shapes import Settings, declared_shape
-from gateleg.store.errors import Refused, TableBusy, TableMissing, TimedOut
+from gateleg.migrate.shapes import TableSettings, declared_shape
+from gateleg.store import Refused, TableBusy, TableMissing, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.tables import describe
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.migrate.plans import Action, Plan, Step
     from gateleg.model import Table
+    from gateleg.store import Store
     from gateleg.store.flow import Flow
-    from gateleg.store.store import Store
 
 #: seconds between two looks at a change that is under way
 _INTERVAL = 2.0
@@ -30,8 +31,12 @@ _LOOKS = 21_600
 _AFTER: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
 
 
-class Unsettled(Exception):
+class Unsettled(GatelegError):
     """A step was carried out and its plan asks for it again: the service did not do what it said."""
+
+    code = "unsettled"
+    fix = "Look at the table in the service's own console, and plan again."
+    status = 502
 
 
 class Watcher(Protocol):
@@ -71,13 +76,13 @@ class Outcome:
     left: Plan | None = None
 
 
-def plan_of(store: Store, table: Table, settings: Settings, *, replace: bool = False) -> Plan:
+def plan_of(store: Store, table: Table, settings: TableSettings, *, replace: bool = False) -> Plan:
     """Compare a declared table with the deployed one."""
     wanted = declared_shape(table, store.setup.prefix)
     return plan_table(wanted, store.drive(inspect_table(wanted.name, settings)), settings, replace=replace)
 
 
-def apply(store: Store, table: Table, settings: Settings, watcher: Watcher, *, replace: bool = False) -> Outcome:
+def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher, *, replace: bool = False) -> Outcome:
     """Take steps until the deployed table is the declared one, or only such steps are left as were not agreed to."""
     outcome = Outcome()
     store.drive(until_settled(table.physical(store.setup.prefix), watcher.waiting))
@@ -110,7 +115,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
         return None
     for step in plan.steps:
         if step in outcome.done:
-            raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again")
+            raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again.")
         if step in outcome.declined or step in outcome.unknown:
             continue
         if any(other.action == _AFTER.get(step.action) for other in outcome.declined):

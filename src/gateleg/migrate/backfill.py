@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model import DecodeError, ModelError, Placeholders, spec_of
-from gateleg.store import Progress
+from gateleg.model import DecodeError, ModelError, spec_of
+from gateleg.model.expressions import Placeholders
+from gateleg.store import ScanProgress
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, unchanged, with_present_key
@@ -45,7 +46,7 @@ class Report:
     """How far a backfill has come."""
 
     #: where to go on; keep it to resume later
-    progress: Progress
+    progress: ScanProgress
     seen: int = 0
     #: items that were, or in a dry run would be, written again in their place
     rewritten: int = 0
@@ -63,7 +64,7 @@ def backfill(
     store: Store,
     entity: type[BaseModel],
     *,
-    progress: Progress | None = None,
+    progress: ScanProgress | None = None,
     segments: int = 1,
     read_units: float | None = None,
     write_units: float | None = None,
@@ -75,7 +76,7 @@ def backfill(
     `read_units` and `write_units` bound the capacity used in a second. Nothing is written in a dry run, which tells what is left to do.
     """
     spec = spec_of(entity)
-    report = Report(progress or Progress.fresh(segments))
+    report = Report(progress or ScanProgress.fresh(segments))
     rate = Rate(write_units, store.setup) if write_units is not None else None
     for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.surveys import Survey, WrongCount, WrongMarker, survey, tables_to_read
-from gateleg.model import DecodeError, Placeholders, markers
+from gateleg.model import DecodeError
 from gateleg.model.counters import RECOUNT
-from gateleg.model.expressions.nodes import equals, exists
-from gateleg.model.planning.writes import as_marked, take_marker
+from gateleg.model.expressions import Placeholders, equals, exists
+from gateleg.model.markers import markers
+from gateleg.model.planning import as_marked, take_marker
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError

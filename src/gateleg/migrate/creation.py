@@ -8,10 +8,12 @@ from gateleg.migrate.plans import Step
 from gateleg.migrate.shapes import Capacity
 
 if TYPE_CHECKING:
-    from gateleg.migrate.shapes import Settings, TableShape, Wire
+    from gateleg.migrate.shapes import TableSettings, TableShape, Wire
+
+__all__ = ["create_table"]
 
 
-def create_table(wanted: TableShape, settings: Settings) -> Step:
+def create_table(wanted: TableShape, settings: TableSettings) -> Step:
     """The table with all its indexes."""
     request: Wire = {
         "TableName": wanted.name,
@@ -39,7 +41,7 @@ def definitions(wanted: TableShape) -> list[Wire]:
     return [{"AttributeName": name, "AttributeType": types[name]} for name in sorted(types)]
 
 
-def billing(settings: Settings) -> Wire:
+def billing(settings: TableSettings) -> Wire:
     """How a new table is paid for."""
     if isinstance(settings.billing, Capacity):
         return {"BillingMode": "PROVISIONED", "ProvisionedThroughput": settings.billing.wire()}

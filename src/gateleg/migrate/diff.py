@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.migrate.creation import create_table, enable_recovery, enable_ttl
 from gateleg.migrate.index_steps import index_steps
 from gateleg.migrate.plans import Plan, Step
-from gateleg.migrate.shapes import Capacity, Settings
+from gateleg.migrate.shapes import Capacity, TableSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _SLOW_TTL = "DynamoDB may take an hour to change the attribute; apply again then if it refuses."
 
 
-def plan_table(wanted: TableShape, deployed: Deployed | None, settings: Settings | None = None, *, replace: bool = False) -> Plan:
+def plan_table(wanted: TableShape, deployed: Deployed | None, settings: TableSettings | None = None, *, replace: bool = False) -> Plan:
     """What makes the deployed table the wanted one. With `replace`, a table that cannot be changed is deleted and made anew."""
-    settings = settings or Settings()
+    settings = settings or TableSettings()
     if deployed is None:
         return Plan(wanted.name, exists=False, steps=tuple(_creation(wanted, settings)))
     rebuild = tuple(_rebuild(wanted, deployed.shape))
@@ -32,7 +32,7 @@ def plan_table(wanted: TableShape, deployed: Deployed | None, settings: Settings
     return Plan(wanted.name, True, steps, rebuild, notes, deployed.items)
 
 
-def _creation(wanted: TableShape, settings: Settings) -> Iterator[Step]:
+def _creation(wanted: TableShape, settings: TableSettings) -> Iterator[Step]:
     yield create_table(wanted, settings)
     if wanted.ttl is not None:
         yield enable_ttl(wanted.name, wanted.ttl)
@@ -78,7 +78,7 @@ def _described(index: IndexShape) -> str:
     return f"on {types}, projecting {', '.join(sorted(index.include)) or index.projection}"
 
 
-def _notes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iterator[str]:
+def _notes(wanted: TableShape, deployed: Deployed, settings: TableSettings) -> Iterator[str]:
     if wanted.ttl is not None and not deployed.expires:
         yield f"the service does not let items expire; {wanted.ttl} has no effect"
     if settings.recoverable and deployed.shape.recoverable is None:
@@ -87,7 +87,7 @@ def _notes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iterat
         yield "the service does not tell the table's tags; they are left as they are"
 
 
-def _changes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iterator[Step]:
+def _changes(wanted: TableShape, deployed: Deployed, settings: TableSettings) -> Iterator[Step]:
     have = deployed.shape
     yield from _billing(have, settings)
     yield from index_steps(wanted, have, settings)
@@ -101,7 +101,7 @@ def _changes(wanted: TableShape, deployed: Deployed, settings: Settings) -> Iter
     yield from _tags(deployed, settings)
 
 
-def _billing(have: TableShape, settings: Settings) -> Iterator[Step]:
+def _billing(have: TableShape, settings: TableSettings) -> Iterator[Step]:
     name = have.name
     if settings.billing == "on-demand" and have.capacity is not None:
         request: Wire = {"TableName": name, "BillingMode": "PAY_PER_REQUEST"}
@@ -168,7 +168,7 @@ def _disable_recovery(name: str) -> Step:
     return Step(name, "change-recovery", "stop point-in-time recovery", "UpdateContinuousBackups", request, loses)
 
 
-def _tags(deployed: Deployed, settings: Settings) -> Iterator[Step]:
+def _tags(deployed: Deployed, settings: TableSettings) -> Iterator[Step]:
     have = deployed.shape.tags
     if have is None:
         return

@@ -10,13 +10,13 @@ from gateleg.migrate.plans import Step
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.migrate.shapes import IndexShape, Settings, TableShape, Wire
+    from gateleg.migrate.shapes import IndexShape, TableSettings, TableShape, Wire
 
 #: the indexes that a table may have at once, unless the account's quota is raised
 _ROOM = 20
 
 
-def index_steps(wanted: TableShape, have: TableShape, settings: Settings) -> Iterator[Step]:
+def index_steps(wanted: TableShape, have: TableShape, settings: TableSettings) -> Iterator[Step]:
     """New indexes come first, so that nothing goes before its successor is there, save where the old one is in the way."""
     missing = [index for name, index in wanted.globals.items() if have.globals.get(name) != index]
     obsolete = [index for name, index in have.globals.items() if wanted.globals.get(name) != index]
@@ -48,7 +48,7 @@ def _drop(table: str, index: IndexShape, replaced: bool) -> Step:
     return Step(table, "delete-index", f"delete the index {index}", "UpdateTable", request, loses, note)
 
 
-def _add(wanted: TableShape, have: TableShape, index: IndexShape, settings: Settings) -> Step:
+def _add(wanted: TableShape, have: TableShape, index: IndexShape, settings: TableSettings) -> Step:
     capacity = have.capacity if settings.billing == "keep" else settings.billing
     request: Wire = {
         "TableName": wanted.name,

@@ -10,14 +10,14 @@ from gateleg.store.operations.tables import describe
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
-    from gateleg.migrate.shapes import Deployed, Settings, Wire
+    from gateleg.migrate.shapes import Deployed, TableSettings, Wire
     from gateleg.store.flow import Flow
 
 #: what services answer that do not know an operation, or know it for other kinds of tables only
 _NOT_OFFERED = {"UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented"}
 
 
-def inspect_table(name: str, settings: Settings) -> Flow[Deployed | None]:
+def inspect_table(name: str, settings: TableSettings) -> Flow[Deployed | None]:
     """A table with its expiry, and with its recovery and tags where the settings ask for them; None when it is not there."""
     description = yield from describe(name)
     if description is None:

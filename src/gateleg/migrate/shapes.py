@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Table
 
+__all__ = ["IndexShape"]
+
 Wire = dict[str, Any]
 _GONE = "DELETING"
 
@@ -30,7 +32,7 @@ class Capacity:
 
 
 @dataclass(frozen=True)
-class Settings:
+class TableSettings:
     """How tables are kept, which belongs to an environment and not to the declaration. What is None is left as it is."""
 
     #: "on-demand", "keep" what is there, or provisioned capacity for the table and each index

@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
-from gateleg.model import ModelError, is_marker, markers, spec_of
+from gateleg.model import ModelError, spec_of
+from gateleg.model.markers import markers
+from gateleg.model.tables import is_marker
 from gateleg.store.operations.scans import Scan
 from gateleg.store.operations.transaction_entries import Identity, identity
 

@@ -33,7 +33,7 @@ Reading
     query.resume_key(item)              the ExclusiveStartKey after an item
     Collection(Project, Scene, title=)(project_id=...).requests(...); `.sort(items)` -> Collected: `.of(Scene)`, `.one(Project)`
 
-Writing: plans are `Write` values
+Writing (`gateleg.model.planning`): plans are `Write` values
     plan_put(job, now=, create=, replaces=, condition=, check_version=)
     plan_update(job or Ref, [Job.status.to(...), ...], now=, mode="patch" | "upsert", known=, condition=, check_version=)
     plan_delete(job or Ref, must_exist=, condition=, check_version=), plan_check(job or Ref, condition)
@@ -41,7 +41,8 @@ Writing: plans are `Write` values
     After success, `write.owned` holds the version and stamps for the instance in hand.
     changed_attributes(before, after) -> actions for a partial save.
 
-Expressions: `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then `placeholders.parameters()`.
+Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then
+    `placeholders.parameters()`.
 
 Streams: `read_change(table, record)` is the change of an entity that a record of the table's stream tells.
 
@@ -54,27 +55,24 @@ from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3
 from gateleg.model.attributes.states import ANY, States, state
 from gateleg.model.attributes.time_formats import TimeFormat
 from gateleg.model.codec.stream_records import Change, read_change
-from gateleg.model.codec.unchecked import construct_unchecked, copy_unchecked
-from gateleg.model.codec.upcasters import Upcaster, schema_of, upcaster
-from gateleg.model.codec.wire import Item, Value
-from gateleg.model.counters import Counter, CounterChange, Joined, counter_changes
+from gateleg.model.codec.upcasters import upcaster
+from gateleg.model.codec.wire import Item, Upcaster, Value
+from gateleg.model.counters import Counter
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
-from gateleg.model.expressions.actions import Action, render_actions
-from gateleg.model.expressions.nodes import Condition, Operand, Placeholders, all_of
+from gateleg.model.expressions.actions import Action
+from gateleg.model.expressions.nodes import Condition, Operand, all_of
 from gateleg.model.inspection.describe import describe
 from gateleg.model.inspection.lint import Finding, lint
-from gateleg.model.keys.key import Key, KeyPlan, Ref, shard_of
+from gateleg.model.keys.key import Key
 from gateleg.model.keys.parts import KeyPart, same_as
+from gateleg.model.keys.plans import Ref
 from gateleg.model.patterns import Access, Pattern
 from gateleg.model.planning.collections import Collected, Collection, CollectionQuery
 from gateleg.model.planning.queries import Query
-from gateleg.model.planning.updates import changed_attributes, plan_update
-from gateleg.model.planning.writes import Write, plan_check, plan_delete, plan_put
-from gateleg.model.spec import Attribute, Spec
-from gateleg.model.spec_lookup import spec_of
-from gateleg.model.tables import GSI, LSI, Index, Table
-from gateleg.model.uniques import Unique, is_marker, markers
+from gateleg.model.spec import Spec, Table, spec_of
+from gateleg.model.tables import GSI, LSI, Index
+from gateleg.model.uniques import Unique
 
 __all__ = [
     "ANY",
@@ -84,7 +82,6 @@ __all__ = [
     "Access",
     "Action",
     "Attr",
-    "Attribute",
     "Change",
     "Collected",
     "Collection",
@@ -92,22 +89,18 @@ __all__ = [
     "Compressed",
     "Condition",
     "Counter",
-    "CounterChange",
     "DeclarationError",
     "DecodeError",
     "Entity",
     "Finding",
     "Index",
     "Item",
-    "Joined",
     "JsonText",
     "Key",
     "KeyPart",
-    "KeyPlan",
     "ModelError",
     "Operand",
     "Pattern",
-    "Placeholders",
     "Query",
     "Record",
     "Ref",
@@ -120,32 +113,23 @@ __all__ = [
     "Upcaster",
     "Value",
     "Version",
-    "Write",
     "all_of",
-    "changed_attributes",
     "check_s3_key",
-    "construct_unchecked",
-    "copy_unchecked",
-    "counter_changes",
     "describe",
     "field",
-    "is_marker",
     "lint",
-    "markers",
     "new_uuid",
-    "plan_check",
-    "plan_delete",
-    "plan_put",
-    "plan_update",
     "read_change",
-    "render_actions",
     "required",
     "same_as",
-    "schema_of",
-    "shard_of",
     "spec_of",
     "stamp",
     "state",
     "unknown_attributes",
     "upcaster",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the room exports, without the modules that it is made of."""
+    return __all__

@@ -8,25 +8,30 @@ from pydantic import BaseModel
 
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.attr import attribute_of
-from gateleg.model.attributes.fields import traits_of
+from gateleg.model.attributes.attribute import Attribute
+from gateleg.model.attributes.traits import traits_of
 from gateleg.model.codec.codec import build_codec
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
 from gateleg.model.counters import Counter
 from gateleg.model.declaration_checks import check_attributes, check_spec
-from gateleg.model.errors import BadKeyOption, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
-from gateleg.model.keys.key import Key, KeyField, KeyPlan
+from gateleg.model.errors import BadKeyOption, BadMark, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
+from gateleg.model.keys.key import Key
+from gateleg.model.keys.plans import KeyField, KeyPlan
 from gateleg.model.keys.restrictions import check_when
+from gateleg.model.keys.sources import Source
 from gateleg.model.keys.templates import Template, parse_template
 from gateleg.model.keys.text_keys import build_text_key
+from gateleg.model.markers import resolve_unique
 from gateleg.model.patterns import Pattern, resolve_pattern
-from gateleg.model.spec import Attribute, Source, Spec
+from gateleg.model.spec import Spec, spec_of
 from gateleg.model.uniques import Unique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.model.tables import Index, KeyType, Table
+    from gateleg.model.spec import Table
+    from gateleg.model.tables import Index, KeyType
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -46,12 +51,36 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     for name, pattern in _members(entity, Pattern).items():
         spec.patterns[name] = resolve_pattern(spec, pattern)
     for name, unique in _members(entity, Unique).items():
-        spec.uniques[name] = unique.resolved(spec)
+        spec.uniques[name] = resolve_unique(spec, unique)
     for name, counter in _members(entity, Counter).items():
-        spec.counters[name] = counter.resolved(spec, name)
+        spec.counters[name] = _resolve_counter(spec, name, counter)
     spec.install(build_codec(spec))
-    table.specs[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
+    table.members[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
     return spec
+
+
+def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
+    """The counter with its `when` in the types of the child; an error when it could never count. The parent notes what is counted."""
+    where = f"{spec.name}.{name}"
+    kind = read_annotation(getattr(declared.attribute, "annotation", None)).type
+    if not isinstance(kind, type) or not issubclass(kind, int) or issubclass(kind, bool):
+        raise BadMark(f"{where} counts in {declared.attribute!r}, which is not an int.", fix="Count in an attribute declared as Attr[int].")
+    parent = spec_of(declared.attribute.owner)
+    missing_names = [part for part in parent.key.names if part not in spec.sources]
+    if missing_names:
+        raise BadMark(
+            f"{where} counts in {declared.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
+            fix="The child needs the attributes of the parent's key.",
+        )
+    # A class that was loaded again replaces its older edition.
+    named = (spec.entity.__module__, spec.entity.__qualname__)
+    others = [one for one in parent.counted.get(declared.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
+    parent.counted[declared.attribute.name] = [*others, spec.entity]
+    # Updates that were planned before may write the attribute.
+    parent.forms.clear()
+    counter = Counter(declared.attribute, when=check_when(where, declared.when, spec.sources))
+    counter.parent_names = parent.key.names
+    return counter
 
 
 def _same_class(one: type, other: type) -> bool:

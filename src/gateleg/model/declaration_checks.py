@@ -22,8 +22,9 @@ from gateleg.model.keys.parts import KeyPart, PartComponent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.model.keys.key import KeyField, KeyPlan
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.keys.plans import KeyField, KeyPlan
+    from gateleg.model.spec import Spec
 
 
 def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:

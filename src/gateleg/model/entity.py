@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 
     from gateleg.model.codec.wire import Item
-    from gateleg.model.spec import Spec
-    from gateleg.model.tables import Table
+    from gateleg.model.spec import Spec, Table
 else:
     # The metaclass is private in pydantic; the type of its only public instance is the same thing.
     ModelMetaclass = type(BaseModel)

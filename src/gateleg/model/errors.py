@@ -7,19 +7,14 @@ Every class carries a `code` (stable, for the page of errors) and a `fix`: what 
 from collections.abc import Sequence
 from typing import Any
 
+from gateleg.errors import GatelegError
 
-class ModelError(Exception):
+
+class ModelError(GatelegError):
     """Something the model refuses."""
 
     code = "model"
-    #: what to do about it; empty where each message says so itself
-    fix = ""
-
-    def __init__(self, message: str, *, fix: str | None = None) -> None:
-        self.message = message
-        if fix is not None:
-            self.fix = fix
-        super().__init__(" ".join(filter(None, (message, self.fix, f"[{self.code}]"))))
+    status = 422
 
 
 class DeclarationError(ModelError):

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.entity_lookup import read_spec
 from gateleg.model.errors import BadOption, UnknownArgument, UnservedPattern
 from gateleg.model.keys.key_arguments import missing_components, read_components
+from gateleg.model.layout import layout_of
 from gateleg.model.planning.queries import Query
-from gateleg.model.spec_lookup import spec_of
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.model.expressions.nodes import Condition
-    from gateleg.model.keys.key import KeyPlan
-    from gateleg.model.spec import Spec
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.layout import EntityLayout
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -56,7 +57,8 @@ class Pattern:
 
     def __get__(self, instance: E | None, owner: type[E]) -> Access[E]:
         """The pattern of that entity, to be called with its arguments."""
-        return spec_of(owner).patterns[self.name]
+        access: Access[E] = read_spec(owner).patterns[self.name]
+        return access
 
 
 class Access(Generic[E]):
@@ -84,7 +86,7 @@ class Access(Generic[E]):
 
         Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
         """
-        spec, narrowed = spec_of(self.entity), None
+        spec, narrowed = layout_of(self.entity), None
         allowed = spec.reachable(self.plan)
         if conditions:
             arguments, narrowed = read_components(self.entity, conditions, arguments, allowed)
@@ -104,7 +106,7 @@ class Access(Generic[E]):
         return query if narrowed is None else query.where(narrowed)
 
 
-def resolve_pattern(spec: Spec[E], pattern: Pattern) -> Access[E]:
+def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
     """Find the key that serves a pattern, or say which come nearest."""
     if pattern.index is not None or not pattern.by:
         if pattern.index and pattern.index not in spec.indexes:
@@ -128,7 +130,7 @@ def resolve_pattern(spec: Spec[E], pattern: Pattern) -> Access[E]:
     )
 
 
-def _served(spec: Spec[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
+def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
     """The required arguments when the plan answers the pattern."""
     hash_names = tuple(dict.fromkeys(name for entry in plan.hash for name in entry.names))
     range_names = [name for entry in plan.range for name in entry.names]

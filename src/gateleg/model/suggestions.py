@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__all__ = ["did_you_mean"]
+
 
 def closest(name: object, known: Iterable[object]) -> str | None:
     """The known name that is most like a given one, or None when none is alike."""

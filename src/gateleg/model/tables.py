@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from gateleg.model.errors import BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
 from gateleg.model.suggestions import did_you_mean
-from gateleg.model.uniques import is_marker
+from gateleg.model.uniques import MARKER
 
 if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
-    from gateleg.model.spec import Spec
+
+__all__ = ["is_marker"]
 
 KeyType = Literal["S", "N", "B"]
 StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
@@ -81,13 +82,25 @@ def _key_schema(hash: Iterable[str], range: Iterable[str]) -> list[dict[str, str
     return [{"AttributeName": name, "KeyType": "HASH"} for name in hash] + [{"AttributeName": name, "KeyType": "RANGE"} for name in range]
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table: its name in the documents, its key attributes and indexes by wire name.
+class TableMember(Protocol):
+    """What a table needs to know of an entity that lives in it."""
 
-    `tag` is the attribute that says which entity an item is, for tables with several. `schema` is the attribute that holds an item's
-    schema number, once an entity has one. `types` gives the type of key attributes that no entity determines (text is assumed).
-    """
+    tag: str | None
+
+    @property
+    def ttl_name(self) -> str | None:
+        """The wire name of the entity's TTL attribute."""
+
+    def key_types(self) -> dict[str, KeyType]:
+        """The type of every key attribute that the entity writes."""
+
+    def fits(self, item: Item) -> bool:
+        """Whether the key of an item has the form of the entity's."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """A table as declared: its key, its indexes, and the entities that live in it."""
 
     name: str
     hash: str
@@ -97,8 +110,8 @@ class Table:
     schema: str = "_schema"
     types: Mapping[str, KeyType] = field(default_factory=dict)
     stream: StreamView | None = None
-    #: the specs of the entities that live here, in the order of declaration
-    specs: list[Spec[Any]] = field(default_factory=list, repr=False)
+    #: the entities that live here, in the order of declaration
+    members: list[TableMember] = field(default_factory=list, repr=False)
 
     def __init__(
         self,
@@ -114,7 +127,7 @@ class Table:
     ) -> None:
         own = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
         values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": own, "tag": tag, "schema": schema}
-        values |= {"types": dict(types or {}), "stream": stream, "specs": []}
+        values |= {"types": dict(types or {}), "stream": stream, "members": []}
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
         _check_options(self)
@@ -147,22 +160,22 @@ class Table:
     def key_types(self) -> dict[str, KeyType]:
         """The type of every key attribute of the table and its indexes, as the entities use them."""
         found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
-        found |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in found}
+        found |= {name: kind for member in self.members for name, kind in member.key_types().items() if name in found}
         found.update({name: kind for name, kind in self.types.items() if name in found})
         return found
 
     def ttl(self) -> str | None:
         """The wire name of the TTL attribute, if an entity has one."""
-        return next((spec.ttl.wire for spec in self.specs if spec.ttl is not None), None)
+        return next((member.ttl_name for member in self.members if member.ttl_name is not None), None)
 
-    def spec_for(self, item: Item) -> Spec[Any] | None:
-        """The spec of the entity that an item belongs to: by its tag, else by the form of its key."""
+    def member_for(self, item: Item) -> TableMember | None:
+        """The entity that an item belongs to: by its tag, else by the form of its key."""
         if is_marker(self, item):
             return None
         tag = item.get(self.tag, {}).get("S") if self.tag else None
-        for spec in self.specs:
-            if (tag is not None and spec.tag == tag) or (tag is None and spec.key.fits(item)):
-                return spec
+        for member in self.members:
+            if (tag is not None and member.tag == tag) or (tag is None and member.fits(item)):
+                return member
         return None
 
     def definition(self, prefix: str = "") -> dict[str, Any]:
@@ -183,7 +196,12 @@ class Table:
         return request
 
 
-def _check_options(table: Table) -> None:
+def is_marker(table: TableLayout, item: Item) -> bool:
+    """Whether an item is a marker rather than an entity; readers of whole tables skip it."""
+    return str(item.get(table.hash, {}).get("S", "")).startswith(MARKER + "#")
+
+
+def _check_options(table: TableLayout) -> None:
     for attribute, kind in table.types.items():
         if kind not in get_args(KeyType):
             raise BadOption(f"{table.name}: types= says that {attribute} is {kind!r}.", fix='A key attribute is "S", "N" or "B".')
@@ -191,7 +209,7 @@ def _check_options(table: Table) -> None:
         raise BadOption(f"{table.name}: stream={table.stream!r} is not a view.", fix=did_you_mean(table.stream, get_args(StreamView)))
 
 
-def _check_indexes(table: Table) -> None:
+def _check_indexes(table: TableLayout) -> None:
     names = [index.name for index in table.indexes]
     for name in (table.name, *names):
         if _NAME.fullmatch(name) is None:

@@ -7,12 +7,12 @@ from gateleg.net.addresses import Address, amazon
 from gateleg.net.aws_json import JsonRequestSigner
 from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
-from gateleg.net.credentials import LOCAL, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
+from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
 from gateleg.net.throttling import THROTTLED, is_throttled, may_pass, retry_after
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
 
 __all__ = [
-    "LOCAL",
+    "LOCAL_CREDENTIALS",
     "THROTTLED",
     "Address",
     "Backoff",

@@ -25,7 +25,7 @@ class Credentials:
 
 
 #: For endpoints that ask for a signature and do not look at it, as emulators do.
-LOCAL = Credentials("local", "local")
+LOCAL_CREDENTIALS = Credentials("local", "local")
 
 
 class NoCredentials(Exception):
@@ -70,7 +70,7 @@ class Chain:
     """The credentials that botocore finds: environment, profile, single sign-on, assumed role, container, instance.
 
     `session` is a botocore session; without one, the session of `profile`. With `local`, the metadata service of cloud machines is not
-    asked, and where there are no credentials `LOCAL` is used.
+    asked, and where there are no credentials `LOCAL_CREDENTIALS` is used.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Chain:
             self._found = self._find()
         if self._found is None:
             if self._local:
-                return LOCAL
+                return LOCAL_CREDENTIALS
             raise NoCredentials("No credentials were given, and botocore's chain finds none: set a profile or AWS_ACCESS_KEY_ID.")
         frozen = self._found.get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)

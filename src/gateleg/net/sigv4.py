@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.net.addresses import Address
     from gateleg.net.credentials import Credentials
 
+__all__ = ["presign"]
+
 ALGORITHM = "AWS4-HMAC-SHA256"
 #: What stands in place of the body's digest where the body is not signed.
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"

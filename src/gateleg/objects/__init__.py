@@ -29,11 +29,11 @@ from gateleg.objects.errors import (
 )
 from gateleg.objects.large import Large, keep, keep_async, load, load_async
 from gateleg.objects.links import Grant, content_disposition
-from gateleg.objects.orphans import Collected, References, collect_orphans, collect_orphans_async
+from gateleg.objects.orphans import CollectedOrphans, References, collect_orphans, collect_orphans_async
 from gateleg.objects.protocol import AsyncBody, AsyncDownload, AsyncObjects, Body, Download, Objects, Upload
 from gateleg.objects.s3 import S3Objects
 from gateleg.objects.threaded import ThreadedObjects
-from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+from gateleg.objects.values import ByteRange, Entry, ObjectInfo, ObjectPage
 
 __all__ = [
     "AccessRefused",
@@ -46,7 +46,7 @@ __all__ = [
     "Body",
     "BucketMissing",
     "ByteRange",
-    "Collected",
+    "CollectedOrphans",
     "Damaged",
     "DigestMismatch",
     "DirectoryObjects",
@@ -61,11 +61,11 @@ __all__ = [
     "ObjectChanged",
     "ObjectInfo",
     "ObjectMissing",
+    "ObjectPage",
     "Objects",
     "ObjectsAddress",
     "ObjectsError",
     "OutsideRoot",
-    "Page",
     "RangeOutside",
     "References",
     "S3Objects",

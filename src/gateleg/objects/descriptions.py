@@ -11,6 +11,8 @@ from gateleg.objects.errors import BadMetadata
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = ["content_type_of"]
+
 #: Names with this beginning are the stores' own.
 OWN = "gateleg-"
 #: S3 counts the bytes of names and values together.

@@ -6,28 +6,20 @@ the model's `S3KeyRefused` before anything else happens.
 
 from __future__ import annotations
 
+from gateleg.errors import GatelegError
 
-class ObjectsError(Exception):
+
+class ObjectsError(GatelegError):
     """Something that an objects store could not do."""
 
     code = "objects"
-    why = ""
-    #: what to do about it; empty where each message says so itself
-    fix = ""
-
-    def __init__(self, what: str, *, why: str | None = None, fix: str | None = None) -> None:
-        self.what = what
-        if why is not None:
-            self.why = why
-        if fix is not None:
-            self.fix = fix
-        super().__init__(" ".join(filter(None, (what, self.why, self.fix, f"[{self.code}]"))))
 
 
 class ObjectMissing(ObjectsError):
     """There is no object with the key."""
 
     code = "object-missing"
+    status = 404
     fix = "Look at the key, or ask with exists first."
 
 
@@ -42,6 +34,7 @@ class NotModified(ObjectsError):
     """The object is still the one that the caller has. Not a failure: it is how a conditional read ends early."""
 
     code = "not-modified"
+    status = 304
     fix = "Use the copy that you have."
 
 
@@ -49,6 +42,7 @@ class ObjectChanged(ObjectsError):
     """The object was written over while it was being read or copied."""
 
     code = "object-changed"
+    status = 409
     fix = "Begin again."
 
 
@@ -56,6 +50,7 @@ class RangeOutside(ObjectsError):
     """A range of bytes lies outside the object."""
 
     code = "range-outside"
+    status = 416
     fix = "Ask for a range that begins before the end; head tells the size."
 
     def __init__(self, what: str, *, size: int | None = None) -> None:
@@ -68,6 +63,7 @@ class DigestMismatch(ObjectsError):
     """What was received is not what was announced. Nothing was stored."""
 
     code = "digest-mismatch"
+    status = 422
     fix = "Send the content again."
 
 
@@ -82,6 +78,7 @@ class BadMetadata(ObjectsError, ValueError):
     """Metadata or a content type that not every store could keep."""
 
     code = "bad-metadata"
+    status = 422
     fix = "Names are lower-case letters, digits and hyphens; values are printable ASCII; 2,048 bytes in all."
 
 
@@ -89,6 +86,7 @@ class BadCursor(ObjectsError, ValueError):
     """A cursor that no listing gave."""
 
     code = "bad-cursor"
+    status = 400
     fix = "Begin again without a cursor."
 
 
@@ -96,6 +94,7 @@ class LinkRefused(ObjectsError):
     """A signed link was not made here for this request."""
 
     code = "link-refused"
+    status = 403
     fix = "Ask for a new link, and use it unchanged."
 
 
@@ -110,6 +109,7 @@ class StorageFull(ObjectsError):
     """There is no room for the object. What was stored under its key before is still there."""
 
     code = "storage-full"
+    status = 507
     fix = "Free some space and try again."
 
 
@@ -117,6 +117,7 @@ class StorageFailed(ObjectsError):
     """The disk or the service did not do what it was asked to."""
 
     code = "storage-failed"
+    status = 502
     fix = "Try again; if it stays, look at the disk, the network or the service."
 
 
@@ -124,6 +125,7 @@ class StorageThrottled(StorageFailed):
     """The service is asked for too much, and still was after several attempts."""
 
     code = "storage-throttled"
+    status = 503
     fix = "Send less at once, or try again later."
 
 
@@ -138,6 +140,7 @@ class OutsideRoot(ObjectsError):
     """Something in the store's folder leads out of it, such as a symbolic link. It is not followed."""
 
     code = "outside-root"
+    status = 404
     fix = "Remove what does not belong into the folder."
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from gateleg.objects.protocol import AsyncObjects, Objects
-    from gateleg.objects.values import Entry, Page
+    from gateleg.objects.values import Entry, ObjectPage
 
 _AGE = timedelta(days=1)
 
@@ -44,7 +44,7 @@ class References:
             raise NothingReferenced("No key is referenced.")
         return cls(digests, moment)
 
-    def orphans(self, page: Page, older_than: timedelta) -> tuple[Entry, ...]:
+    def orphans(self, page: ObjectPage, older_than: timedelta) -> tuple[Entry, ...]:
         """Those objects of a page that nothing refers to and that were there for long enough."""
         horizon = self.read_at - older_than
         return tuple(entry for entry in page.objects if entry.modified < horizon and _digest(entry.key) not in self.digests)
@@ -55,7 +55,7 @@ def _digest(key: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedOrphans:
     """What was found on one page. Keep `cursor` to go on from here after an interruption."""
 
     seen: int
@@ -79,7 +79,7 @@ def collect_orphans(
     dry_run: bool = True,
     cursor: str | None = None,
     page_size: int = 1000,
-) -> Iterator[Collected]:
+) -> Iterator[CollectedOrphans]:
     """Find the orphans below `prefix`, page by page, and delete them unless it is a dry run."""
     while True:
         page = objects.list(prefix, cursor=cursor, limit=page_size)
@@ -87,7 +87,7 @@ def collect_orphans(
         if not dry_run:
             orphans = tuple(entry for entry in orphans if _deleted(objects, entry))
         cursor = page.cursor
-        yield Collected(len(page.objects), orphans, not dry_run, cursor)
+        yield CollectedOrphans(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
             return
 
@@ -101,7 +101,7 @@ async def collect_orphans_async(
     dry_run: bool = True,
     cursor: str | None = None,
     page_size: int = 1000,
-) -> AsyncIterator[Collected]:
+) -> AsyncIterator[CollectedOrphans]:
     """`collect_orphans`, awaited."""
     while True:
         page = await objects.list(prefix, cursor=cursor, limit=page_size)
@@ -109,7 +109,7 @@ async def collect_orphans_async(
         if not dry_run:
             orphans = tuple([entry for entry in orphans if await _deleted_async(objects, entry)])
         cursor = page.cursor
-        yield Collected(len(page.objects), orphans, not dry_run, cursor)
+        yield CollectedOrphans(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
             return
 

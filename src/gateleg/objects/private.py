@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+__all__ = ["FILE", "close_to_others", "make_private"]
+
 _log = logging.getLogger("gateleg.objects")
 #: Modes of what is made: for the owner alone.
 FOLDER, FILE = 0o700, 0o600

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkabl
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, ObjectPage
 
 
 @runtime_checkable
@@ -157,7 +157,7 @@ class Objects(Protocol):
         """Whether there is an object with the key."""
         ...
 
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys begin with `prefix`.
 
         With a delimiter, keys that go on behind it are shown as one prefix. `limit`, of at most 1,000, counts objects and prefixes.
@@ -241,7 +241,7 @@ class AsyncObjects(Protocol):
         """See `Objects.exists`."""
         ...
 
-    async def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+    async def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """See `Objects.list`."""
         ...
 

@@ -39,7 +39,7 @@ class ObjectInfo(Entry):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ObjectPage:
     """A part of a listing, in the order of the keys' bytes."""
 
     objects: tuple[Entry, ...]

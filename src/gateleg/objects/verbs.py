@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.objects.protocol import Body, Download, Upload
-    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, Page
+    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, ObjectPage
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 PAGE = 1000
@@ -49,7 +49,7 @@ class Verbs(ABC):
         """The object without its content."""
 
     @abstractmethod
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> Page:
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> ObjectPage:
         """A page of a listing."""
 
     @abstractmethod

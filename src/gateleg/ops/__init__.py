@@ -4,13 +4,13 @@ from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document
 from gateleg.ops.explaining import Explanation, explain
 from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
-from gateleg.ops.tools import Tool, read_tools
+from gateleg.ops.tools import StoreTool, read_tools
 
 __all__ = [
     "Explanation",
     "NotExpressible",
     "ReadCost",
-    "Tool",
+    "StoreTool",
     "cloudformation",
     "create_requests",
     "document",

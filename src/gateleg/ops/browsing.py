@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import Table, is_marker
-from gateleg.store.errors import TableMissing
+from gateleg.model import Table
+from gateleg.model.tables import is_marker
+from gateleg.store import TableMissing
 from gateleg.store.flow import Request
 from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.tables import describe
@@ -14,9 +15,11 @@ from gateleg.store.rates import Rate
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec
+    from gateleg.store import Store
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
-    from gateleg.store.store import Store
+
+__all__ = ["browsing"]
 
 _PAGE = 200
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
+__all__ = ["attribute_comments"]
+
 _COMMENT = re.compile(r"\s*#:\s?(.*)")
 _ATTRIBUTE = re.compile(r"\s*(\w+)\s*:[^=]")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from gateleg.model.attributes.fields import traits_of
+from gateleg.model import lint
+from gateleg.model.attributes.traits import traits_of
 from gateleg.model.codec.nested import attr_type, case_of, field_names
-from gateleg.model.inspection.lint import lint
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.diagrams import state_diagram, table_diagram
 from gateleg.ops.explaining import explain, key_forms
@@ -18,7 +18,8 @@ from gateleg.ops.types import constraints, default_of, type_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gateleg.model import Access, KeyPlan, Spec, Table
+    from gateleg.model import Access, Spec, Table
+    from gateleg.model.keys.plans import KeyPlan
 
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.model.inspection.lint import few_partitions
-from gateleg.model.planning.queries import tag_condition
+from gateleg.model.planning import tag_condition
 from gateleg.ops.cost import PARTITION_UNITS, ReadCost, query_cost
 from gateleg.ops.samples import sample_arguments
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.model import Access, Query
-    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.keys.plans import KeyPlan
+
+__all__ = ["key_forms"]
 
 
 @dataclass(frozen=True)

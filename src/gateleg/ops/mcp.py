@@ -12,7 +12,7 @@ from gateleg.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.ops.tools import Tool
+    from gateleg.ops.tools import StoreTool
     from gateleg.store import Store
 
 Message = dict[str, Any]
@@ -24,7 +24,7 @@ _NO_METHOD, _BAD_ARGUMENTS, _BAD_REQUEST = -32601, -32602, -32600
 class Host:
     """Answers one message after another for one store."""
 
-    def __init__(self, store: Store, tools: Sequence[Tool]) -> None:
+    def __init__(self, store: Store, tools: Sequence[StoreTool]) -> None:
         self._store = store
         self._tools = {tool.name: tool for tool in tools}
 
@@ -68,7 +68,7 @@ class Host:
         return _result(number, {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text), "isError": False})
 
 
-def _told(tool: Tool) -> Message:
+def _told(tool: StoreTool) -> Message:
     hints = {"readOnlyHint": True, "openWorldHint": False}
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.schema, "annotations": hints}
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Table, Value
 
+__all__ = ["value_text"]
+
 _SETS = ("SS", "NS", "BS")
 
 

@@ -5,29 +5,35 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate import Capacity, Settings, declared_shape
+from gateleg.errors import GatelegError
+from gateleg.migrate import Capacity, TableSettings, declared_shape
 from gateleg.migrate.creation import create_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateleg.migrate.shapes import IndexShape, TableShape
+    from gateleg.migrate import TableShape
+    from gateleg.migrate.shapes import IndexShape
     from gateleg.model import Table
 
 Document = dict[str, Any]
-_DEFAULT = Settings()
+_DEFAULT = TableSettings()
 
 
-class NotExpressible(ValueError):
+class NotExpressible(GatelegError, ValueError):
     """A table that a tool's language has no words for."""
 
+    code = "not-expressible"
+    fix = "Use CloudFormation."
+    status = 422
 
-def create_requests(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> list[Document]:
+
+def create_requests(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> list[Document]:
     """The CreateTable requests, as `aws dynamodb create-table --cli-input-json` takes them one by one."""
     return [create_table(declared_shape(table, prefix), settings).request for table in tables]
 
 
-def cloudformation(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> Document:
+def cloudformation(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> Document:
     """A CloudFormation template. Tables stay when the stack, or a table's place in it, goes."""
     resources: dict[str, Document] = {}
     for table in tables:
@@ -44,7 +50,7 @@ def cloudformation(tables: Iterable[Table], settings: Settings = _DEFAULT, prefi
     return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}
 
 
-def terraform(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: str = "") -> Document:
+def terraform(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> Document:
     """Resources of Terraform's AWS provider in its JSON syntax: a file that ends in .tf.json."""
     resources: dict[str, Document] = {}
     for table in tables:
@@ -52,7 +58,7 @@ def terraform(tables: Iterable[Table], settings: Settings = _DEFAULT, prefix: st
     return {"resource": {"aws_dynamodb_table": resources}}
 
 
-def _terraform_table(shape: TableShape, settings: Settings) -> Document:
+def _terraform_table(shape: TableShape, settings: TableSettings) -> Document:
     capacity = settings.billing if isinstance(settings.billing, Capacity) else None
     indexes = (*shape.globals.values(), *shape.locals.values())
     types = {key.name: key.type for keys in (shape.keys, *(index.keys for index in indexes)) for key in keys}
@@ -88,7 +94,7 @@ def _keys(name: str, keys: Iterable[Any]) -> Document:
     for key in keys:
         member = "hash_key" if key.role == "HASH" else "range_key"
         if member in found:
-            raise NotExpressible(f"{name} has a key of several attributes, for which Terraform has no words here; use CloudFormation.")
+            raise NotExpressible(f"{name} has a key of several attributes, which Terraform templates here cannot express.")
         found[member] = key.name
     return found
 

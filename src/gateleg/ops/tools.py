@@ -26,7 +26,7 @@ _PAGE: dict[str, Schema] = {
 
 
 @dataclass(frozen=True)
-class Tool:
+class StoreTool:
     """A question: its name, what it answers, the JSON schema of its arguments, and how it is asked."""
 
     name: str
@@ -35,28 +35,28 @@ class Tool:
     ask: Callable[[Store, Mapping[str, Any]], Any]
 
 
-def read_tools(tables: Iterable[Table]) -> list[Tool]:
+def read_tools(tables: Iterable[Table]) -> list[StoreTool]:
     """One tool for each access pattern, one for each entity to get an item by its key, and one that describes the tables."""
     declared = list(tables)
     tools = [tool for table in declared for spec in table.specs for tool in _entity_tools(spec)]
     return [_description(declared), *tools]
 
 
-def _description(tables: list[Table]) -> Tool:
+def _description(tables: list[Table]) -> StoreTool:
     about = "The declared tables: their entities, attributes, states, keys and access patterns."
-    return Tool("describe_tables", about, _object({}, ()), lambda store, given: {"tables": [describe(table) for table in tables]})
+    return StoreTool("describe_tables", about, _object({}, ()), lambda store, given: {"tables": [describe(table) for table in tables]})
 
 
-def _entity_tools(spec: Spec[Any]) -> Iterator[Tool]:
+def _entity_tools(spec: Spec[Any]) -> Iterator[StoreTool]:
     names = spec.key.names
     schema = _object({name: _schema(spec, name) for name in names}, names)
     about = f"One {spec.name} by its key, or null. {spec.doc}".strip()
-    yield Tool(_name(f"{spec.name}_get"), about, schema, lambda store, given: {"item": _shown(store.find(spec.entity, **given))})
+    yield StoreTool(_name(f"{spec.name}_get"), about, schema, lambda store, given: {"item": _shown(store.find(spec.entity, **given))})
     for access in spec.patterns.values():
         yield _pattern_tool(spec, access)
 
 
-def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> Tool:
+def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> StoreTool:
     arguments = {name: _schema(spec, name) for name in (*access.required, *access.optional)}
     about = f"{access.pattern.title}. {access.pattern.description}".strip()
     if access.optional:
@@ -69,7 +69,7 @@ def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> Tool:
         page = store.page(access(**values), limit=limit, cursor=given.get("cursor"), hydrate=partial)
         return {"items": [_shown(item) for item in page], "cursor": page.next}
 
-    return Tool(_name(f"{spec.name}_{access.pattern.name}"), about, _object(arguments | _PAGE, access.required), ask)
+    return StoreTool(_name(f"{spec.name}_{access.pattern.name}"), about, _object(arguments | _PAGE, access.required), ask)
 
 
 def _shown(item: Any) -> Any:

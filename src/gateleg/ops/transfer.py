@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from gateleg.model import DecodeError, is_marker
+from gateleg.model import DecodeError
+from gateleg.model.tables import is_marker
 from gateleg.ops.plain import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store.flow import Found, Request
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.model import Item, Table
+    from gateleg.store import Store
     from gateleg.store.flow import Flow
-    from gateleg.store.store import Store
+
+__all__ = ["BadLine", "LineReader"]
 
 #: lines that are written, and then told of, together
 CHUNK = 200

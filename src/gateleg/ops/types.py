@@ -11,6 +11,8 @@ from pydantic_core import PydanticUndefined
 from gateleg.model.attributes.annotations import read_annotation, union_members
 from gateleg.model.attributes.special_types import find_mark
 
+__all__ = ["constraints", "default_of", "type_name"]
+
 _MARKS = {"version": "Version", "ttl": "TTL", "s3-key": "S3Key"}
 _LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}", "min_length": "length ≥ {}", "max_length": "length ≤ {}"}
 

@@ -20,8 +20,9 @@ Every verb is also a function here, which builds the operation as a value: `patc
 `store.run(operation)` carries it out, `store.transact([create(a), patch(b, ...)])` carries out several together. Writes never change the
 instance they are given.
 
-Multi-step flows are generators of requests (`requests.py`), run by two small drivers (`synchronous.py`, `asynchronous.py`). Errors are
-in `errors.py`, one class for each kind of failure. Hooks (`Metrics`, `Tracing`) see every request.
+Multi-step flows are generators of requests (`gateleg.store.flow`: `Flow`, `Request`, `Pause`), run by two small drivers (`Store`,
+`AsyncStore`) over a transport (`gateleg.store.transports`: `Transport`, `ServiceError`). Errors are in `gateleg.store.errors`, one class
+for each kind of failure. Hooks (`Metrics`, `Tracing`) see every request.
 """
 
 from gateleg.net import Backoff
@@ -65,7 +66,7 @@ from gateleg.store.errors import (
     UniqueTaken,
 )
 from gateleg.store.observing.hooks import Call, Hook
-from gateleg.store.observing.metrics import Metrics, Tally
+from gateleg.store.observing.metrics import Metrics
 from gateleg.store.observing.tracing import Tracing
 from gateleg.store.operations.batches import batch_get, batch_write
 from gateleg.store.operations.bulk_deletes import delete_all
@@ -77,15 +78,15 @@ from gateleg.store.operations.pages import Page, page
 from gateleg.store.operations.queries import collect, count, query
 from gateleg.store.operations.reads import find, get
 from gateleg.store.operations.saves import retrying, save
-from gateleg.store.operations.scans import Progress, export, scan
+from gateleg.store.operations.scans import ScanProgress, export, scan
 from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
 from gateleg.store.operations.transactions import transact, transact_get
 from gateleg.store.operations.unit_of_work import Batch, Transaction
-from gateleg.store.operations.unreadable import Items, Unreadable
+from gateleg.store.operations.unreadable import Items
 from gateleg.store.operations.write_operation import WriteOperation
 from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
-from gateleg.store.sizes import item_size
 from gateleg.store.store import Store
+from gateleg.store.unreadable import Unreadable
 
 __all__ = [
     "AccessDenied",
@@ -123,9 +124,9 @@ __all__ = [
     "Operation",
     "OutOfScope",
     "Page",
-    "Progress",
     "QuotaExceeded",
     "Refused",
+    "ScanProgress",
     "ServiceFailed",
     "Store",
     "StoreClosed",
@@ -133,7 +134,6 @@ __all__ = [
     "Stream",
     "TableBusy",
     "TableMissing",
-    "Tally",
     "Throttled",
     "TimedOut",
     "TooLarge",
@@ -161,7 +161,6 @@ __all__ = [
     "find",
     "get",
     "health",
-    "item_size",
     "locks",
     "page",
     "patch",
@@ -177,3 +176,8 @@ __all__ = [
     "transact_get",
     "upsert",
 ]
+
+
+def __dir__() -> list[str]:
+    """What the room exports, without the modules that it is made of."""
+    return __all__

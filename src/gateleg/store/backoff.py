@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Reply, Request
     from gateleg.store.setup import Setup
 
+__all__ = ["settled"]
+
 #: Codes after which the same request may succeed, and which transports do not retry by themselves.
 CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
 #: Reasons of a cancelled transaction that say nothing about the data.

@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Item, Ref
-    from gateleg.model.expressions.actions import Transition
-    from gateleg.model.planning.bounds import Guard
+    from gateleg.model.expressions import Transition
+    from gateleg.model.planning import Guard
     from gateleg.store.flow import Request
+
+__all__ = ["Expectation"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import redacted
 
 if TYPE_CHECKING:
@@ -16,41 +17,24 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Request
 
 
-class StoreError(Exception):
+class StoreError(GatelegError):
     """Something that the store or its service could not do."""
 
     code = "store"
-    why = ""
-    #: what to do about it; empty where each message says so itself
-    fix = ""
 
-    def __init__(self, what: str, *, why: str | None = None, fix: str | None = None, request: Request | None = None) -> None:
-        self.what = what
-        if why is not None:
-            self.why = why
-        if fix is not None:
-            self.fix = fix
+    def __init__(self, message: str, *, why: str | None = None, fix: str | None = None, request: Request | None = None) -> None:
+        super().__init__(message, why=why, fix=fix)
         #: the operation and its request, without values
         self.request: dict[str, Any] | None = None
         if request is not None:
             self.request = {"operation": request.operation, "request": redacted(request.payload)}
-        super().__init__(" ".join(filter(None, (what, self.why, self.fix, f"[{self.code}]"))))
-
-    def __reduce__(self) -> Any:
-        """Errors cross process boundaries whole, whatever their constructors take."""
-        return _restored, (type(self), self.args, self.__dict__)
-
-
-def _restored(kind: type[StoreError], args: tuple[Any, ...], state: dict[str, Any]) -> StoreError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error
 
 
 class NotFound(StoreError):
     """An item that must be there is not."""
 
     code = "not-found"
+    status = 404
     fix = "Check the key; the item may have been deleted."
 
 
@@ -58,6 +42,7 @@ class ConditionFailed(StoreError):
     """The item does not satisfy the condition of a write. `current` is the item as it is, or None when there is none."""
 
     code = "condition-failed"
+    status = 409
     fix = "Look at `current` and decide on it."
 
     def __init__(
@@ -115,6 +100,7 @@ class UniqueTaken(StoreError):
     """Another item holds the values of a unique constraint."""
 
     code = "unique-taken"
+    status = 409
     fix = "Choose another value, or find the item that has it."
 
     def __init__(self, what: str, *, constraint: str, request: Request | None = None) -> None:
@@ -126,6 +112,7 @@ class TransactionCanceled(StoreError):
     """A transaction was refused as a whole. `reasons` has an entry for each operation in call order: its error, or None."""
 
     code = "transaction-canceled"
+    status = 409
     fix = "See `reasons`; nothing was written."
 
     def __init__(self, what: str, *, reasons: Sequence[StoreError | None], request: Request | None = None) -> None:
@@ -137,6 +124,7 @@ class TransactionConflict(StoreError):
     """Other transactions on the same items were under way each time it was tried."""
 
     code = "transaction-conflict"
+    status = 409
     fix = "Try again later, or spread the writes over more items."
 
 
@@ -144,6 +132,7 @@ class IdempotencyMismatch(StoreError):
     """A transaction's token was used before, with another request."""
 
     code = "idempotency-mismatch"
+    status = 409
     fix = "Use a token for one transaction only; leave it out to have one made."
 
 
@@ -151,6 +140,7 @@ class Throttled(StoreError):
     """The service has no capacity left for the request. `unprocessed` counts what a batch has left undone."""
 
     code = "throttled"
+    status = 503
     fix = "Slow down, raise the table's capacity, or spread the load over more partitions."
 
     def __init__(self, what: str, *, unprocessed: int = 0, why: str | None = None, request: Request | None = None) -> None:
@@ -162,6 +152,7 @@ class TooLarge(StoreError):
     """An item over 400 KB, or a transaction over 4 MB. Refused before it was sent, unless an update made the item grow."""
 
     code = "too-large"
+    status = 413
     fix = "Move large values to the object store, compress them, or split the item."
 
     def __init__(self, what: str, *, size: int | None, limit: int, request: Request | None = None) -> None:
@@ -175,6 +166,7 @@ class KeyTooLong(StoreError):
     """A key over 2,048 bytes in its hash or 1,024 in its range."""
 
     code = "key-too-long"
+    status = 422
     fix = "Bound the attributes of the key with max_length, or key the item by a digest of what is long."
 
 
@@ -182,6 +174,7 @@ class TooMany(StoreError):
     """More operations than one transaction takes. Refused before it was sent."""
 
     code = "too-many"
+    status = 422
     fix = "Split it where the parts need not succeed together."
 
 
@@ -224,6 +217,7 @@ class CursorRejected(StoreError):
     """A cursor that this store did not make, or not for this question. Processes that share cursors need the same `cursor_key`."""
 
     code = "cursor-rejected"
+    status = 400
     fix = "Start again without a cursor."
 
 
@@ -231,6 +225,7 @@ class OutOfScope(StoreError):
     """An operation outside the partition that the store is bound to."""
 
     code = "out-of-scope"
+    status = 404
     fix = "Use a store with another scope; this one cannot be left."
 
 
@@ -238,6 +233,7 @@ class LockHeld(StoreError):
     """Somebody else holds the lock."""
 
     code = "lock-held"
+    status = 409
     fix = "Try again when its time is over."
 
 
@@ -245,6 +241,7 @@ class LockLost(StoreError):
     """The lock ran out and has a new holder, or none."""
 
     code = "lock-lost"
+    status = 409
     fix = "Stop the work it protected, and renew in time: at a third of the seconds it is held for."
 
 
@@ -252,6 +249,7 @@ class TableMissing(StoreError):
     """The table or index is not there."""
 
     code = "table-missing"
+    status = 503
     fix = "Create it with `gateleg tables apply` or ensure_tables, and check the prefix, the region and the endpoint."
 
 
@@ -259,6 +257,7 @@ class TableBusy(StoreError):
     """The table exists already, or is being changed."""
 
     code = "table-busy"
+    status = 503
     fix = "Wait until the table is active."
 
 
@@ -280,6 +279,7 @@ class QuotaExceeded(StoreError):
     """A limit of the account or of an item collection is reached."""
 
     code = "quota-exceeded"
+    status = 503
     fix = "Raise the quota, or spread items over more partitions."
 
 
@@ -287,6 +287,7 @@ class ServiceFailed(StoreError):
     """The service had an error of its own. Whether a write was done is not known."""
 
     code = "service-failed"
+    status = 502
     fix = "Try again; writes with a condition or a version can be repeated safely."
 
 
@@ -294,6 +295,7 @@ class StoreClosed(StoreError):
     """The store was used after it was closed. Nothing was sent."""
 
     code = "store-closed"
+    status = 503
     fix = "Open a store that stays open as long as it is used: leave its `with` block, or call close, after the last operation."
 
 
@@ -301,6 +303,7 @@ class NotDynamoDB(StoreError):
     """Something answers at the address of the store, but it does not speak the DynamoDB protocol."""
 
     code = "not-dynamodb"
+    status = 502
     fix = "Check the address: is this the console's? `gateleg engine serve` prints the address of a DynamoDB endpoint."
 
 
@@ -308,6 +311,7 @@ class NoAnswer(StoreError):
     """The service could not be reached, or did not answer. Whether a write was done is not known."""
 
     code = "no-answer"
+    status = 503
     fix = "Check the endpoint and the network; writes with a condition or a version can be repeated safely."
 
 
@@ -315,6 +319,7 @@ class TimedOut(StoreError):
     """The operation took longer than it was given. Whether a write was done is not known."""
 
     code = "timed-out"
+    status = 504
     fix = "Give it more time, or ask for less at once."
 
 

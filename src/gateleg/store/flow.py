@@ -10,6 +10,8 @@ from collections.abc import Generator, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+__all__ = ["Flow", "Found", "Pause", "Reply", "Request", "Step", "Together"]
+
 R = TypeVar("R")
 Payload = dict[str, Any]
 Reply = dict[str, Any]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gateleg.store.operations.operation import Operation
     from gateleg.store.transports.inline_embedded import DirectTransport
 
+__all__ = ["GroupCommitStore"]
+
 R = TypeVar("R")
 
 _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["Rate", "used"]
+
 
 class Rate:
     """At most so many capacity units in a second, on average: what a request has used is waited for after it."""

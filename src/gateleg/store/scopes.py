@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gateleg.model import spec_of
 from gateleg.store.errors import OutOfScope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPart, KeyPlan
-    from gateleg.store.operations.operation import Operation
+    from gateleg.model import KeyPart
+    from gateleg.model.keys.plans import KeyPlan
+
+
+class Located(Protocol):
+    """What a scope can check: an operation that says which partitions it touches."""
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """An entity, the key that is used, and the components that are known, for each partition."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Scope:
                 raise OutOfScope(f"The scope has {name}={value!r} already.")
         return Scope({**other.values, **self.values})
 
-    def check(self, operation: Operation[Any]) -> None:
+    def check(self, operation: Located) -> None:
         """Refuse an operation that touches anything outside."""
         for entity, plan, values in operation.places():
             self._check(entity, plan, values)

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from gateleg.model import Table
     from gateleg.store.observing.hooks import Hook
-    from gateleg.store.operations.unreadable import OnUnreadable
     from gateleg.store.scopes import Scope
+    from gateleg.store.unreadable import OnUnreadable
+
+__all__ = ["Setup"]
 
 _SYSTEM = random.SystemRandom()
 

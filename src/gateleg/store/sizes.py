@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Value
     from gateleg.store.flow import Request
 
+__all__ = ["ITEM_LIMIT", "is_small", "item_size"]
+
 #: The most bytes that an item may have, and all items of a transaction together.
 ITEM_LIMIT = 400 * 1024
 TRANSACTION_LIMIT = 4 * 1024 * 1024

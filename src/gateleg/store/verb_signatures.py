@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__all__ = ["describe"]
+
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
 _WRAPPED = re.compile(r"\b(?:Operation|WriteOperation|Stream|Flow)\[")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.verb_signatures import describe
@@ -12,16 +12,47 @@ from gateleg.store.verb_signatures import describe
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
-    from gateleg.store.async_store import AsyncStore
+    from gateleg.store.flow import Flow
     from gateleg.store.operations.operation import Operation, Stream
-    from gateleg.store.operations.unit_of_work import Collecting
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.scopes import Scope
     from gateleg.store.setup import Setup
-    from gateleg.store.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class _Driver(Protocol):
+    """What a verb needs of a store that waits for the answer."""
+
+    setup: Setup
+
+    def carry_out(self, operation: Operation[R]) -> R:
+        """Run an operation."""
+
+    def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
+        """Run the flow of a stream."""
+
+
+class _AsyncDriver(Protocol):
+    """What a verb needs of a store whose answer is awaited."""
+
+    setup: Setup
+
+    def carry_out(self, operation: Operation[R]) -> Coroutine[Any, Any, R]:
+        """Run an operation."""
+
+    def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
+        """Run the flow of a stream."""
+
+
+class _Collector(Protocol):
+    """What a verb needs of a block that sends its writes together."""
+
+    setup: Setup
+
+    def add(self, operation: WriteOperation[Any]) -> None:
+        """Keep a write for later."""
 
 
 @functools.cache
@@ -37,56 +68,56 @@ def _inside(scope: Scope, build: Callable[..., Any], args: tuple[Any, ...], opti
     return operation
 
 
-def runs(build: Callable[P, Operation[R]]) -> Callable[Concatenate[Store, P], R]:
+def runs(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_Driver, P], R]:
     """A method that builds an operation and runs it."""
 
-    def verb(self: Store, /, *args: P.args, **options: P.kwargs) -> R:
+    def verb(self: _Driver, /, *args: P.args, **options: P.kwargs) -> R:
         setup: Setup = self.setup
         operation: Operation[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
         result: R = self.carry_out(operation)
         return result
 
-    return cast("Callable[Concatenate[Store, P], R]", describe(verb, build))
+    return cast("Callable[Concatenate[_Driver, P], R]", describe(verb, build))
 
 
-def awaits(build: Callable[P, Operation[R]]) -> Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]:
+def awaits(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_AsyncDriver, P], Coroutine[Any, Any, R]]:
     """A method that builds an operation and runs it, awaited."""
 
-    def verb(self: AsyncStore, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
+    def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
         setup: Setup = self.setup
         operation: Operation[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
         return self.carry_out(operation)
 
-    return cast("Callable[Concatenate[AsyncStore, P], Coroutine[Any, Any, R]]", describe(verb, build, within="Awaitable"))
+    return cast("Callable[Concatenate[_AsyncDriver, P], Coroutine[Any, Any, R]]", describe(verb, build, within="Awaitable"))
 
 
-def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[Store, P], Iterator[R]]:
+def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_Driver, P], Iterator[R]]:
     """A method that builds a stream and iterates over it."""
 
-    def verb(self: Store, /, *args: P.args, **options: P.kwargs) -> Iterator[R]:
+    def verb(self: _Driver, /, *args: P.args, **options: P.kwargs) -> Iterator[R]:
         setup: Setup = self.setup
         operation: Stream[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
         return self.iterate(operation.flow(setup))
 
-    return cast("Callable[Concatenate[Store, P], Iterator[R]]", describe(verb, build, within="Iterator"))
+    return cast("Callable[Concatenate[_Driver, P], Iterator[R]]", describe(verb, build, within="Iterator"))
 
 
-def async_streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[AsyncStore, P], AsyncIterator[R]]:
+def async_streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_AsyncDriver, P], AsyncIterator[R]]:
     """A method that builds a stream and iterates over it, asynchronously."""
 
-    def verb(self: AsyncStore, /, *args: P.args, **options: P.kwargs) -> AsyncIterator[R]:
+    def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> AsyncIterator[R]:
         setup: Setup = self.setup
         operation: Stream[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
         return self.iterate(operation.flow(setup))
 
-    return cast("Callable[Concatenate[AsyncStore, P], AsyncIterator[R]]", describe(verb, build, within="AsyncIterator"))
+    return cast("Callable[Concatenate[_AsyncDriver, P], AsyncIterator[R]]", describe(verb, build, within="AsyncIterator"))
 
 
-def adds(build: Callable[P, WriteOperation[R]]) -> Callable[Concatenate[Collecting, P], None]:
+def adds(build: Callable[P, WriteOperation[R]]) -> Callable[Concatenate[_Collector, P], None]:
     """A method that builds a write and keeps it for later."""
 
-    def verb(self: Collecting, /, *args: P.args, **options: P.kwargs) -> None:
+    def verb(self: _Collector, /, *args: P.args, **options: P.kwargs) -> None:
         scope = self.setup.scope
         self.add(build(*args, **options) if scope is None else _inside(scope, build, args, options))
 
-    return cast("Callable[Concatenate[Collecting, P], None]", describe(verb, build, answers="None"))
+    return cast("Callable[Concatenate[_Collector, P], None]", describe(verb, build, answers="None"))

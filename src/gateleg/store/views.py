@@ -18,8 +18,8 @@ from gateleg.store.scopes import Scope
 if TYPE_CHECKING:
     from gateleg.model import Access, Condition, KeyPart, Query, Ref
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.operations.unreadable import OnUnreadable
     from gateleg.store.setup import Setup
+    from gateleg.store.unreadable import OnUnreadable
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -11,10 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 import gateleg
-from gateleg.jobs import JobError
-from gateleg.model import ModelError
-from gateleg.objects import ObjectsError
-from gateleg.store import StoreError
+from gateleg.errors import GatelegError
 from gateleg.web import delivery, health, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
@@ -101,7 +98,7 @@ def _handle_errors(app: FastAPI) -> None:
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
         return answer(Misread("What was sent does not fit what is stored.", details={"problems": problems}))
 
-    for kind in (Refusal, StoreError, JobError, ObjectsError, ModelError, HTTPException):
+    for kind in (GatelegError, HTTPException):
         app.add_exception_handler(kind, told)
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(ValidationError, unfit)

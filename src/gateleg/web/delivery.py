@@ -114,7 +114,7 @@ async def get_object(request: Request, key: str) -> Response:
     try:
         start, stop = (0, info.size) if asked is None else asked.within(info.size)
     except RangeOutside as error:
-        raise RangeRefused(error.what, headers={"Content-Range": f"bytes */{info.size}"}) from None
+        raise RangeRefused(error.message, headers={"Content-Range": f"bytes */{info.size}"}) from None
     headers["Content-Length"] = str(stop - start)
     if asked is not None:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{info.size}"

@@ -142,7 +142,7 @@ class _Surface:
         try:
             self._limits.take_key(principal)
         except TooOften as error:
-            raise EngineError("ThrottlingException", error.what) from None
+            raise EngineError("ThrottlingException", error.message) from None
         return principal
 
     async def _local_signer(self, request: Request, asked: WireRequest, claim: Claim) -> Principal:

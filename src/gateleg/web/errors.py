@@ -7,26 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import GatelegError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Refusal(Exception):
+class Refusal(GatelegError):
     """A request that is not granted. `details` goes into the envelope, `headers` beside it."""
 
     code = "refused"
     status = 400
-    fix = ""
 
     def __init__(
-        self, what: str, *, fix: str | None = None, details: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+        self, message: str, *, fix: str | None = None, details: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> None:
-        self.what = what
-        if fix is not None:
-            self.fix = fix
+        super().__init__(message, fix=fix)
         self.details = dict(details or {})
         self.headers = dict(headers or {})
-        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
 
 
 class BadRequest(Refusal):

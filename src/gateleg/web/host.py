@@ -27,7 +27,7 @@ from gateleg.web.tables import TABLES as WEB_TABLES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
-    from gateleg.jobs import Settings as JobSettings
+    from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gateleg.jobs import metrics
+from gateleg.jobs.monitor.metrics import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gateleg.jobs import QueueStats, WorkerRecord
-    from gateleg.store import Tally
+    from gateleg.store.observing.metrics import Tally
 
 #: Upper bounds of the histogram of answers, in seconds.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -36,7 +36,7 @@ def refusal_page(error: Refusal, *, home: str | None, signed_in: bool) -> HTMLRe
         ways.append('<a href="/signout">Sign in with another key</a>')
     return plain_page(
         {403: "Not for this key", 503: "Not now"}.get(error.status, "Not here"),
-        f'<p>{html.escape(error.what)}</p><p class="hint">{html.escape(error.fix)}</p>{"".join(ways)}',
+        f'<p>{html.escape(error.message)}</p><p class="hint">{html.escape(error.fix)}</p>{"".join(ways)}',
         error.status,
         error.headers,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
+from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
 
@@ -18,20 +19,22 @@ if TYPE_CHECKING:
 
     from gateleg.net import Secret
 
+__all__ = ["Settings"]
+
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
 DEFAULT = "default"
 
 
-class BadSettings(Exception):
+class BadSettings(GatelegError):
     """Settings that cannot be: a name that there is not, or a value that does not fit. `problems` has one line for each."""
 
     code = "bad-settings"
     fix = "`gateleg config` shows what is in force."
 
     def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
         super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 class Settings(BaseModel):

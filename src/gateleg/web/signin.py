@@ -74,7 +74,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
             begun = await _begin(host, request, key)
         except StoreError:
             away = StoreAway()
-            return signin_page(place, f"{away.what} {away.fix}", away.status, away.headers)
+            return signin_page(place, f"{away.message} {away.fix}", away.status, away.headers)
         except (NotSignedIn, ForeignHost) as error:
             return signin_page(place, *failed(address, error), keys=await has_keys())
         limits.signed_in(address)
@@ -97,8 +97,8 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         try:
             limits.failed_attempt(address)
         except TooOften as often:
-            return f"{often.what} Try again in {often.headers['Retry-After']} seconds.", often.status, often.headers
-        return error.what, error.status, {}
+            return f"{often.message} Try again in {often.headers['Retry-After']} seconds.", often.status, often.headers
+        return error.message, error.status, {}
 
     async def has_keys() -> bool:
         try:

@@ -15,7 +15,7 @@ from typing import Any
 from gateleg.apps.delphi import service, work
 from gateleg.apps.delphi.runs import topic_runs
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, JobContext, Settings, Worker
+from gateleg.jobs import AsyncQueue, JobContext, QueueSettings, Worker
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
@@ -73,7 +73,7 @@ async def main(folder: str, *moment: str) -> None:
     async with AsyncStore.connect(f"embedded:{folder}") as store:
         arm(*moment)
         await Worker(
-            AsyncQueue(store, delphi_jobs(store, ThreadedObjects(DirectoryObjects(f"{folder}/objects"))), Settings(lease_seconds=1.0))
+            AsyncQueue(store, delphi_jobs(store, ThreadedObjects(DirectoryObjects(f"{folder}/objects"))), QueueSettings(lease_seconds=1.0))
         ).run()
 
 

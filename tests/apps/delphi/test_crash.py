@@ -11,20 +11,20 @@ from uuid import UUID
 import pytest
 
 from gateleg.ai import Models
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.report_runs import run_report
 from gateleg.apps.delphi.runs.run_tables import RunStatus
 from gateleg.apps.delphi.runs.topic_runs import run_topics
 from gateleg.apps.delphi.service import RESULTS, ensure_tables, latest_run, results, run_votes, runs, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, Job, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.jobs import AsyncQueue, Job, JobStatus, QueueSettings, Submission, Worker, follow_async
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
 pytestmark = pytest.mark.crash
 #: So few comments that their map needs no UMAP, which takes long to load.
-CONVERSATION = synthesise(Plan(participants=120, comments=7, topics=2, votes_per_participant=12)).conversation
+CONVERSATION = synthesise(SyntheticPlan(participants=120, comments=7, topics=2, votes_per_participant=12)).conversation
 SUBJECT = CONVERSATION.conversation_id
 #: Before a stage has written anything, in the middle of it, and when all is written and the job has not been told.
 MOMENTS = [
@@ -41,7 +41,7 @@ class Place:
         self.folder = folder
         self.store = store
         self.objects = ThreadedObjects(DirectoryObjects(folder / "objects"))
-        self.queue = AsyncQueue(store, delphi_jobs(store, self.objects), Settings(lease_seconds=1.0))
+        self.queue = AsyncQueue(store, delphi_jobs(store, self.objects), QueueSettings(lease_seconds=1.0))
 
     async def submit(self, job_type: str) -> Job:
         return (await self.queue.submit(Submission(job_type, subject=SUBJECT))).job

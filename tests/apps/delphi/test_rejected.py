@@ -13,7 +13,7 @@ import httpx
 from gateleg.apps.delphi.api import RESULTS
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
 from gateleg.apps.delphi.reports.findings import find
@@ -39,7 +39,7 @@ SECRET = re.compile("|".join(WORDS), re.IGNORECASE)
 @cache
 def planted() -> Conversation:
     """A conversation of whose 40 comments the last 12 are rejected, all of them about the same."""
-    found = synthesise(Plan(participants=60, comments=40, topics=3, rejected=0.0, seed=2)).conversation
+    found = synthesise(SyntheticPlan(participants=60, comments=40, topics=3, rejected=0.0, seed=2)).conversation
     comments = [
         replace(one, moderated=-1, body=f"Zorblatt flimwick number {one.comment_id} is a quendling, says the zorblatt.")
         if one.comment_id >= 28

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.errors import ConversationMissing, RunMissing
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
@@ -38,10 +38,11 @@ from gateleg.apps.delphi.service import (
 from gateleg.apps.delphi.tables import CommentExtremity
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
-from gateleg.store import AsyncStore, item_size
+from gateleg.store import AsyncStore
+from gateleg.store.sizes import item_size
 
 T = TypeVar("T")
-PLAN = Plan(participants=130, comments=40, votes_per_participant=20)
+PLAN = SyntheticPlan(participants=130, comments=40, votes_per_participant=20)
 
 
 async def listed(found: AsyncIterator[T]) -> list[T]:
@@ -203,7 +204,7 @@ async def test_a_run_that_is_begun_again_reads_what_it_read_before(store: AsyncS
         await latest_run(store, where.conversation_id)
     (half,) = await listed(runs(store, where.conversation_id))
     assert half.status is RunStatus.RUNNING
-    await upload_conversation(store, synthesise(Plan(participants=20, comments=9)).conversation)
+    await upload_conversation(store, synthesise(SyntheticPlan(participants=20, comments=9)).conversation)
     again = await run_votes(store, where)
     assert (again.upload_id, again.summary["participants"]) == (half.upload_id, 130)
     rows = [row for kind in RESULTS for row in await listed(results(store, kind, where.job_id))]
@@ -261,7 +262,7 @@ async def test_a_conversation_that_is_not_there_cannot_be_analysed(store: AsyncS
 
 
 def test_no_row_comes_near_the_limit() -> None:
-    conversation = synthesise(Plan(participants=1_000, comments=1_500, votes_per_participant=10)).conversation
+    conversation = synthesise(SyntheticPlan(participants=1_000, comments=1_500, votes_per_participant=10)).conversation
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig(n_components=10, correlated_comments=400))
     where = Origin(uuid4(), "c", datetime.now(UTC), uuid4(), uuid4())
     sizes = {type(row).__name__: 0 for row in rows_of(opinions, where)}

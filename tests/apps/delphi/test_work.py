@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi import work
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, Settings, Submission, Worker, follow_async
+from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, QueueSettings, Submission, Worker, follow_async
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
@@ -19,14 +19,14 @@ from gateleg.store import AsyncStore
 async def store() -> AsyncIterator[AsyncStore]:
     async with AsyncStore.embedded() as store:
         await ensure_tables(store)
-        await upload_conversation(store, synthesise(Plan(participants=60, comments=20)).conversation)
+        await upload_conversation(store, synthesise(SyntheticPlan(participants=60, comments=20)).conversation)
         yield store
 
 
 @pytest.fixture
 async def queue(store: AsyncStore, tmp_path: Path) -> AsyncQueue:
     objects = ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed"))
-    queue = AsyncQueue(store, delphi_jobs(store, objects), Settings())
+    queue = AsyncQueue(store, delphi_jobs(store, objects), QueueSettings())
     await queue.ensure_tables()
     return queue
 
@@ -118,7 +118,7 @@ async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="later"))
     assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
     assert "PCA (job" in str(job.attempts[-1].error)
-    await upload_conversation(store, replace(synthesise(Plan(participants=60, comments=20)).conversation, conversation_id="later"))
+    await upload_conversation(store, replace(synthesise(SyntheticPlan(participants=60, comments=20)).conversation, conversation_id="later"))
     await queue.retry(job.job_id)
     again = await followed(queue, job)
     assert again.status is JobStatus.COMPLETED

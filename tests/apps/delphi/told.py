@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from gateleg.apps.delphi.conversations.conversation import Conversation
-from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.reports.findings import Findings, find
@@ -19,7 +19,7 @@ NAMES = ("Buses", "Rents", "Schools", "Clinics")
 
 @cache
 def synthetic() -> Synthetic:
-    return synthesise(Plan(participants=150, comments=40, groups=3, topics=4, seed=3))
+    return synthesise(SyntheticPlan(participants=150, comments=40, groups=3, topics=4, seed=3))
 
 
 @cache

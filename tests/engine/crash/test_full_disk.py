@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.endpoint import serve_in_thread
-from gateleg.engine import Engine, EngineError, check
+from gateleg.engine import Engine, EngineError, check_integrity
 from tests.engine.crash import ledger, settings
 from tests.engine.crash.caller import Caller
 from tests.engine.crash.disk import recorded
@@ -78,7 +78,7 @@ def _fail_everywhere(engine: Engine, fail_after: Callable[[int | None], None]) -
             engine.call(*ledger.requests("w", again))
             done.append(again)
         assert ledger.faults(engine.call, [History("w", tuple(done))]) == []
-    assert check(engine.path) == []
+    assert check_integrity(engine.path) == []
     return refused
 
 
@@ -115,7 +115,7 @@ def test_a_table_is_created_or_not(room: Room, engine: Engine) -> None:
         engine.call("PutItem", {"TableName": "More", "Item": {"a": {"S": "x"}}})
         break
     assert writes > 5
-    assert check(engine.path) == []
+    assert check_integrity(engine.path) == []
 
 
 def test_a_group_is_written_whole_or_not_at_all(room: Room, engine: Engine) -> None:
@@ -142,7 +142,7 @@ def test_a_group_is_written_whole_or_not_at_all(room: Room, engine: Engine) -> N
             failed += 1
         room.left = None
         assert ledger.faults(engine.call, [History("w", tuple(done))]) == []
-    assert check(engine.path) == []
+    assert check_integrity(engine.path) == []
     assert 0 < failed < 120
 
 
@@ -164,6 +164,6 @@ def test_the_endpoint_acknowledges_nothing_that_is_not_there(room: Room, engine:
                 room.left = None
         caller.close()
     assert ledger.faults(engine.call, [History("w", tuple(done))]) == []
-    assert check(engine.path) == []
+    assert check_integrity(engine.path) == []
     assert done
     assert refused

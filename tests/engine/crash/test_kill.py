@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import Engine, check
+from gateleg.engine import Engine, check_integrity
 from tests.engine.crash import ledger, settings
 from tests.engine.crash.ledger import History
 from tests.engine.crash.writer import read_journal
@@ -94,7 +94,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, capsys: pytest.Ca
     for number in range(settings.ROUNDS):
         _round(path, journals, number, chance)
         histories = _histories(journals)
-        assert check(str(path)) == [], f"seed {settings.SEED}, round {number}"
+        assert check_integrity(str(path)) == [], f"seed {settings.SEED}, round {number}"
         with Engine(str(path), background=False) as engine:
             assert ledger.faults(engine.call, histories) == [], f"seed {settings.SEED}, round {number}"
         done = sum(len(history.done) for history in histories)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import Engine, EngineError, check
+from gateleg.engine import Engine, EngineError, check_integrity
 from gateleg.engine.database import Durability
 from tests.engine.crash import ledger, settings
 from tests.engine.crash.disk import Disk, Event, Mark, Remains, recorded
@@ -76,7 +76,7 @@ def _cuts(events: list[Event], chance: random.Random, folder: Path, share: float
 
 def _judge(path: Path, done: list[Step], possible: list[int]) -> None:
     """The file is whole, and holds the first steps up to one of the numbers."""
-    assert check(str(path)) == []
+    assert check_integrity(str(path)) == []
     with Engine(str(path), background=False) as engine:
         if not _complete(engine):
             assert _BARE in possible

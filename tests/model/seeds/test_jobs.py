@@ -2,7 +2,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from gateleg.model import plan_update, spec_of
+from gateleg.model import spec_of
+from gateleg.model.planning import plan_update
 from tests.model.seeds.jobs import Job, JobStatus, LogEntry, Logs, queue
 
 ID = UUID("d290f1ee-6c54-4b01-90e6-d701748f0851")

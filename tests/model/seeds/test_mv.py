@@ -5,8 +5,9 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from gateleg.model import plan_update, spec_of
+from gateleg.model import spec_of
 from gateleg.model.errors import KeyRangeError
+from gateleg.model.planning import plan_update
 from tests.model.seeds.mv import Project, ProjectStatus, Scene, SceneStatus, project_with_scenes, projects
 
 ID = UUID("550e8400-e29b-41d4-a716-446655440000")

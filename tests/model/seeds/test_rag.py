@@ -5,7 +5,8 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from gateleg.model import plan_delete, plan_put, plan_update, spec_of
+from gateleg.model import spec_of
+from gateleg.model.planning import plan_delete, plan_put, plan_update
 from tests.model.seeds.rag import (
     Collection,
     CollectionStatus,

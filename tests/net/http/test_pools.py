@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateleg.net import Address, Deadline
-from gateleg.net.http import AsyncPool, BadResponse, Client, ConnectionLost, HttpRequest, NotConnected, Pool, TimedOut, Timeouts
+from gateleg.net.http import AsyncPool, BadResponse, Client, ConnectionLost, HttpRequest, NotConnected, Pool, ResponseTimedOut, Timeouts
 from tests.net.http.faulty import CLOSE, RESET, SILENCE, Act, answer, read_request, service
 from tests.net.http.openers import PATIENT, AsyncOpener, Opener, SyncOpener
 
@@ -86,7 +86,7 @@ def test_stream_that_falls_silent_is_given_up(make: Make) -> None:
     with service(Act(CHUNKS[:1], "silence")) as play:
         response = make(play.url).open(ASK)
         response.receive()
-        with pytest.raises(TimedOut):
+        with pytest.raises(ResponseTimedOut):
             response.receive(0.05)
         response.close()
         assert play.left.wait(10)
@@ -119,7 +119,7 @@ def test_connection_is_not_kept_longer_than_allowed(make: Make) -> None:
 
 def test_silence_ends_with_the_read_timeout(make: Make) -> None:
     with service(SILENCE) as play:
-        with pytest.raises(TimedOut, match="did not answer in time") as caught:
+        with pytest.raises(ResponseTimedOut, match="did not answer in time") as caught:
             make(play.url).exchange(ASK, HASTY)
         assert caught.value.sent
         assert play.left.wait(10)
@@ -127,14 +127,14 @@ def test_silence_ends_with_the_read_timeout(make: Make) -> None:
 
 def test_deadline_bounds_each_step(make: Make) -> None:
     with service(SILENCE) as play:
-        with pytest.raises(TimedOut):
+        with pytest.raises(ResponseTimedOut):
             make(play.url).exchange(ASK, PATIENT, Deadline.after(0.05))
         assert play.left.wait(10)
 
 
 def test_nothing_is_sent_after_the_deadline(make: Make) -> None:
     with service() as play:
-        with pytest.raises(TimedOut, match="was over") as caught:
+        with pytest.raises(ResponseTimedOut, match="was over") as caught:
             make(play.url).exchange(ASK, PATIENT, Deadline.after(0))
         assert not caught.value.sent
         assert play.requests == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import botocore.session
 
-from gateleg.endpoint import Options as EndpointOptions
+from gateleg.endpoint import EndpointOptions as EndpointOptions
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.store import AsyncStore, Store

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.endpoint import Options as EndpointOptions
+from gateleg.endpoint import EndpointOptions as EndpointOptions
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.net import Credentials, ServiceClock

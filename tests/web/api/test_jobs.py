@@ -34,7 +34,7 @@ async def test_a_job_is_submitted_run_and_looked_at(client: httpx.AsyncClient, h
 
 
 async def test_a_token_that_lets_a_worker_write_is_never_shown(client: httpx.AsyncClient, host: Host) -> None:
-    from gateleg.jobs import Picker
+    from gateleg.jobs.claim.selection import Picker
 
     job = await submit(client)
     claimed = await host.queue.claim(Picker(host.store.setup.ticks), "math", "w1")
@@ -151,7 +151,8 @@ async def test_failed_jobs_begin_again_one_by_one_or_together(client: httpx.Asyn
 
 
 async def test_a_tree_is_shown_and_cancelled_as_a_whole(client: httpx.AsyncClient, host: Host) -> None:
-    from gateleg.jobs import Picker, Submission
+    from gateleg.jobs import Submission
+    from gateleg.jobs.claim.selection import Picker
 
     top = await submit(client)
     claimed = await host.queue.claim(Picker(host.store.setup.ticks), "math", "w1")

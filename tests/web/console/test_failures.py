@@ -1,6 +1,5 @@
 from gateleg.jobs import WrongState
-from gateleg.web.console.deeds import refusal
-from gateleg.web.console.failures import told
+from gateleg.web.console.failures import refusal, told
 from gateleg.web.principal import Role
 
 

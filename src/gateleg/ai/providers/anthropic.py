@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.ai.asking import Asked
-    from gateleg.ai.errors import ModelError
+    from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish
 
@@ -72,7 +72,7 @@ class AnthropicSdk:
         """What reads the events of a stream."""
         return AnthropicReader(shaped=asked.shape is not None)
 
-    def failure(self, error: Any) -> ModelError | None:
+    def failure(self, error: Any) -> AiError | None:
         """What an error of the SDK means."""
         if not isinstance(error, self._module.APIStatusError):
             return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gateleg.ai.asking import Asked, Purpose
-    from gateleg.ai.errors import ModelError
+    from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
     from gateleg.ai.steps import Flow
@@ -42,7 +42,7 @@ _STATUSES = {
     "InternalServerException": 500,
     "ModelNotReadyException": 503,
     "ModelTimeoutException": 504,
-    "ModelErrorException": 500,
+    "AiErrorException": 500,
     "modelStreamErrorException": 500,
     "AccessDeniedException": 403,
     "UnrecognizedClientException": 403,
@@ -83,7 +83,7 @@ class BedrockClient:
                 weakref.finalize(self, self._client.close)
             return self._client
 
-    def failure(self, error: Any) -> ModelError | None:
+    def failure(self, error: Any) -> AiError | None:
         """What an error of botocore means."""
         if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
             return refused(403, type(error).__name__, str(error))

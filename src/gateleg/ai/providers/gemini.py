@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gateleg.ai.asking import Asked, Purpose
-    from gateleg.ai.errors import ModelError
+    from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
     from gateleg.ai.steps import Flow
@@ -53,7 +53,7 @@ class GeminiClient:
                 weakref.finalize(self, self._client.close)
             return self._client.models, {"timeout": max(1, int(seconds * 1000))}
 
-    def failure(self, error: Any) -> ModelError | None:
+    def failure(self, error: Any) -> AiError | None:
         """What an error of the SDK means."""
         if not isinstance(error, self._errors.APIError):
             return None

@@ -26,7 +26,7 @@ class Embedded:
 
 
 class ChatProvider(Protocol):
-    """Runs a chat model. A flow is one attempt; failures are `ModelError`s."""
+    """Runs a chat model. A flow is one attempt; failures are `AiError`s."""
 
     def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
@@ -42,7 +42,7 @@ class ChatProvider(Protocol):
 
 
 class EmbeddingsProvider(Protocol):
-    """Runs an embedding model. A flow is one attempt; failures are `ModelError`s."""
+    """Runs an embedding model. A flow is one attempt; failures are `AiError`s."""
 
     #: tokens of a text that are looked at, where known; the rest is cut off
     max_tokens: int | None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.errors import ContextExceeded, ModelAccessDenied, ModelError, ModelFailed, ModelRefused, RateLimited
+from gateleg.ai.errors import AiError, ContextExceeded, ModelAccessDenied, ModelFailed, ModelRefused, RateLimited
 from gateleg.net import may_pass, retry_after
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _TOO_LONG = (
 )
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> ModelError:
+def refusal(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> AiError:
     """The error for an answer that is none. A key that a service repeats in its message is taken out."""
     code, message = _told(body)
     return refused(status, code, without_key(message, key), retry_after(headers))
@@ -36,7 +36,7 @@ def without_key(message: str, key: str | None) -> str:
     return message.replace(key, "...") if key and len(key) >= 8 else message
 
 
-def refused(status: int, code: str, message: str, wait: float | None = None) -> ModelError:
+def refused(status: int, code: str, message: str, wait: float | None = None) -> AiError:
     """The error for a status, the service's code for what went wrong, and its message."""
     told = f"The service answered {status}" + (f" ({code})" if code else "") + (f": {message[:_SHOWN].rstrip('.')}." if message else ".")
     if status in (401, 403):

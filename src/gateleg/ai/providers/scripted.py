@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gateleg.ai.errors import ModelError, ModelRefused
+from gateleg.ai.errors import AiError, ModelRefused
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Say, at_once
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.ai.trying import Deadline
 
 #: What is said, a whole reply, something that goes wrong, or what decides when it is asked.
-Line = str | Reply | ModelError | Callable[["Asked"], "str | Reply"]
+Line = str | Reply | AiError | Callable[["Asked"], "str | Reply"]
 
 
 class Script:
@@ -60,7 +60,7 @@ class Script:
             if not self._lines:
                 raise ModelRefused("The script is over.", fix="Give it a line for every call.")
             line = self._lines.pop(0)
-        if isinstance(line, ModelError):
+        if isinstance(line, AiError):
             raise line
         said = line(asked) if callable(line) else line
         if isinstance(said, Reply):

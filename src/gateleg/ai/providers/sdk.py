@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from gateleg.ai.errors import BadAnswer, ExtraMissing, ModelError, ModelTimedOut, ModelUnreachable
+from gateleg.ai.errors import AiError, BadAnswer, ExtraMissing, ModelTimedOut, ModelUnreachable
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.steps import Say, Work, at_once
 
@@ -48,7 +48,7 @@ class Sdk(Protocol):
         """What reads the events of a stream."""
         ...
 
-    def failure(self, error: Exception) -> ModelError | None:
+    def failure(self, error: Exception) -> AiError | None:
         """What an error of the SDK means; None for one that is not its own."""
         ...
 
@@ -86,11 +86,11 @@ class SdkChat:
         return at_once(estimate(text))
 
 
-def told(failure: Callable[[Exception], ModelError | None], call: Callable[[], T]) -> T:
+def told(failure: Callable[[Exception], AiError | None], call: Callable[[], T]) -> T:
     """What a call gives; an error of the SDK, or of the HTTP library below it, as one of this room."""
     try:
         return call()
-    except ModelError:
+    except AiError:
         raise
     except Exception as error:
         raise failure(error) or _generic(error) from error
@@ -115,7 +115,7 @@ def imported(module: str, extra: str) -> Any:
         raise ExtraMissing(f"The SDK {module.split('.')[0]} is not installed.", fix=f"Run `pip install 'gateleg[{extra}]'`.") from error
 
 
-def _generic(error: Exception) -> ModelError:
+def _generic(error: Exception) -> AiError:
     names = [kind.__name__ for kind in type(error).__mro__]
     if any("Timeout" in name for name in names):
         return ModelTimedOut(f"The service did not answer in time ({names[0]}).")

@@ -26,7 +26,7 @@ from gateleg.apps.delphi.errors import (
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.exports import read_export, read_summary
-    from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+    from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
     from gateleg.apps.delphi.conversations.votes import Choice, Votes
     from gateleg.apps.delphi.opinions.blobs import blob_of
     from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -40,10 +40,10 @@ __all__ = [
     "DelphiError",
     "MissingColumns",
     "Opinions",
-    "Plan",
     "Problem",
     "RunMissing",
     "Synthetic",
+    "SyntheticPlan",
     "UnreadableFile",
     "UnreadableRows",
     "UploadRaced",
@@ -60,7 +60,7 @@ __all__ = [
 _LATER = {
     "Choice": "conversations.votes",
     "Opinions": "opinions.stage",
-    "Plan": "conversations.synthetic",
+    "SyntheticPlan": "conversations.synthetic",
     "Synthetic": "conversations.synthetic",
     "Votes": "conversations.votes",
     "VotesConfig": "opinions.config",

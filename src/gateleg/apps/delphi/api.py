@@ -18,7 +18,6 @@ from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
-from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.upload_process import read_upload
 from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
@@ -28,7 +27,7 @@ from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 
-router = APIRouter(route_class=DelphiRoute)
+router = APIRouter()
 Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of a conversation.")]
 
 

@@ -23,9 +23,9 @@ async def load(store: AsyncStore, queue: AsyncQueue) -> None:
     """Upload the conversation unless it is there, and submit its pipeline once."""
     if await store.find(StoredConversation, conversation_id=CONVERSATION, consistent=True) is None:
         # Loaded only where it is needed: most hosts that start have the conversation already.
-        from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+        from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 
-        plan = Plan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
+        plan = SyntheticPlan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
         # Of two hosts that start at once, one uploads.
         with suppress(UploadRaced):
             await upload_conversation(store, replace(synthesise(plan).conversation, conversation_id=CONVERSATION))

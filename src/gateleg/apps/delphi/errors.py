@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from gateleg.errors import GatelegError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class DelphiError(Exception):
+class DelphiError(GatelegError):
     """Something that Delphi refuses or cannot find."""
 
     code = "delphi"
-    #: what to do about it; empty where each message says so itself
-    fix = ""
-
-    def __init__(self, what: str, *, fix: str | None = None) -> None:
-        self.what = what
-        if fix is not None:
-            self.fix = fix
-        super().__init__(" ".join(filter(None, (what, self.fix, f"[{self.code}]"))))
+    status = 422
 
 
 class MissingColumns(DelphiError):
@@ -54,6 +49,7 @@ class UnreadableRows(DelphiError):
         shown = "; ".join(map(str, self.problems[:5]))
         more = f"; and {count - 5:,} more" if count > 5 else ""
         super().__init__(f"{count:,} {'row' if count == 1 else 'rows'} cannot be read: {shown}{more}.")
+        self.details = {"count": count, "problems": [asdict(problem) for problem in self.problems]}
 
 
 class UnreadableFile(DelphiError):
@@ -67,6 +63,7 @@ class UploadTooLarge(DelphiError):
     """Files that hold, or take, more than the host allows for one upload."""
 
     code = "upload-too-large"
+    status = 413
     fix = "Send less at once; nothing was loaded."
 
 
@@ -81,6 +78,7 @@ class ConversationMissing(DelphiError):
     """There is no such conversation, or nothing was uploaded to it."""
 
     code = "conversation-missing"
+    status = 404
     fix = "Upload its votes and comments first."
 
 
@@ -88,6 +86,7 @@ class RunMissing(DelphiError):
     """There are no results of this job, or of any job of this conversation."""
 
     code = "run-missing"
+    status = 404
     fix = "Submit a job for the conversation, and wait until it is completed."
 
 
@@ -95,6 +94,7 @@ class UploadRaced(DelphiError):
     """Somebody else uploaded to the conversation at the same time."""
 
     code = "upload-raced"
+    status = 409
     fix = "Look at what they uploaded, and upload again if yours is to replace it."
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.ai import ModelError, Models
+from gateleg.ai import AiError, Models
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import DelphiError
 from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -102,7 +102,7 @@ def giving_up() -> Iterator[None]:
         yield
     except DelphiError as error:
         raise GiveUp(str(error)) from error
-    except ModelError as error:
+    except AiError as error:
         if error.passing:
             raise
         raise GiveUp(str(error)) from error

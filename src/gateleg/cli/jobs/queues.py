@@ -11,7 +11,8 @@ from gateleg.cli.jobs.opening import QueueOption, opened_queue
 from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
 
 if TYPE_CHECKING:
-    from gateleg.jobs import QueueStats, Work
+    from gateleg.jobs import QueueStats
+    from gateleg.jobs.monitor.stats import Work
 
 QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
 _BY = "command line"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.tables.job import JobStatus
+from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.migrate import Report
     from gateleg.model import Spec, Table
-    from gateleg.store import Progress
+    from gateleg.store import ScanProgress
 
 #: how many faults are told
 _TOLD = 20
@@ -39,12 +39,12 @@ def backfill(
 ) -> None:
     """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside users."""
     from gateleg.migrate import backfill as bring_up
-    from gateleg.store import Progress
+    from gateleg.store import ScanProgress
 
     if dry_run and resume is not None:
         fail("a dry run looks at all items: leave out --resume", MISUSED)
     spec = _entity(load_tables(tables), entity)
-    progress = _kept(resume, spec.name) or Progress.fresh(segments)
+    progress = _kept(resume, spec.name) or ScanProgress.fresh(segments)
     report: Report | None = None
     with opened(store, prefix) as target:
         try:
@@ -66,14 +66,14 @@ def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
     return found
 
 
-def _kept(file: Path | None, entity: str) -> "Progress | None":
-    from gateleg.store import Progress
+def _kept(file: Path | None, entity: str) -> "ScanProgress | None":
+    from gateleg.store import ScanProgress
 
     if file is None or not file.exists():
         return None
     try:
         kept = json.loads(file.read_text())
-        progress = Progress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
+        progress = ScanProgress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
         other = kept.get("entity", entity)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         fail(f"{file} does not say how far a backfill came", MISUSED)
@@ -82,7 +82,7 @@ def _kept(file: Path | None, entity: str) -> "Progress | None":
     return progress if progress.starts else None
 
 
-def _keep(file: Path | None, entity: str, progress: "Progress") -> None:
+def _keep(file: Path | None, entity: str, progress: "ScanProgress") -> None:
     """Note how far it came: all of it or nothing, should the process be killed meanwhile. What is finished is forgotten."""
     if file is None:
         return

@@ -13,7 +13,7 @@ from gateleg.cli.tables.printing import console, print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gateleg.migrate import Outcome, Plan, Settings, Step
+    from gateleg.migrate import Outcome, Plan, Step, TableSettings
 
 BillingOption = Annotated[str, typer.Option(help="on-demand, READ/WRITE units such as 10/5, or keep what is there.")]
 ProtectOption = Annotated[bool | None, typer.Option("--protect/--no-protect", help="Refuse to delete the tables, or not.")]
@@ -102,7 +102,14 @@ def apply(
 
 
 def _plans(
-    store: str, modules: list[str] | None, prefix: str, only: list[str] | None, settings: "Settings", status: int, *, replace: bool = False
+    store: str,
+    modules: list[str] | None,
+    prefix: str,
+    only: list[str] | None,
+    settings: "TableSettings",
+    status: int,
+    *,
+    replace: bool = False,
 ) -> "list[Plan]":
     from gateleg.migrate import plan_of
 
@@ -111,20 +118,20 @@ def _plans(
         return [plan_of(target, table, settings, replace=replace) for table in declared]
 
 
-def read_settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Settings":
+def read_settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "TableSettings":
     """The settings that the options say."""
-    from gateleg.migrate import Capacity, Settings
+    from gateleg.migrate import Capacity, TableSettings
 
     pairs = [tag.partition("=") for tag in tags or ()]
     if any(not key or not equals for key, equals, _ in pairs):
         fail("--tag takes key=value", MISUSED)
     given = {key: value for key, _, value in pairs}
     if billing in ("on-demand", "keep"):
-        return Settings("keep" if billing == "keep" else "on-demand", protect, recovery, given)
+        return TableSettings("keep" if billing == "keep" else "on-demand", protect, recovery, given)
     read, _, write = billing.partition("/")
     if not (read.isascii() and write.isascii() and read.isdigit() and write.isdigit() and int(read) and int(write)):
         fail("--billing takes on-demand, keep, or units such as 10/5", MISUSED)
-    return Settings(Capacity(int(read), int(write)), protect, recovery, given)
+    return TableSettings(Capacity(int(read), int(write)), protect, recovery, given)
 
 
 def _show(plans: "list[Plan]") -> None:

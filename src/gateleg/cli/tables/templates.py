@@ -31,7 +31,7 @@ def template(
     tag: TagOption = None,
 ) -> None:
     """Print the declared tables for a tool that keeps infrastructure, as JSON."""
-    from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
+    from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
 
     declared = load_tables(tables, only)
     settings = read_settings(billing, protect, recovery, tag)

@@ -13,8 +13,8 @@ def mcp(store: StoreOption = DEFAULT_STORE, tables: TablesOption = None, prefix:
 
     It only reads, and only by declared patterns and keys. Attributes that are declared hidden are never shown.
     """
+    from gateleg.ops import read_tools
     from gateleg.ops.mcp import Host
-    from gateleg.ops.tools import read_tools
 
     declared = load_tables(tables, only)
     with opened(store, prefix) as source:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.claim.selection import Picker
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.model import Action
-    from gateleg.model.codec.wire import Value
+    from gateleg.model import Action, Value
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 

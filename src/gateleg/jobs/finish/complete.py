@@ -25,9 +25,8 @@ from gateleg.jobs.rules import (
 )
 from gateleg.jobs.tables.job import FINISHED, Failure, Job, JobStatus, Logs, Progress, Readiness, Results
 from gateleg.jobs.tables.records import LogChunk, Slots
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, create, find, get, patch, put, transact, upsert
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, create, find, get, patch, put, transact, upsert
 from gateleg.store.flow import Pause
-from gateleg.store.operations.batches import batch_get
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:

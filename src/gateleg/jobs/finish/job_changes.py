@@ -11,14 +11,13 @@ from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
 from gateleg.jobs.stencils import Stencil, Stencilled
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
-from gateleg.model import copy_unchecked
+from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.model.codec.wire import iso
 from gateleg.store import patch
 from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:
-    from gateleg.model import Action
-    from gateleg.model.codec.wire import Value
+    from gateleg.model import Action, Value
     from gateleg.store import WriteOperation
 
 

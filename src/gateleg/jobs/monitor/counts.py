@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
     from gateleg.store.flow import Flow
 
+__all__ = ["quantile"]
+
 
 #: How many buckets a doubling of time is divided into: a bucket's bounds are 19 % apart.
 _STEPS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gateleg.jobs.monitor.listing import get_or_archived
 from gateleg.jobs.monitor.logs import lines_of
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from uuid import UUID
 
-    from gateleg.jobs.queue import AsyncQueue, Queue
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Job, LogEntry
     from gateleg.store.flow import Flow
@@ -36,6 +35,22 @@ class Update:
         return isinstance(self.job, ArchivedJob) or self.job.finished
 
 
+class Watched(Protocol):
+    """A queue whose jobs can be followed."""
+
+    def look_on(self, job_id: UUID, seen: int = 0) -> Update:
+        """A job as it is now, and its lines after the first `seen`."""
+
+
+class AsyncWatched(Protocol):
+    """The same, awaited."""
+
+    context: QueueContext
+
+    async def look_on(self, job_id: UUID, seen: int = 0) -> Update:
+        """A job as it is now, and its lines after the first `seen`."""
+
+
 def look_on(context: QueueContext, job_id: UUID, seen: int = 0) -> Flow[Update]:
     """A job as it is now, and its lines after the first `seen`."""
     job = yield from get_or_archived(context, job_id)
@@ -44,7 +59,7 @@ def look_on(context: QueueContext, job_id: UUID, seen: int = 0) -> Flow[Update]:
 
 
 def follow(
-    queue: Queue, job_id: UUID, *, seen: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
+    queue: Watched, job_id: UUID, *, seen: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Update]:
     """Every change of a job until it is finished, looked for `every` so many seconds."""
     before: Update | None = None
@@ -59,7 +74,7 @@ def follow(
         pause(every)
 
 
-async def follow_async(queue: AsyncQueue, job_id: UUID, *, seen: int = 0, every: float = 1.0) -> AsyncIterator[Update]:
+async def follow_async(queue: AsyncWatched, job_id: UUID, *, seen: int = 0, every: float = 1.0) -> AsyncIterator[Update]:
     """The same, awaited; what happens in this process is told at once."""
     loop, news = asyncio.get_running_loop(), asyncio.Event()
 

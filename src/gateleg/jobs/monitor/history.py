@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store.flow import Flow
 
+__all__ = ["Count", "moments", "series"]
+
 Count = Literal["claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running"]
 _COUNTS = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims")
 #: Minutes that are added up again each time: workers write their tallies up to 15 seconds late, and a busy store later.

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.model import Query
     from gateleg.store.flow import Flow
 
+__all__ = ["INTERNAL"]
+
 #: How the types of the queue's own jobs begin, such as those that bring dependents in line.
 INTERNAL = "gateleg."
 #: How many items one page of a filtered list looks at.

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.monitor.stats import QueueStats, Work
 
+__all__ = ["metrics"]
+
 _COUNTS = {
     "claimed": "Attempts that were started",
     "completed": "Jobs that were completed",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
     from gateleg.objects import AsyncObjects
 
+__all__ = ["Archivist"]
+
 _TYPE = "application/jsonl"
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
 from gateleg.jobs.submit.fan_in import fans_in, gates_of, narrowed, steps_of
 from gateleg.jobs.submit.idempotency import hold_write, noted, present_holds, taken_by, wanted_holds
+from gateleg.jobs.submit.preparation import prepared
 from gateleg.jobs.submit.submission import (
     Enlisted,
     Submission,
@@ -21,13 +22,12 @@ from gateleg.jobs.submit.submission import (
     check_submission,
     digest_of,
     left_of,
-    prepared,
     renamed,
 )
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.jobs.tables.records import QueueState
-from gateleg.model import copy_unchecked
+from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.store import (
     AlreadyExists,
     StoreError,

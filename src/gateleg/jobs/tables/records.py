@@ -10,6 +10,8 @@ from uuid import UUID
 from gateleg.jobs.tables.job import LogEntry
 from gateleg.model import TTL, Attr, Compressed, Entity, Key, Pattern, Record, Table, Version, field
 
+__all__ = ["Hour", "MinuteCounts"]
+
 ledger_table = Table("DelphiJobLedger", hash="pk", range="sk", tag="kind")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.monitor.logs import FLUSH_BYTES, FLUSH_LIMIT, entries_of, fitting
 from gateleg.jobs.tables.job import LogEntry, Progress, Results
 from gateleg.jobs.texts import writable
-from gateleg.model import construct_unchecked
+from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.model.codec.wire import float_text
 
 if TYPE_CHECKING:

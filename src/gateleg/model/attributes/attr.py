@@ -9,10 +9,10 @@ from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, Vali
 
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
-from gateleg.model.attributes.fields import empty_is_absent
+from gateleg.model.attributes.field_validators import field_validator
 from gateleg.model.attributes.states import States
 from gateleg.model.attributes.times import times_in_utc
-from gateleg.model.codec.fast_decoder import field_validator
+from gateleg.model.attributes.traits import empty_is_absent
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
 from gateleg.model.codec.shapes import ListShape, Scope, SetShape, Shape

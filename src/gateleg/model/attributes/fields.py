@@ -7,13 +7,13 @@ Type checkers then know which constructor arguments may be left out.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, overload
 from uuid import UUID, uuid4
 
 from pydantic import Field
 
+from gateleg.model.attributes.traits import Stamp, Traits
 from gateleg.model.errors import BadOption
 from gateleg.model.suggestions import did_you_mean
 
@@ -25,22 +25,7 @@ if TYPE_CHECKING:
     from gateleg.model.attributes.attr import Attr
 
 T = TypeVar("T")
-Stamp = Literal["create", "write"]
 _UNSET: Any = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What the model, rather than pydantic, needs to know about an attribute."""
-
-    #: the name on the wire, when it is not the Python name in the entity's case
-    name: str | None = None
-    #: when the model sets the attribute to the present time
-    stamp: Stamp | None = None
-    #: the default is for new instances only; an item without the attribute is refused
-    create_only: bool = False
-    #: set at creation and never by an update
-    read_only: bool = False
 
 
 @overload
@@ -149,16 +134,5 @@ def _field_info(options: dict[str, Any], **defaults: Any) -> FieldInfo:
     return info
 
 
-def traits_of(info: FieldInfo) -> Traits:
-    """The traits of a pydantic field; those of a plain one are all unset."""
-    return next((entry for entry in reversed(info.metadata) if isinstance(entry, Traits)), _PLAIN)
-
-
-_PLAIN = Traits()
 #: What `field` takes: the parameters of `required`, and what only an attribute with a default has.
 _OPTIONS = ("default", "factory", "create_only", *inspect.signature(required).parameters)
-
-
-def empty_is_absent(info: FieldInfo) -> bool:
-    """Whether a set is by default empty: then an empty one, which DynamoDB does not store, is absent on the wire."""
-    return info.default_factory in (set, frozenset) or (not info.is_required() and info.default in (set(), frozenset()))

@@ -13,6 +13,8 @@ from pydantic import AfterValidator, Field
 
 from gateleg.model.errors import S3KeyRefused
 
+__all__ = ["find_mark"]
+
 T = TypeVar("T")
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:/{1,2}|//", re.IGNORECASE)

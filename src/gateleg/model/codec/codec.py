@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.attributes.constraints import reading_validator
-from gateleg.model.attributes.fields import empty_is_absent
+from gateleg.model.attributes.traits import empty_is_absent
 from gateleg.model.codec.fast_decoder import direct_source
 from gateleg.model.codec.nested import UNKNOWN
+from gateleg.model.codec.read_forms import checked_sources, remember
 from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, Scope, SetShape
-from gateleg.model.codec.stored_keys import STORED, checked_sources, may_differ, remember, stored_key
+from gateleg.model.codec.stored_keys import STORED, may_differ, stored_key
 from gateleg.model.codec.upcasters import bring_up
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.keys.components import render_source
-from gateleg.model.keys.key import empty_key, shard_of, sharded
+from gateleg.model.keys.plans import empty_key, shard_of, sharded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
-    from gateleg.model.keys.key import KeyField, KeyPlan
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.keys.plans import KeyField, KeyPlan
+    from gateleg.model.layout import EntityLayout
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -42,7 +44,7 @@ class Codec(Generic[E]):
     source: str
 
 
-def build_codec(spec: Spec[E]) -> Codec[E]:
+def build_codec(spec: EntityLayout[E]) -> Codec[E]:
     """Generate and compile the codec of an entity."""
     scope = Scope()
     reader = Reader(spec)
@@ -66,7 +68,7 @@ def build_codec(spec: Spec[E]) -> Codec[E]:
     return Codec(scope.names["encode"], scope.names["decode"], reader.partial, source)
 
 
-def _access(spec: Spec[Any], name: str) -> str:
+def _access(spec: EntityLayout[Any], name: str) -> str:
     """Source for a component's value."""
     source = spec.sources[name]
     return f"d[{source.attribute!r}]" + (f".{source.member}" if source.member else "")
@@ -77,7 +79,7 @@ def _always(attribute: Attribute) -> bool:
     return not attribute.optional and not isinstance(attribute.shape, SetShape) and attribute.declared.type is not Any
 
 
-def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
+def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
     lines += [f"      {a.wire!r}: {a.shape.pack(f'd[{a.name!r}]', scope)}," for a in spec.attributes.values() if _always(a)]
     lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
@@ -107,7 +109,7 @@ def _encoder(spec: Spec[Any], scope: Scope) -> list[str]:
     ]
 
 
-def _empty_checks(spec: Spec[Any]) -> list[str]:
+def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
     """Lines that refuse empty text or binary in attributes that are keys as they are."""
     sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
     checked = [source for source in sources.values() if source.shape in (TEXT, BINARY)]
@@ -118,7 +120,7 @@ def _empty_checks(spec: Spec[Any]) -> list[str]:
     ]
 
 
-def _key_source(spec: Spec[Any], entry: KeyField, scope: Scope) -> str:
+def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope) -> str:
     """Source for the wire value of a derived key attribute whose components are all there."""
     if entry.text is None:
         assert entry.source is not None
@@ -131,7 +133,7 @@ def _key_source(spec: Spec[Any], entry: KeyField, scope: Scope) -> str:
     return f'{{"S": {" + ".join(pieces)}}}'
 
 
-def _index_source(spec: Spec[Any], plan: KeyPlan, scope: Scope) -> list[str]:
+def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: Scope) -> list[str]:
     """Lines that write the derived attributes of one index, unless the item is not in it."""
     known = {entry.attribute for entry in spec.key.derived}
     derived = [entry for entry in plan.derived if entry.attribute not in known]
@@ -151,7 +153,7 @@ def _index_source(spec: Spec[Any], plan: KeyPlan, scope: Scope) -> list[str]:
     return lines
 
 
-def _cannot_encode(spec: Spec[Any], instance: Any, error: Exception) -> EncodeError:
+def _cannot_encode(spec: EntityLayout[Any], instance: Any, error: Exception) -> EncodeError:
     for attribute in spec.attributes.values():
         value = instance.__dict__.get(attribute.name)
         if value is not None:
@@ -162,7 +164,7 @@ def _cannot_encode(spec: Spec[Any], instance: Any, error: Exception) -> EncodeEr
     return EncodeError(f"{instance!r} cannot be written as {spec.name}: {type(error).__name__}: {error}.")
 
 
-def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
+def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     lines = ["def decode(item):", "  get = item.get"]
     if spec.tag is not None and spec.table.tag is not None:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
@@ -173,7 +175,7 @@ def _decoder(spec: Spec[Any], scope: Scope) -> list[str]:
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
 
 
-def _form_check(spec: Spec[Any], scope: Scope) -> list[str]:
+def _form_check(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     """Lines that let the instance `m` remember a form that the model would not write: see `stored`."""
     tests = []
     for entry in spec.key.fields:
@@ -188,7 +190,7 @@ def _form_check(spec: Spec[Any], scope: Scope) -> list[str]:
     return ["d = m.__dict__", f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
 
 
-def _validated_source(spec: Spec[Any], scope: Scope) -> list[str]:
+def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     """Lines that read `item` into the instance `m` by the model's own validator."""
     needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
     lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]
@@ -207,7 +209,7 @@ def _odd_time(wire: str) -> str:
 class Reader(Generic[E]):
     """The careful way to read an item, and the keeping of what it does not know."""
 
-    def __init__(self, spec: Spec[E]) -> None:
+    def __init__(self, spec: EntityLayout[E]) -> None:
         self.spec = spec
         self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
         self.validate = reading_validator(spec.entity)

@@ -17,23 +17,21 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import core_schema
-
 from gateleg.model.attributes.annotations import read_annotation
-from gateleg.model.attributes.constraints import validator_of, without_bounds
+from gateleg.model.attributes.constraints import Schema, validator_of, without_bounds
+from gateleg.model.attributes.field_validators import resolve_reference, sees_other_fields, unwrap_schema, with_definitions
 from gateleg.model.codec.nested import ModelShape, attr_type, case_of, field_names
 from gateleg.model.codec.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
 from gateleg.model.codec.unchecked import set_extra, set_fields, set_private, set_values
 from gateleg.model.codec.wire import to_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import BaseModel
 
-    from gateleg.model.spec import Spec
+    from gateleg.model.layout import EntityLayout
 
-Schema = dict[str, Any]
 _SLOW = "return slowly(item)"
 #: The same inside of a record, which leaves it to the entity.
 _ODD = "raise Odd"
@@ -72,9 +70,9 @@ class _Slot:
     needed: bool
 
 
-def direct_source(spec: Spec[Any], scope: Scope) -> list[str] | None:
+def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
     """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
-    schema, definitions = _unwrapped(without_bounds(spec.entity.__pydantic_core_schema__))
+    schema, definitions = unwrap_schema(without_bounds(spec.entity.__pydantic_core_schema__))
     if not _is_plain(schema, spec.entity):
         return None
     slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
@@ -98,7 +96,7 @@ def _fields_source(
         read = _reading(slot.shape, entry.schema, f"v{at}", scope, slow)
         if read is None:
             validated += 1
-            validator = validator_of(_with_definitions(entry.schema, definitions), model.get("config"))
+            validator = validator_of(with_definitions(entry.schema, definitions), model.get("config"))
             read = _validated(slot, entry.schema, f"v{at}", scope, scope.bind(validator.validate_python, f"check_{name}"))
         if slow == _ODD:
             # To a record a NULL is an absent attribute, which is left to the long way.
@@ -148,47 +146,7 @@ def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
         and config.get("extra_fields_behavior") != "allow"
         and not model.__private_attributes__
         and model.__new__ is object.__new__
-        and not _sees_others(schema)
-    )
-
-
-def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) -> Callable[[Any], Any] | None:
-    """Validates a value as the model does for one of its fields; None for a field whose validators look at others.
-
-    A value that was read is not `bounded`: what is stored may break the bounds of its field.
-    """
-    whole: Any = model.__pydantic_core_schema__
-    schema, definitions = _unwrapped(whole if bounded else without_bounds(whole))
-    if schema["type"] != "model" or schema["schema"]["type"] != "model-fields":
-        return None
-    entry = schema["schema"]["fields"][name]["schema"]
-    if _sees_others(entry):
-        return None
-    return validator_of(_with_definitions(entry, definitions), schema.get("config")).validate_python
-
-
-def _unwrapped(schema: Schema) -> tuple[Schema, Mapping[str, Schema]]:
-    """The schema of a model and the definitions that it refers to."""
-    if schema["type"] != "definitions":
-        return schema, {}
-    definitions = {definition["ref"]: definition for definition in schema["definitions"]}
-    return _resolved(schema["schema"], definitions), definitions
-
-
-def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    return definitions[schema["schema_ref"]] if schema["type"] == "definition-ref" else schema
-
-
-def _sees_others(schema: Any) -> bool:
-    """Whether a validator or a default somewhere in a schema looks at other fields."""
-    if isinstance(schema, list | tuple):
-        return any(_sees_others(entry) for entry in schema)
-    if not isinstance(schema, dict):
-        return False
-    return (
-        schema.get("type") == "with-info"
-        or bool(schema.get("default_factory_takes_data"))
-        or any(_sees_others(entry) for name, entry in schema.items() if name != "metadata")
+        and not sees_other_fields(schema)
     )
 
 
@@ -199,10 +157,6 @@ def _refers(schema: Any) -> bool:
     if not isinstance(schema, dict):
         return False
     return schema.get("type") == "definition-ref" or any(_refers(entry) for name, entry in schema.items() if name != "metadata")
-
-
-def _with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
 
 
 def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _Field | None:
@@ -216,7 +170,7 @@ def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _
     # A value that is there is not None: None is absent on the wire.
     if schema["type"] == "nullable":
         schema = schema["schema"]
-    return _Field(_resolved(schema, definitions), default)
+    return _Field(resolve_reference(schema, definitions), default)
 
 
 def _default(schema: Schema, scope: Scope) -> str:
@@ -308,7 +262,7 @@ def _instance(fields: Iterable[str], kind: str) -> list[str]:
     return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
 
 
-def _remainder(spec: Spec[Any]) -> list[str]:
+def _remainder(spec: EntityLayout[Any]) -> list[str]:
     """Keep what the entity does not know. All that it knows was counted, so that mostly the number alone shows that there is no more."""
     derived = sorted(spec.derived_names - {attribute.wire for attribute in spec.attributes.values()})
     if len(derived) > _FEW:

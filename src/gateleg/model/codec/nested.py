@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import reading_validator
-from gateleg.model.attributes.fields import traits_of
+from gateleg.model.attributes.traits import traits_of
 from gateleg.model.codec.shapes import Scope, Shape
 from gateleg.model.codec.wire import unwire, wire
 from gateleg.model.errors import EncodeError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     ShapeOf = Callable[[Any], Shape]
+
+__all__ = ["UNKNOWN", "attr_type", "case_of", "field_names"]
 
 #: Where an instance keeps the attributes that its class does not know. Not a field: pydantic leaves it alone, also in copies.
 UNKNOWN = "_unknown"

@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model.codec.shapes import BINARY, DECIMAL, FLOAT, INTEGER, NUMBER_ENUM, TEXT, TEXT_ENUM
-from gateleg.model.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import BaseModel
-
     from gateleg.model.codec.wire import Item, Value
-    from gateleg.model.spec import Source, Spec
+    from gateleg.model.keys.sources import Source
 
 #: Where an instance keeps the form in which it was read. Not a field: pydantic leaves it alone, also in copies.
 STORED = "_stored"
 #: Shapes whose values have one form only, or are compared by value.
-_ONE_FORM = (TEXT, TEXT_ENUM, INTEGER, DECIMAL, FLOAT, NUMBER_ENUM, BINARY)
+ONE_FORM = (TEXT, TEXT_ENUM, INTEGER, DECIMAL, FLOAT, NUMBER_ENUM, BINARY)
 
 
 @dataclass(frozen=True)
@@ -38,44 +35,9 @@ class Stored:
     others: Mapping[str, tuple[Any, Value]]
 
 
-def checked_sources(spec: Spec[Any]) -> tuple[Source, ...]:
-    """The values besides the primary key that conditions compare and that may have several forms."""
-    names = {name for plan in spec.rewritable for name in plan.inputs}
-    names |= {name for unique in spec.uniques.values() for name in unique.by}
-    names |= {name for counter in spec.counters.values() for name in counter.when}
-    found = (source for name, source in spec.sources.items() if name in names and source.name not in spec.reachable(spec.key))
-    return tuple(source for source in found if source.member is None and source.shape not in _ONE_FORM and source.shape.tag in ("S", "N"))
-
-
 def may_differ(source: Source | None) -> bool:
     """Whether a key attribute may have another form than the model gives it: unless it holds text or a number as it is."""
-    return source is None or source.member is not None or source.shape not in _ONE_FORM
-
-
-def remember(spec: Spec[Any], item: Item, instance: BaseModel) -> None:
-    """Let an instance remember the form in which it was read, where it differs from what the model writes."""
-    values = spec.values(instance)
-    key, components = _foreign_key(spec, item, values)
-    others = {}
-    for source in checked_sources(spec):
-        value, stored = values.get(source.name), item.get(source.wire)
-        if value is not None and stored is not None and source.pack(value) != stored:
-            others[source.name] = (value, stored)
-    if key or others:
-        vars(instance)[STORED] = Stored(components, key, others)
-
-
-def _foreign_key(spec: Spec[Any], item: Item, values: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
-    key = {name: item[name] for name in spec.table.attributes if name in item}
-    # Items under an older form of their key are moved to the present one by the first write.
-    if len(key) < len(spec.table.attributes) or any(plan.fits(item) for plan in spec.key.legacy):
-        return {}, {}
-    try:
-        if spec.key.build(values) == key:
-            return {}, {}
-    except ModelError:
-        pass
-    return key, {name: values[name] for name in spec.key.names}
+    return source is None or source.member is not None or source.shape not in ONE_FORM
 
 
 def stored_key(values: Mapping[str, Any]) -> Item | None:

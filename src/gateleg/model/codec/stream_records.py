@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.model.codec.wire import Item
-    from gateleg.model.tables import Table
+    from gateleg.model.spec import Table
 
 _KINDS: dict[str, Literal["created", "changed", "deleted"]] = {"INSERT": "created", "MODIFY": "changed", "REMOVE": "deleted"}
 _SERVICE = "dynamodb.amazonaws.com"

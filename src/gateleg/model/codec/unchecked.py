@@ -9,6 +9,8 @@ from pydantic import BaseModel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = ["construct_unchecked", "copy_unchecked"]
+
 M = TypeVar("M", bound=BaseModel)
 
 #: Functions that set the parts of an instance, which a model's own `__setattr__` would look at.

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateleg.model.codec.wire import Item
+from gateleg.model.codec.wire import Item, Upcaster
 from gateleg.model.errors import DeclarationError, DecodeError, MissingUpcaster, ModelError
-from gateleg.model.spec_lookup import spec_of
+from gateleg.model.layout import layout_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
 
-    from gateleg.model.spec import Spec
+    from gateleg.model.layout import EntityLayout
 
-#: From an item of schema n-1 to one of schema n. It returns a new item and leaves its argument alone.
-Upcaster = Callable[[Item], Item]
 F = TypeVar("F", bound=Upcaster)
 
 
 def upcaster(entity: type[BaseModel], *, to: int) -> Callable[[F], F]:
     """Register the step to schema number `to` of an entity declared with `schema=`. Items without a number have schema 1."""
-    spec = spec_of(entity)
+    spec = layout_of(entity)
     if not 2 <= to <= spec.schema:
         raise DeclarationError(
             f"{spec.name} has schema {spec.schema}; there is no step to {to}.", fix=f"Declare {spec.name} with schema={max(to, 2)}."
@@ -36,12 +35,12 @@ def upcaster(entity: type[BaseModel], *, to: int) -> Callable[[F], F]:
     return register
 
 
-def schema_of(item: Item, spec: Spec[Any]) -> int:
+def schema_of(item: Item, spec: EntityLayout[Any]) -> int:
     """The schema number of an item."""
     return int(item.get(spec.table.schema, {"N": "1"})["N"])
 
 
-def bring_up(item: Item, spec: Spec[Any]) -> Item:
+def bring_up(item: Item, spec: EntityLayout[Any]) -> Item:
     """The item in the entity's present schema. An item from the future is left as it is: unknown attributes survive."""
     number = schema_of(item, spec)
     for step in range(number + 1, spec.schema + 1):
@@ -54,7 +53,7 @@ def bring_up(item: Item, spec: Spec[Any]) -> Item:
     return item if number >= spec.schema else {**item, spec.table.schema: {"N": str(spec.schema)}}
 
 
-def _taken(spec: Spec[Any], step: int, item: Item) -> Item:
+def _taken(spec: EntityLayout[Any], step: int, item: Item) -> Item:
     try:
         return spec.upcasters[step](item)
     except ModelError:

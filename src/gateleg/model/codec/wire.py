@@ -6,7 +6,7 @@ Wire values are never changed in place; they may be shared between attributes.
 
 from base64 import b64encode
 from binascii import a2b_base64
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,8 +18,12 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
 
+__all__ = ["decimal_text", "float_text", "iso", "uuid_text"]
+
 Value = dict[str, Any]
 Item = dict[str, Value]
+#: From an item of schema n-1 to one of schema n. It returns a new item and leaves its argument alone.
+Upcaster = Callable[[Item], Item]
 
 #: Integers beyond this have more than 38 digits.
 INT_LIMIT = 10**38

@@ -1,1 +1,17 @@
-"""Conditions, operands and update actions as values."""
+"""Conditions and update actions, and how they become the texts of a request. Attributes make them: `Job.priority >= 5`."""
+
+from gateleg.model.expressions.actions import Action, Transition, render_actions
+from gateleg.model.expressions.nodes import Condition, Operand, Placeholders, all_of, equals, exists, missing
+
+__all__ = [
+    "Action",
+    "Condition",
+    "Operand",
+    "Placeholders",
+    "Transition",
+    "all_of",
+    "equals",
+    "exists",
+    "missing",
+    "render_actions",
+]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model.attributes.states import States
 
 if TYPE_CHECKING:
-    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.patterns import Access
-    from gateleg.model.spec import Attribute, Spec
-    from gateleg.model.tables import Table
+    from gateleg.model.spec import Spec, Table
 
 
 def describe(table: Table) -> dict[str, Any]:

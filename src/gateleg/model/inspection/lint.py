@@ -14,11 +14,10 @@ from gateleg.model.planning.queries import tag_condition
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.model.keys.key import KeyPlan
-    from gateleg.model.spec import Spec
-    from gateleg.model.tables import Table
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.spec import Spec, Table
 
-__all__ = ["Finding", "lint"]
+__all__ = ["Finding", "few_partitions", "lint"]
 
 
 def lint(table: Table) -> list[Finding]:

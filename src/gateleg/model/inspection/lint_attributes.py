@@ -17,8 +17,9 @@ from gateleg.model.inspection.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.model.keys.key import KeyField
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.keys.plans import KeyField
+    from gateleg.model.spec import Spec
 
 _EXPIRY = re.compile(r"(.*_)?(expires?|expiry|expiration|ttl|time_to_live|delete_after|purge)(_at|_on|_date|_time|_seconds)?")
 _TIME = re.compile(r"(.*_)?(at|date|time|timestamp|datetime)")

@@ -12,6 +12,8 @@ from gateleg.model.expressions.nodes import Comparison, Condition, Constant
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+__all__ = ["Presets", "key_components"]
+
 
 @dataclass(frozen=True, slots=True)
 class Presets:

@@ -12,23 +12,23 @@ from pydantic import BaseModel
 
 from gateleg.model.codec.shapes import Scope
 from gateleg.model.keys.components import IntegerComponent, TextComponent
-from gateleg.model.keys.key import Ref
 from gateleg.model.keys.parts import KeyPart
+from gateleg.model.keys.plans import Ref
 from gateleg.model.keys.templates import HIGH
 
 if TYPE_CHECKING:
     from gateleg.model.keys.components import Component
-    from gateleg.model.keys.key import KeyField
-    from gateleg.model.spec import Source, Spec
+    from gateleg.model.keys.plans import KeyField, KeyPlan
+    from gateleg.model.keys.sources import Source
 
 E = TypeVar("E", bound=BaseModel)
 #: The item of components of exactly the declared types; None for any others, which are to be validated first.
 RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
 
 
-def compile_ref(spec: Spec[E]) -> RefBuilder[E]:
+def compile_ref(entity: type[E], key: KeyPlan, known: Mapping[str, Source]) -> RefBuilder[E]:
     """The builder of references to an entity's items."""
-    sources = [spec.sources[name] for name in spec.key.names]
+    sources = [known[name] for name in key.names]
     if not sources or not all(map(_is_exact, sources)):
         return lambda given: None
     scope, tests = Scope(), [f"len(given) == {len(sources)}"]
@@ -37,8 +37,8 @@ def compile_ref(spec: Spec[E]) -> RefBuilder[E]:
         if source.declared.type in (str, bytes):
             # An empty key is refused by its name, where components are validated.
             tests.append(f"v_{source.name}")
-    key = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in spec.key.fields)
-    made = f"{scope.bind(Ref, 'Ref')}({scope.bind(spec.entity, 'entity')}, given, {{{key}}})"
+    fields = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in key.fields)
+    made = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
     builder: RefBuilder[E] = eval(f"lambda given: {made} if {' and '.join(tests)} else None", scope.names)
     return builder
 

@@ -11,7 +11,7 @@ from gateleg.model.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateleg.model.spec import Source
+    from gateleg.model.keys.sources import Source
 
 When = dict[str, tuple[Any, ...]]
 

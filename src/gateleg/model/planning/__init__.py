@@ -1,1 +1,29 @@
-"""Planning requests: queries, writes and updates as values."""
+"""From verbs to requests: plans of puts, updates, deletes and queries, with the markers and counters that belong to them. For stores."""
+
+from gateleg.model.planning.bounds import Guard, guards_of
+from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
+from gateleg.model.planning.expiry import holds_expiry, is_expired, not_expired
+from gateleg.model.planning.queries import tag_condition
+from gateleg.model.planning.updates import changed_attributes, plan_update
+from gateleg.model.planning.writes import Write, as_marked, keeps_counts, plan_check, plan_delete, plan_put, take_marker
+
+__all__ = [
+    "CounterChange",
+    "Guard",
+    "Joined",
+    "Write",
+    "as_marked",
+    "changed_attributes",
+    "counter_changes",
+    "guards_of",
+    "holds_expiry",
+    "is_expired",
+    "keeps_counts",
+    "not_expired",
+    "plan_check",
+    "plan_delete",
+    "plan_put",
+    "plan_update",
+    "tag_condition",
+    "take_marker",
+]

@@ -9,19 +9,18 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import DeclarationError, UnknownArgument
 from gateleg.model.expressions.nodes import Placeholders
-from gateleg.model.keys.key import KeyPlan
 from gateleg.model.keys.key_arguments import key_components, missing_components
+from gateleg.model.keys.plans import KeyPlan
 from gateleg.model.keys.templates import HIGH
 from gateleg.model.planning.key_conditions import render_key_condition
-from gateleg.model.spec_lookup import spec_of
+from gateleg.model.spec import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gateleg.model.codec.wire import Item
     from gateleg.model.expressions.nodes import Condition
-    from gateleg.model.spec import Spec
-    from gateleg.model.tables import Table
+    from gateleg.model.spec import Spec, Table
 
 E = TypeVar("E", bound=BaseModel)
 

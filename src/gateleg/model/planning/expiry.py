@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.model.codec.wire import Item
-    from gateleg.model.keys.key import KeyPlan
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.spec import Spec
 
 

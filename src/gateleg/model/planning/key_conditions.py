@@ -9,7 +9,7 @@ from gateleg.model.attributes.attr import Attr
 from gateleg.model.codec.shapes import TimeShape
 from gateleg.model.errors import NotAKeyCondition, QueryError
 from gateleg.model.expressions.nodes import Between, Check, Comparison, Condition, Constant, Placeholders
-from gateleg.model.keys.key import KeyField, KeyPlan, sharded
+from gateleg.model.keys.plans import KeyField, KeyPlan, sharded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
     from gateleg.model.expressions.actions import Action
     from gateleg.model.expressions.nodes import Condition, Placeholders
-    from gateleg.model.spec import Attribute, Spec
+    from gateleg.model.layout import EntityLayout
 
 #: The new value of an attribute that only the database will know, such as a sum.
 COMPUTED: Any = object()
@@ -125,7 +126,7 @@ def _new_value(action: Action) -> Any:
 
 
 def read_update(
-    spec: Spec[Any],
+    spec: EntityLayout[Any],
     actions: Sequence[Action],
     condition: Condition | None,
     before: Mapping[str, Any],
@@ -165,7 +166,7 @@ def read_update(
 
 
 def _answers(
-    spec: Spec[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
+    spec: EntityLayout[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
 ) -> tuple[bool, ...]:
     """All that a plan asks of values."""
     answers = []
@@ -179,15 +180,22 @@ def _answers(
     return tuple(answers)
 
 
-def keep_form(spec: Spec[Any], asked: UpdateRequest, parameters: Mapping[str, Any], out: Placeholders, owned: Mapping[str, Any]) -> None:
+def keep_form(
+    spec: EntityLayout[Any],
+    forms: dict[Hashable, CachedPlan],
+    asked: UpdateRequest,
+    parameters: Mapping[str, Any],
+    out: Placeholders,
+    owned: Mapping[str, Any],
+) -> None:
     """Keep the form of an update that was planned, unless a value in it came from somewhere else."""
     places = tuple((placeholder, out.recipes.get(placeholder)) for placeholder in out.values)
     if [out.values[placeholder] for placeholder, recipe in places if recipe is None] != asked.given:
         return
-    if len(spec.forms) >= _MOST:
-        spec.forms.clear()
+    if len(forms) >= _MOST:
+        forms.clear()
     version = spec.version.name if spec.version is not None and spec.version.name in owned else None
     stamps = tuple(name for name in owned if name != version)
-    spec.forms[asked.key] = CachedPlan(
+    forms[asked.key] = CachedPlan(
         parameters["UpdateExpression"], parameters.get("ConditionExpression"), dict(out.names), places, stamps, version
     )

@@ -10,16 +10,16 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import ConsistentOnGlobal, KeyInFilter, NotAKeyCondition
 from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, equals
+from gateleg.model.layout import layout_of, layouts_of
 from gateleg.model.planning.key_conditions import Bound, check_order, read_bound, render_key_condition
-from gateleg.model.spec_lookup import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateleg.model.attributes.attr import Attr
     from gateleg.model.codec.wire import Item
-    from gateleg.model.keys.key import KeyPlan
-    from gateleg.model.spec import Spec
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.layout import EntityLayout
 
 E = TypeVar("E", bound=BaseModel)
 Select = Literal["COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
@@ -82,7 +82,7 @@ class Query(Generic[E]):
         project: tuple[Attr[Any], ...],
         shard: int | None,
     ) -> dict[str, Any]:
-        spec, out = spec_of(self.entity), Placeholders()
+        spec, out = layout_of(self.entity), Placeholders()
         request: dict[str, Any] = {"TableName": table_name or spec.table.name}
         index = self.plan.index
         if index.name:
@@ -105,12 +105,12 @@ class Query(Generic[E]):
 
     def resume_key(self, item: Item) -> Item:
         """The ExclusiveStartKey that continues after an item, also in the middle of a page."""
-        table = spec_of(self.entity).table
+        table = layout_of(self.entity).table
         return {name: item[name] for name in (*table.attributes, *self.plan.index.attributes)}
 
     def sort_value(self, item: Item) -> tuple[Any, ...]:
         """What to merge the answers of shards by: the range of the index, then the primary key."""
-        table = spec_of(self.entity).table
+        table = layout_of(self.entity).table
         return tuple(_orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
 
 
@@ -119,16 +119,16 @@ def _orderable(value: Mapping[str, Any]) -> Any:
     return Decimal(content) if tag == "N" else content
 
 
-def tag_condition(spec: Spec[Any], plan: KeyPlan) -> Condition | None:
+def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:
     """A filter by entity tag, when the key alone does not keep other entities of the table out."""
     table = spec.table
     if spec.tag is None or table.tag is None:
         return None
-    others = [other for other in table.specs if other is not spec and shares_key(plan, other)]
+    others = [other for other in layouts_of(table) if other is not spec and shares_key(plan, other)]
     return equals(table.tag, {"S": spec.tag}) if others else None
 
 
-def shares_key(plan: KeyPlan, other: Spec[Any]) -> bool:
+def shares_key(plan: KeyPlan, other: EntityLayout[Any]) -> bool:
     """Whether a query of one entity in this index could meet items of the other."""
     theirs = other.key if not plan.index.name else other.indexes.get(plan.index.name)
     if theirs is None:

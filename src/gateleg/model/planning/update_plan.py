@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.codec.stored_keys import stored_value
-from gateleg.model.counters import counter_changes
 from gateleg.model.errors import DerivedKeyUnknown, ExpressionError, ImmutableKey, MissingComponent, ReadOnlyAttribute, StateNeedsTransition
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, Transition
 from gateleg.model.expressions.nodes import Arithmetic, Call, Comparison, Condition, Constant, Membership, Reference, all_of, missing
-from gateleg.model.keys.key import empty_key, shard_of, sharded
+from gateleg.model.keys.plans import empty_key, shard_of, sharded
+from gateleg.model.planning.counter_changes import counter_changes
 from gateleg.model.planning.plan_cache import COMPUTED, Inputs, derived, fixed, note_change
 from gateleg.model.planning.writes import Write, moved_markers
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
-    from gateleg.model.counters import CounterChange, Joined
-    from gateleg.model.keys.key import KeyField, KeyPlan
-    from gateleg.model.spec import Attribute, Source, Spec
+    from gateleg.model.keys.plans import KeyField, KeyPlan
+    from gateleg.model.keys.sources import Source
+    from gateleg.model.planning.counter_changes import CounterChange, Joined
+    from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)
 

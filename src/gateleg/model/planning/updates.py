@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.counters import Joined
 from gateleg.model.expressions.actions import Action, render_actions
 from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, exists
 from gateleg.model.planning.bounds import guards_of
+from gateleg.model.planning.counter_changes import Joined
 from gateleg.model.planning.plan_cache import Inputs, keep_form, read_update
 from gateleg.model.planning.update_plan import UpdatePlan
 from gateleg.model.planning.writes import Write, with_condition
-from gateleg.model.spec_lookup import spec_of
+from gateleg.model.spec import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.model.keys.key import Ref
+    from gateleg.model.keys.plans import Ref
     from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)
@@ -69,7 +69,7 @@ def plan_update(
     condition = all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition, besides.condition, besides.guard)
     parameters = with_condition(parameters, condition, out)
     if asked is not None:
-        keep_form(spec, asked, parameters, out, owned)
+        keep_form(spec, spec.forms, asked, parameters, out, owned)
     return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned, f"{mode} {spec.name}")
 
 

@@ -13,18 +13,18 @@ from pydantic import BaseModel
 from gateleg.model.codec.stored_keys import stored_value
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.model.codec.wire import epoch_text
-from gateleg.model.counters import RECOUNT, CounterChange, Joined, counter_changes
+from gateleg.model.counters import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
 from gateleg.model.expressions.nodes import Call, Condition, Constant, Placeholders, Reference, all_of, equals, exists, missing
+from gateleg.model.markers import markers
+from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
 from gateleg.model.planning.expiry import expired
-from gateleg.model.spec_lookup import spec_of
-from gateleg.model.tables import Table
-from gateleg.model.uniques import markers
+from gateleg.model.spec import Table, spec_of
 
 if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
-    from gateleg.model.keys.key import Ref
+    from gateleg.model.keys.plans import Ref
     from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)

@@ -3,7 +3,7 @@
 from gateleg.net.http.async_connection import Connection
 from gateleg.net.http.async_pool import AsyncPool, AsyncStreamedResponse
 from gateleg.net.http.client import AsyncClient, Client
-from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, TimedOut
+from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut
 from gateleg.net.http.events import Framing, JsonLines, ServerSentEvents
 from gateleg.net.http.pool import Pool, Socket, StreamedResponse
 from gateleg.net.http.requests import HttpRequest, Timeouts
@@ -27,10 +27,10 @@ __all__ = [
     "Pool",
     "Response",
     "ResponseReader",
+    "ResponseTimedOut",
     "ServerSentEvents",
     "Socket",
     "StreamedResponse",
-    "TimedOut",
     "Timeouts",
     "tls_context",
 ]

@@ -7,7 +7,7 @@ import select
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from gateleg.net.http.errors import ConnectionLost, HttpError, TimedOut
+from gateleg.net.http.errors import ConnectionLost, HttpError, ResponseTimedOut
 from gateleg.net.http.responses import LIMIT, ResponseReader
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from gateleg.net.addresses import Address
+
+__all__ = ["connect_loop"]
 
 #: What has come of a streamed body and was not taken yet: with more than this, the service is made to wait.
 _UNTAKEN = 256 * 1024
@@ -176,7 +178,7 @@ class Connection(asyncio.Protocol):
         if self._loop.time() < limit:
             self._timer = self._loop.call_at(limit, self._look)
         else:
-            self._fail(TimedOut("The service did not answer in time."))
+            self._fail(ResponseTimedOut("The service did not answer in time."))
 
     def _lose(self, error: ConnectionLost) -> None:
         error.stale = self.used and not self.reader.begun

@@ -25,7 +25,7 @@ class ConnectionLost(HttpError):
     """The connection broke before the response was whole."""
 
 
-class TimedOut(HttpError):
+class ResponseTimedOut(HttpError):
     """The response, or its next bytes, took longer than allowed."""
 
 

@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Protocol
 
-from gateleg.net.http.errors import ConnectionLost, HttpError, NotConnected, TimedOut
+from gateleg.net.http.errors import ConnectionLost, HttpError, NotConnected, ResponseTimedOut
 from gateleg.net.http.responses import LIMIT, ResponseReader, text_headers
 from gateleg.net.http.tls import default_context
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.net.clocks import Deadline
     from gateleg.net.http.requests import Timeouts
     from gateleg.net.http.responses import Response
+
+__all__ = ["connect_socket"]
 
 _CHUNK = 64 * 1024
 
@@ -64,7 +66,7 @@ def time_left(seconds: float, deadline: Deadline | None, *, sent: bool = True) -
         return seconds
     left = deadline.left()
     if left <= 0:
-        raise TimedOut("The time for the call was over.", sent=sent)
+        raise ResponseTimedOut("The time for the call was over.", sent=sent)
     return min(seconds, left)
 
 
@@ -103,7 +105,7 @@ class _Connection:
             self.socket.settimeout(timeout)
             self.socket.sendall(data)
         except TimeoutError as error:
-            raise TimedOut("The request could not be sent in time.", sent=False) from error
+            raise ResponseTimedOut("The request could not be sent in time.", sent=False) from error
         except OSError as error:
             # The service has not had the last byte, so it has not acted on any of them.
             raise ConnectionLost(f"The request could not be sent: {error}.", sent=False, stale=self.used) from error
@@ -123,7 +125,7 @@ class _Connection:
                 if deadline is not None:
                     wire.settimeout(time_left(timeout, deadline))
         except TimeoutError as error:
-            raise TimedOut("The service did not answer in time.") from error
+            raise ResponseTimedOut("The service did not answer in time.") from error
         except OSError as error:
             raise ConnectionLost(f"The response was lost: {error}.", stale=self.used and not reader.begun) from error
         except ConnectionLost as error:

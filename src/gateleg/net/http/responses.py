@@ -8,6 +8,8 @@ import httptools
 
 from gateleg.net.http.errors import BadResponse, ConnectionLost
 
+__all__ = ["Response"]
+
 #: The largest response, unless a client says otherwise.
 LIMIT = 64 * 1024 * 1024
 

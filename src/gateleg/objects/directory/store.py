@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gateleg.objects.protocol import Method
-    from gateleg.objects.values import ByteRange, ObjectInfo, Page
+    from gateleg.objects.values import ByteRange, ObjectInfo, ObjectPage
 
 _DAY = timedelta(days=1)
 
@@ -77,7 +77,7 @@ class DirectoryObjects(Verbs):
         with self.stream(key) as download:
             return download.info
 
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
         with failures(prefix):
             return page(self._tree.keys, prefix, delimiter, opened(cursor), checked_limit(limit))

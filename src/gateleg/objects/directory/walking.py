@@ -14,7 +14,7 @@ from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.directory.names import FOLDER, OBJECT, PART, piece_of
 from gateleg.objects.directory.records import info_of
 from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
-from gateleg.objects.values import Entry, Page
+from gateleg.objects.values import Entry, ObjectPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -147,7 +147,7 @@ class Reader:
             self._folder = None
 
 
-def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: int) -> Page:
+def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: int) -> ObjectPage:
     """A page of the objects that come after a place."""
     objects: list[Entry] = []
     prefixes: list[str] = []
@@ -160,7 +160,7 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
             if shared is None and entry is None:
                 continue
             if len(objects) + len(prefixes) == limit:
-                return Page(tuple(objects), tuple(prefixes), sealed(after))
+                return ObjectPage(tuple(objects), tuple(prefixes), sealed(after))
             if shared is None:
                 assert entry is not None
                 objects.append(entry)
@@ -171,7 +171,7 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
                 found = walk(keys, Bounds(prefix.encode(), after))
     finally:
         reader.close()
-    return Page(tuple(objects), tuple(prefixes))
+    return ObjectPage(tuple(objects), tuple(prefixes))
 
 
 def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:

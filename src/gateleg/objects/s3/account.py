@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.net import LOCAL, Address, Credentials, amazon
+from gateleg.net import LOCAL_CREDENTIALS, Address, Credentials, amazon
 from gateleg.objects.errors import AccessRefused, StorageFailed
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Account:
             if self.bucket.endpoint is None:
                 raise AccessRefused("No credentials were given, and botocore's chain finds none.")
             # An endpoint of one's own for which there are none is taken for one that does not look at them.
-            self._given = LOCAL
+            self._given = LOCAL_CREDENTIALS
         own = self.bucket.endpoint is not None
         # Only Amazon is sure to know the checksums that botocore adds by itself.
         checksums = "when_required" if own else "when_supported"

@@ -21,7 +21,7 @@ from gateleg.objects.s3.downloads import S3Download
 from gateleg.objects.s3.failures import failures
 from gateleg.objects.s3.presigning import presigned
 from gateleg.objects.s3.uploads import MIB, S3Upload
-from gateleg.objects.values import Entry, Page
+from gateleg.objects.values import Entry, ObjectPage
 from gateleg.objects.verbs import Verbs, checked_limit
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class S3Objects(Verbs):
             answer = self._account.client.head_object(**place)
         return info_of(key, answer, int(answer["ContentLength"]))
 
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> Page:
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
         asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": checked_limit(limit)}
         if delimiter:
@@ -128,7 +128,7 @@ class S3Objects(Verbs):
             asked["ContinuationToken"] = cursor
         with failures(prefix):
             answer = self._account.client.list_objects_v2(**asked)
-        return Page(
+        return ObjectPage(
             tuple(self._entry(content) for content in answer.get("Contents", ())),
             tuple(shared["Prefix"].removeprefix(self.prefix) for shared in answer.get("CommonPrefixes", ())),
             answer.get("NextContinuationToken") if answer.get("IsTruncated") else None,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from gateleg.store.flow import Request
 
+__all__ = ["item_count"]
+
 
 @dataclass(slots=True)
 class Call:

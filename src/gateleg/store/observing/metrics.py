@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.store.observing.hooks import Call
 
+__all__ = ["Tally"]
+
 
 @dataclass(frozen=True)
 class Tally:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+__all__ = ["without_credentials"]
+
 #: Members whose content is attribute values by name.
 _ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
 _CONTAINERS = (dict, list)

@@ -22,11 +22,15 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gateleg.model import Item, KeyPlan, Table, Write
+    from gateleg.model import Item, Table
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.rates import Rate
     from gateleg.store.setup import Setup
+
+__all__ = ["batch_write_flow"]
 
 E = TypeVar("E", bound=BaseModel)
 GET_LIMIT = 100

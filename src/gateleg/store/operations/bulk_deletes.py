@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import Condition, KeyPlan, Query
+    from gateleg.model import Condition, Query
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

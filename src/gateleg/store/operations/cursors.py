@@ -15,6 +15,8 @@ from gateleg.store.errors import CursorRejected
 if TYPE_CHECKING:
     from gateleg.model import Item
 
+__all__ = ["Position", "question_of"]
+
 _PURPOSE = "cursor"
 
 

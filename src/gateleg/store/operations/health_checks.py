@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPlan, Table
+    from gateleg.model import Table
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import ModelError, Placeholders, all_of, spec_of
-from gateleg.model.expressions.nodes import equals, exists, missing
+from gateleg.model import ModelError, all_of, spec_of
+from gateleg.model.expressions import Placeholders, equals, exists, missing
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Ref, Spec
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+__all__ = ["migrate_to_current_key", "unchanged", "with_present_key"]
 
 E = TypeVar("E", bound=BaseModel)
 #: A condition has at most 300 operators, the words between its parts among them.

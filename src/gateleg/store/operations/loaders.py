@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Condition
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.operations.unreadable import Unreadable
     from gateleg.store.setup import Setup
+    from gateleg.store.unreadable import Unreadable
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPlan
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

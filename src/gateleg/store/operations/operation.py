@@ -18,7 +18,8 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Condition, KeyPlan
+    from gateleg.model import Condition
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Reply
 
 R_co = TypeVar("R_co", covariant=True)

@@ -11,14 +11,16 @@ from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.queries import Question, Reading, asked, question_places
 from gateleg.store.operations.shard_merge import Merge
-from gateleg.store.operations.unreadable import ListReader, Unreadable
+from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.model import Attr, Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.setup import Setup
+    from gateleg.store.unreadable import Unreadable
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseModel)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, all_of, spec_of
 from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuestion
 from gateleg.model.keys.key_arguments import Presets
-from gateleg.model.planning.expiry import holds_expiry, not_expired
+from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.batches import batch_get_flow
@@ -21,9 +21,12 @@ from gateleg.store.operations.unreadable import ListReader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Condition, Item, KeyPlan, Spec
+    from gateleg.model import Attr, Condition, Item, Spec
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.setup import Setup
+
+__all__ = ["Reading"]
 
 E = TypeVar("E", bound=BaseModel)
 Question = Query[E] | Access[E]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Placeholders, Ref, spec_of
+from gateleg.model import Ref, spec_of
+from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import NotFound
 from gateleg.store.flow import Request
 from gateleg.store.operations.legacy_keys import read_older
@@ -17,7 +18,8 @@ from gateleg.store.operations.unreadable import hidden, shown_item
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Condition, Item, KeyPlan
+    from gateleg.model import Attr, Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload, Reply
     from gateleg.store.setup import Setup
 

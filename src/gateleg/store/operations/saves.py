@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Ref, changed_attributes, spec_of
+from gateleg.model import Ref, spec_of
+from gateleg.model.planning import changed_attributes
 from gateleg.store.errors import LostRace
 from gateleg.store.flow import Pause
 from gateleg.store.operations.operation import Operation, locate
@@ -17,7 +18,8 @@ from gateleg.store.operations.write_kinds import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.model import Action, Condition, KeyPlan
+    from gateleg.model import Action, Condition
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

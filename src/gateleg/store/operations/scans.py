@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Placeholders, Table, is_marker, spec_of
+from gateleg.model import Table, spec_of
+from gateleg.model.expressions import Placeholders
+from gateleg.model.tables import is_marker
 from gateleg.store.errors import OutOfScope
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.operation import Stream
@@ -17,15 +19,18 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Condition, Item, KeyPlan
+    from gateleg.model import Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+__all__ = ["Scan"]
 
 E = TypeVar("E", bound=BaseModel)
 
 
 @dataclass
-class Progress:
+class ScanProgress:
     """How far a scan has come: where each segment goes on. Kept by the caller, it resumes the scan later."""
 
     #: the ExclusiveStartKey of each segment that is not finished, by its number; empty when all is done
@@ -33,7 +38,7 @@ class Progress:
     segments: int = 1
 
     @classmethod
-    def fresh(cls, segments: int = 1) -> Progress:
+    def fresh(cls, segments: int = 1) -> ScanProgress:
         """The beginning of a scan in so many segments."""
         return cls(dict.fromkeys(range(segments)), segments)
 
@@ -44,7 +49,7 @@ class Scan(Stream[Any]):
 
     table: Table
     entity: type[BaseModel] | None = None
-    progress: Progress | None = None
+    progress: ScanProgress | None = None
     segments: int = 1
     read_units: float | None = None
     filter: Condition | None = None
@@ -63,9 +68,9 @@ class Scan(Stream[Any]):
         payload |= out.parameters() | {member: value for member, value in options.items() if value is not None}
         if self.read_units is not None:
             payload["ReturnConsumedCapacity"] = "TOTAL"
-        return self._pages(payload, self.progress or Progress.fresh(self.segments), setup)
+        return self._pages(payload, self.progress or ScanProgress.fresh(self.segments), setup)
 
-    def _pages(self, payload: dict[str, Any], progress: Progress, setup: Setup) -> Flow[None]:
+    def _pages(self, payload: dict[str, Any], progress: ScanProgress, setup: Setup) -> Flow[None]:
         rate = Rate(self.read_units, setup) if self.read_units is not None else None
         # An export is a copy of what is stored, expired or not.
         reader = ListReader(setup if self.entity is None else replace(setup, expired=True))
@@ -83,7 +88,7 @@ class Scan(Stream[Any]):
                 if rate is not None:
                     yield from rate.charge(reply)
 
-    def _payload(self, payload: dict[str, Any], progress: Progress, number: int) -> dict[str, Any]:
+    def _payload(self, payload: dict[str, Any], progress: ScanProgress, number: int) -> dict[str, Any]:
         page = dict(payload)
         if progress.segments > 1:
             page |= {"Segment": number, "TotalSegments": progress.segments}
@@ -112,7 +117,7 @@ def scan(
     /,
     *,
     segments: int = 1,
-    progress: Progress | None = None,
+    progress: ScanProgress | None = None,
     read_units: float | None = None,
     filter: Condition | None = None,
     page_size: int | None = None,
@@ -131,7 +136,7 @@ def export(
     /,
     *,
     segments: int = 1,
-    progress: Progress | None = None,
+    progress: ScanProgress | None = None,
     read_units: float | None = None,
     filter: Condition | None = None,
     page_size: int | None = None,

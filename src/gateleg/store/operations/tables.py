@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPlan, Table
+    from gateleg.model import Table
+    from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+__all__ = ["describe"]
 
 #: Seconds between two looks at a table that is being made or deleted, and how many looks there are.
 _INTERVAL = 1.0

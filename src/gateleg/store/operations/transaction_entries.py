@@ -12,8 +12,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
-from gateleg.model import Joined, all_of, plan_check, spec_of
-from gateleg.model.expressions.nodes import missing
+from gateleg.model import all_of, spec_of
+from gateleg.model.expressions import missing
+from gateleg.model.planning import Joined, plan_check
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.operation import shown
 from gateleg.store.operations.write_kinds import Check, Delete
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.model import CounterChange, Item, Ref, Write
+    from gateleg.model import Item, Ref
+    from gateleg.model.planning import CounterChange, Write
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
+
+__all__ = ["Identity", "identity"]
 
 Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
 Role = Literal["write", "check", "marker", "counter"]

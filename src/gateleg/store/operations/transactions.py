@@ -23,7 +23,9 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Item, KeyPlan, Ref, Write
+    from gateleg.model import Item, Ref
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation
@@ -132,7 +134,7 @@ def _canceled(
         # The first entry of an operation is its own write; what it says outweighs markers and counters.
         for number, cause in _reasons(operations, entry, reason, request).items():
             reasons[number] = reasons[number] or cause
-    causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.what}" for number, reason in enumerate(reasons) if reason)
+    causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
     return TransactionCanceled(f"The transaction was refused. {causes or error.message}", reasons=reasons, request=request)
 
 

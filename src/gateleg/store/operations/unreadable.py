@@ -7,36 +7,21 @@ One bad item must not take a list down, and must not get lost without a word eit
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.planning.expiry import is_expired
+from gateleg.model.planning import is_expired
+from gateleg.store.unreadable import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from gateleg.model import Item, Ref, Spec
+    from gateleg.model import Item, Spec
     from gateleg.store.setup import Setup
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.store")
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """A stored item that its entity cannot read. `store.patch(bad.ref, ...)` repairs it, `store.delete(bad.ref)` removes it."""
-
-    ref: Ref[Any]
-    #: the item on the wire
-    item: Item
-    #: what is wrong with it
-    error: ModelError = field(compare=False)
-
-
-#: What is done with an item that cannot be read: a warning in the log, an error, or a call.
-OnUnreadable = Literal["warn", "raise"] | Callable[[Unreadable], None]
 
 
 class Items(list[T]):

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import DecodeError, Ref, Write, plan_check, plan_delete, plan_put, plan_update, spec_of
-from gateleg.model.expressions.actions import Transition
-from gateleg.model.planning.bounds import guards_of
-from gateleg.model.planning.writes import keeps_counts
+from gateleg.model import DecodeError, Ref, spec_of
+from gateleg.model.expressions import Transition
+from gateleg.model.planning import Write, guards_of, keeps_counts, plan_check, plan_delete, plan_put, plan_update
 from gateleg.store.error_translation import Expectation
 from gateleg.store.errors import NotReturned
 from gateleg.store.flow import Request
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from gateleg.model import Action, Condition, Joined
+    from gateleg.model import Action, Condition
+    from gateleg.model.planning import Joined
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import Joined, KeyPlan, Ref, Write
+    from gateleg.model import Ref
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.planning import Joined, Write
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from gateleg.engine import Durability, Engine
 
+__all__ = ["AsyncEmbeddedTransport"]
+
 MEMORY = ":memory:"
 #: The database's name in a data folder.
 _DATABASE_NAME = "gateleg.db"

@@ -16,6 +16,8 @@ from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTr
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
+__all__ = ["DirectTransport"]
+
 _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
 #: The longest page of a query that is read without a thread.
 _SHORT_PAGE = 100

@@ -10,6 +10,8 @@ from gateleg.web.access import needs
 from gateleg.web.host import Host
 from gateleg.web.principal import Principal, Role
 
+__all__ = ["Call", "Using"]
+
 
 @dataclass(frozen=True)
 class Call:

@@ -5,6 +5,8 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+__all__ = ["Cursor", "Limit", "Listing"]
+
 T = TypeVar("T")
 
 

@@ -7,6 +7,8 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
+__all__ = ["fits"]
+
 
 def fits(header: str | None, etag: str) -> bool:
     """Whether an `If-None-Match` header names an ETag."""

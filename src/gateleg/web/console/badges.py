@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.theme import Kind
 
+__all__ = ["chip", "look_of"]
+
 
 @dataclass(frozen=True)
 class Look:

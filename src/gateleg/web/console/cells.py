@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.badges import Look
     from gateleg.web.console.theme import Kind
 
+__all__ = ["Column", "Row", "ago_cell", "meta_cell", "tag_cell"]
+
 Part = str | dict[str, Any]
 #: None is an empty cell; several parts stand beside each other.
 Cell = Part | list[Part] | None

@@ -9,7 +9,6 @@ from nicegui import context, ui
 
 from gateleg.web.console.failures import told
 from gateleg.web.console.markup import Tag, tag
-from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
     from gateleg.web.principal import Role
 
-
-def refusal(role: Role) -> NotAllowed:
-    """That the caller may not do this."""
-    return NotAllowed(f"This needs the role {role.word}.")
+__all__ = ["carry_out", "deed"]
 
 
 def deed(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:

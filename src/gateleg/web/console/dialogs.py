@@ -12,6 +12,8 @@ from gateleg.web.console.markup import tag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = ["sheet"]
+
 
 @contextmanager
 def sheet(title: str, *, broad: bool = False, lasting: bool = False) -> Iterator[ui.dialog]:

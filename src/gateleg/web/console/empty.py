@@ -11,6 +11,8 @@ from gateleg.web.console.markup import tag
 if TYPE_CHECKING:
     from nicegui.element import Element
 
+__all__ = ["empty"]
+
 #: Line drawings of 72 px, by what they show.
 PICTURES = {
     "tray": '<path d="M10 40 18 20h36l8 20v14a4 4 0 0 1-4 4H14a4 4 0 0 1-4-4Z"/><path d="M10 40h16l4 7h12l4-7h16"/>',

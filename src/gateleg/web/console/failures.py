@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.errors import GatelegError
 from gateleg.web.console.markup import tag
+from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from nicegui.element import Element
+
+    from gateleg.web.principal import Role
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,16 @@ class Told:
     details: str = ""
 
 
+def refusal(role: Role) -> NotAllowed:
+    """That the caller may not do this."""
+    return NotAllowed(f"This needs the role {role.word}.")
+
+
 def told(error: BaseException) -> Told:
     """An error in words. Our own errors say what to do; of others the class, the message and the place are told."""
-    what, fix, code = getattr(error, "what", None), getattr(error, "fix", ""), getattr(error, "code", "")
     details = "".join(traceback.format_exception(error)).strip()
-    if isinstance(what, str):
-        return Told(what, fix if isinstance(fix, str) else "", code if isinstance(code, str) else "", details)
+    if isinstance(error, GatelegError):
+        return Told(error.message, error.fix, error.code, details)
     message = str(error) or type(error).__name__
     return Told(f"Something went wrong: {message}", "Try again; if it stays, send the details to whoever runs this host.", "", details)
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from nicegui.events import GenericEventArguments
 
+__all__ = ["Field"]
+
 Control = Literal["text", "number", "password", "search", "date", "datetime-local", "area", "choice", "tick"]
 
 

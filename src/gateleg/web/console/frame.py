@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.deeds import refusal
-from gateleg.web.console.failures import told
+from gateleg.web.console.failures import refusal, told
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 from gateleg.web.console.patience import is_late_answer
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from gateleg.web.console.site import Console
     from gateleg.web.host import Host
     from gateleg.web.principal import Principal
+
+__all__ = ["View", "frame"]
 
 _MARK = (
     '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" '

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.cells import Column, Row
 
+__all__ = ["Grid"]
+
 
 class Grid(Element, component="static/grid.js"):
     """A table on a page: `Grid("Jobs", columns, rows)`, later `grid.show(rows)`.

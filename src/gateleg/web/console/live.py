@@ -20,6 +20,8 @@ from gateleg.web.console.markup import Tag, tag
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
+__all__ = ["Topic", "follow"]
+
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
 #: Seconds for which pages are told of a change before others have their turn.

@@ -9,6 +9,8 @@ from nicegui.elements.mixins.text_element import TextElement
 if TYPE_CHECKING:
     from nicegui.element import Element
 
+__all__ = ["card", "section", "tag"]
+
 #: The value of an input as an attribute, which is what stands in it at first. As a property, Vue puts it back whenever anything on the page
 #: changes, over what was typed by then.
 _AT_FIRST = "^value"

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.web.application import Application
 
+__all__ = ["Crumb"]
+
 
 @dataclass(frozen=True)
 class Entry:

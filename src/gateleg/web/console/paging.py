@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from nicegui.element import Element
 
+__all__ = ["address", "pager"]
+
 
 def address(path: str, state: Mapping[str, str | int | None]) -> str:
     """A path with what is set in its query, in a fixed order, so that one state has one address."""

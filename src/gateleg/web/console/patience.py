@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.live import Pulse
 
+__all__ = ["PATIENT", "show_when_there"]
+
 T = TypeVar("T")
 #: Longer than this, and people wonder.
 AT_ONCE = 0.3

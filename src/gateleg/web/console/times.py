@@ -11,6 +11,8 @@ from gateleg.web.console.markup import Tag, tag
 if TYPE_CHECKING:
     from nicegui.element import Element
 
+__all__ = ["ago"]
+
 _UNITS = (("day", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.blobs import blob_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -12,7 +12,7 @@ from tests.apps.delphi.opinions.test_parity import EXACT, in_order_of, reference
 
 
 def test_the_document_has_the_sign_of_the_reference() -> None:
-    conversation = synthesise(Plan(participants=80, comments=20)).conversation
+    conversation = synthesise(SyntheticPlan(participants=80, comments=20)).conversation
     opinions = analyse(conversation.votes, conversation.comments, EXACT)
     blob = blob_of(opinions)
     reference = reference_of(opinions)
@@ -36,7 +36,7 @@ def test_the_document_has_the_sign_of_the_reference() -> None:
 
 
 def test_the_document_is_json_and_its_counts_agree() -> None:
-    conversation = synthesise(Plan(participants=130, comments=20)).conversation
+    conversation = synthesise(SyntheticPlan(participants=130, comments=20)).conversation
     blob = json.loads(json.dumps(blob_of(analyse(conversation.votes, conversation.comments))))
     assert sum(blob["base-clusters"]["count"]) == len(blob["in-conv"]) == sum(len(some) for some in blob["base-clusters"]["members"])
     places = {number: place for place, number in enumerate(blob["base-clusters"]["id"])}
@@ -52,5 +52,5 @@ def test_the_document_is_json_and_its_counts_agree() -> None:
 
 def test_nothing_and_one_component_make_a_document_too() -> None:
     assert blob_of(analyse(Votes.of([]), []))["tids"] == []
-    conversation = synthesise(Plan(participants=20, comments=9)).conversation
+    conversation = synthesise(SyntheticPlan(participants=20, comments=9)).conversation
     assert set(blob_of(analyse(conversation.votes, [], VotesConfig(n_components=1)))["base-clusters"]["y"]) == {0.0}

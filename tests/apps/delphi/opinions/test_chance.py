@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.chance import chance_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -37,7 +37,7 @@ def test_planted_groups_are_not_taken_for_chance(groups: int) -> None:
 
 
 def _planted(groups: int, seed: int) -> Opinions:
-    conversation = synthesise(Plan(groups=groups, seed=seed)).conversation
+    conversation = synthesise(SyntheticPlan(groups=groups, seed=seed)).conversation
     return analyse(conversation.votes, conversation.comments, PLAIN)
 
 

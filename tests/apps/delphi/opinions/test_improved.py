@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.agreement import agreement
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size
 from gateleg.apps.delphi.opinions.separation import separations
@@ -37,7 +37,7 @@ def test_groups_that_are_there_separate_people_who_had_no_part_in_finding_them()
 
 @pytest.mark.parametrize("order", ["reading", "participant", "first-vote"])
 def test_exact_mode_takes_people_in_the_order_that_it_is_given(order: str) -> None:
-    conversation = synthesise(Plan(participants=60, comments=20)).conversation
+    conversation = synthesise(SyntheticPlan(participants=60, comments=20)).conversation
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate({"mode": "exact", "order": order}))
     members = opinions.matrix.participants[opinions.groups.members].tolist()
     if order == "participant":

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.config import Method
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
@@ -89,7 +89,7 @@ def test_more_components_than_there_are_are_zero() -> None:
 
 @pytest.mark.parametrize(("method", "near"), [("lanczos", 1e-10), ("randomized", 1e-4)])
 def test_methods_agree(method: Method, near: float) -> None:
-    matrix = VoteMatrix.of(synthesise(Plan(participants=400, comments=60)).conversation.votes)
+    matrix = VoteMatrix.of(synthesise(SyntheticPlan(participants=400, comments=60)).conversation.votes)
     out = np.zeros(60, dtype=bool)
     full, other = (principal_components(matrix, out, method=name) for name in ("full", method))
     assert np.array_equal(full.center, other.center)

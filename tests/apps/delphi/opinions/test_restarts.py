@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Floats
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.kmeans import k_means
@@ -46,7 +46,7 @@ def test_points_that_cannot_be_divided_are_not(points: Floats) -> None:
     ("mode", "people", "clusters"), [("exact", 101, 100), ("improved", 500, 500), ("improved", 501, 501), ("improved", 2001, 100)]
 )
 def test_few_participants_have_base_clusters_of_their_own(mode: str, people: int, clusters: int) -> None:
-    votes = synthesise(Plan(participants=people, comments=40, votes_per_participant=30)).conversation.votes
+    votes = synthesise(SyntheticPlan(participants=people, comments=40, votes_per_participant=30)).conversation.votes
     opinions = analyse(votes, [], VotesConfig.model_validate({"mode": mode, "correlated_comments": 0}))
     assert int(opinions.inside.sum()) == people
     # Clusters that lose their last member are dropped.

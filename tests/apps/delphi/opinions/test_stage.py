@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from sklearn.metrics import adjusted_rand_score  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversations.conversation import Comment
-from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.groups import Patience
@@ -29,25 +29,25 @@ def planted_ari(synthetic: Synthetic, opinions: Opinions) -> float:
 @pytest.mark.parametrize("config", CONFIGS, ids=["exact", "improved", "replay"])
 @pytest.mark.parametrize("groups", [2, 3])
 def test_planted_groups_are_found(config: VotesConfig, groups: int) -> None:
-    synthetic = synthesise(Plan(groups=groups, votes_per_participant=40))
+    synthetic = synthesise(SyntheticPlan(groups=groups, votes_per_participant=40))
     assert planted_ari(synthetic, opinions_of(synthetic, config)) >= 0.95
 
 
 @pytest.mark.parametrize("groups", [4, 5])
 def test_many_planted_groups_are_found_from_many_beginnings(groups: int) -> None:
-    synthetic = synthesise(Plan(participants=800, comments=150, groups=groups, votes_per_participant=70))
+    synthetic = synthesise(SyntheticPlan(participants=800, comments=150, groups=groups, votes_per_participant=70))
     assert planted_ari(synthetic, opinions_of(synthetic)) >= 0.95
 
 
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan(participants=400, comments=120, groups=3, shares=(6, 3, 1), votes_per_participant=60, seed=4),
-        Plan(participants=400, comments=300, groups=3, votes_per_participant=30, seed=5),
+        SyntheticPlan(participants=400, comments=120, groups=3, shares=(6, 3, 1), votes_per_participant=60, seed=4),
+        SyntheticPlan(participants=400, comments=300, groups=3, votes_per_participant=30, seed=5),
     ],
     ids=["unequal", "a tenth of all votes"],
 )
-def test_planted_groups_are_found_where_they_are_unequal_or_votes_few(plan: Plan) -> None:
+def test_planted_groups_are_found_where_they_are_unequal_or_votes_few(plan: SyntheticPlan) -> None:
     synthetic = synthesise(plan)
     for config in CONFIGS[:2]:
         assert planted_ari(synthetic, opinions_of(synthetic, config)) >= 0.95
@@ -55,7 +55,7 @@ def test_planted_groups_are_found_where_they_are_unequal_or_votes_few(plan: Plan
 
 @pytest.mark.parametrize("config", CONFIGS, ids=["exact", "improved", "replay"])
 def test_planted_agreement_is_found_and_never_turned_round(config: VotesConfig) -> None:
-    synthetic = synthesise(Plan(seed=4))
+    synthetic = synthesise(SyntheticPlan(seed=4))
     opinions = opinions_of(synthetic, config)
     assert synthetic.agreed & {found.comment_id for found in opinions.consensus.agree}
     assert not synthetic.agreed & {found.comment_id for found in opinions.consensus.disagree}
@@ -76,7 +76,7 @@ def test_participants_are_clustered_as_they_come_up_comment_by_comment() -> None
 
 @pytest.mark.parametrize("config", CONFIGS, ids=["exact", "improved", "replay"])
 def test_the_order_of_rows_changes_nothing(config: VotesConfig) -> None:
-    synthetic = synthesise(Plan(participants=120, comments=40))
+    synthetic = synthesise(SyntheticPlan(participants=120, comments=40))
     votes, comments = synthetic.conversation.votes, synthetic.conversation.comments
     shuffled = votes.take(np.random.default_rng(9).permutation(len(votes)))
     one, other = analyse(votes, comments, config), analyse(shuffled, comments[::-1], config)
@@ -92,9 +92,9 @@ def fingerprint(opinions: Opinions) -> bytes:
 
 PRINT = """
 import hashlib
-from gateleg.apps.delphi.conversations.synthetic import Plan
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan
 from tests.apps.delphi.opinions.test_stage import fingerprint, opinions_of, synthesise
-print(hashlib.sha256(fingerprint(opinions_of(synthesise(Plan(participants=150, comments=40))))).hexdigest())
+print(hashlib.sha256(fingerprint(opinions_of(synthesise(SyntheticPlan(participants=150, comments=40))))).hexdigest())
 """
 
 
@@ -128,7 +128,7 @@ def test_conversations_with_next_to_nothing_in_them(rows: list[tuple[int, int, i
 
 
 def test_a_conversation_of_rejected_comments_has_no_opinions() -> None:
-    votes = synthesise(Plan(participants=40, comments=10)).conversation.votes
+    votes = synthesise(SyntheticPlan(participants=40, comments=10)).conversation.votes
     opinions = analyse(votes, [Comment(number, "", moderated=-1) for number in range(10)])
     assert not opinions.positions.any()
     assert opinions.consensus.agree == ()
@@ -136,7 +136,7 @@ def test_a_conversation_of_rejected_comments_has_no_opinions() -> None:
 
 
 def test_the_config_of_the_job_is_honoured() -> None:
-    synthetic = synthesise(Plan(participants=60, comments=20))
+    synthetic = synthesise(SyntheticPlan(participants=60, comments=20))
     opinions = opinions_of(synthetic, VotesConfig(n_components=3, max_votes=200, excluded_comments=frozenset({3}), correlated_comments=0))
     assert opinions.positions.shape[1] == 3
     assert len(opinions.matrix.rows) <= 200
@@ -151,13 +151,13 @@ def test_a_config_that_means_nothing_is_refused(bad: dict[str, object]) -> None:
 
 
 def test_removed_participants_have_no_say() -> None:
-    conversation = synthesise(Plan(participants=40, comments=10)).conversation
+    conversation = synthesise(SyntheticPlan(participants=40, comments=10)).conversation
     opinions = analyse(conversation.votes, conversation.comments, removed_participants={0, 1})
     assert not {0, 1} & set(opinions.matrix.participants.tolist())
 
 
 def test_every_grouped_participant_has_a_subgroup_of_their_group() -> None:
-    opinions = opinions_of(synthesise(Plan(participants=200)))
+    opinions = opinions_of(synthesise(SyntheticPlan(participants=200)))
     people = len(opinions.matrix.participants)
     group, sub, base = (labels(people) for labels in (opinions.groups.group_of, opinions.groups.subgroup_of, opinions.groups.base_of))
     assert ((group >= 0) == (sub >= 0)).all()
@@ -166,7 +166,7 @@ def test_every_grouped_participant_has_a_subgroup_of_their_group() -> None:
 
 
 def test_improved_subgroups_are_told_by_comments_that_enough_of_them_have_voted_on() -> None:
-    opinions = opinions_of(synthesise(Plan(seed=2)))
+    opinions = opinions_of(synthesise(SyntheticPlan(seed=2)))
     told = [found for group in opinions.subgroup_representatives.values() for listed in group.values() for found in listed]
     assert told
     assert min(found.n_trials for found in told) >= 5
@@ -181,7 +181,7 @@ def test_groups_change_only_after_another_number_has_won_four_times() -> None:
 
 
 def test_a_replay_tells_how_the_conversation_went() -> None:
-    synthetic = synthesise(Plan(participants=60, comments=20))
+    synthetic = synthesise(SyntheticPlan(participants=60, comments=20))
     history = opinions_of(synthetic, VotesConfig(replay=True, replay_updates=5)).history
     assert len(history) == 5
     assert [update.votes for update in history] == sorted(update.votes for update in history)
@@ -197,7 +197,7 @@ def test_whoever_came_early_stays_in_when_replayed() -> None:
 
 
 def test_improved_opinions_say_how_sure_they_are() -> None:
-    synthetic = synthesise(Plan(participants=300, votes_per_participant=60))
+    synthetic = synthesise(SyntheticPlan(participants=300, votes_per_participant=60))
     exact, improved = opinions_of(synthetic, VotesConfig(mode="exact")), opinions_of(synthetic)
     assert exact.intervals is None
     assert improved.intervals is not None

@@ -2,7 +2,7 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Move, Outcome, compare
@@ -65,7 +65,7 @@ def test_runs_with_nothing_in_common_can_be_compared() -> None:
 
 
 async def test_stored_runs_are_compared(store: AsyncStore) -> None:
-    conversation = synthesise(Plan(participants=90, comments=30)).conversation
+    conversation = synthesise(SyntheticPlan(participants=90, comments=30)).conversation
     await upload_conversation(store, conversation)
 
     async def run(config: VotesConfig) -> Origin:

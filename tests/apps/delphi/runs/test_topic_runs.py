@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import BadName, RunMissing
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, Origin
@@ -22,11 +22,12 @@ from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
-from gateleg.store import AsyncStore, ConditionFailed, item_size
+from gateleg.store import AsyncStore, ConditionFailed
+from gateleg.store.sizes import item_size
 from tests.apps.delphi.texts import local_embeddings
 
 T = TypeVar("T")
-COMMENTS = synthesise(Plan(participants=5, comments=60, topics=4, seed=2)).conversation
+COMMENTS = synthesise(SyntheticPlan(participants=5, comments=60, topics=4, seed=2)).conversation
 CONFIG = TopicsConfig(n_neighbors=10)
 
 

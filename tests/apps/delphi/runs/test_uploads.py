@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.synthetic import Plan, synthesise
+from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import ConversationMissing, UploadRaced
 from gateleg.apps.delphi.runs import uploads
@@ -16,7 +16,8 @@ from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upl
 from gateleg.apps.delphi.service import conversations
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
-from gateleg.store import AsyncStore, item_size
+from gateleg.store import AsyncStore
+from gateleg.store.sizes import item_size
 
 
 def cells(votes: Votes) -> list[tuple[Any, ...]]:
@@ -43,7 +44,7 @@ async def test_a_conversation_is_kept_whole(store: AsyncStore) -> None:
 
 
 async def test_votes_are_kept_in_chunks_far_below_the_limit(store: AsyncStore) -> None:
-    conversation = synthesise(Plan(participants=1500, comments=200, votes_per_participant=60)).conversation
+    conversation = synthesise(SyntheticPlan(participants=1500, comments=200, votes_per_participant=60)).conversation
     upload = await upload_conversation(store, conversation)
     assert upload.chunks > 3
     chunks = [chunk async for chunk in store.query(VotesChunk.of_upload, upload_id=upload.upload_id)]

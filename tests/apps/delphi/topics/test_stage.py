@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.conversation import Comment
-from gateleg.apps.delphi.conversations.synthetic import Plan, Synthetic, synthesise
+from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.layering import find_layers
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
@@ -19,7 +19,7 @@ QUICK = TopicsConfig(n_neighbors=10)
 
 @cache
 def _planted() -> tuple[Synthetic, Topics]:
-    synthetic = synthesise(Plan(participants=5, comments=90, topics=6, rejected=0.0, seed=4))
+    synthetic = synthesise(SyntheticPlan(participants=5, comments=90, topics=6, rejected=0.0, seed=4))
     return synthetic, analyse_comments(synthetic.conversation.comments, local_embeddings(), QUICK)
 
 
@@ -32,7 +32,7 @@ def test_planted_topics_are_found_in_texts() -> None:
 @pytest.mark.parametrize(("topics", "each"), [(6, 15), (6, 10), (2, 10)])
 def test_topics_of_few_comments_are_found_in_texts(topics: int, each: int) -> None:
     for seed in (5, 14):
-        planted = synthesise(Plan(participants=5, comments=topics * each, topics=topics, seed=seed))
+        planted = synthesise(SyntheticPlan(participants=5, comments=topics * each, topics=topics, seed=seed))
         found = find_layers(local_embeddings().embed([comment.body for comment in planted.conversation.comments]))
         assert agreement(planted.topic_of, found.layers[found.steadiest].labels) >= 0.95
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.objects import Entry, Page
+from gateleg.objects import Entry, ObjectPage
 from gateleg.web.console.objects.contents import contradiction
 from gateleg.web.console.objects.folders import (
     content_address,
@@ -27,7 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 
 
 def test_folders_come_first_and_all_are_called_by_their_last_part() -> None:
-    page = Page((Entry("a/b/c.txt", 3, "e", NOW),), ("a/b/d/",))
+    page = ObjectPage((Entry("a/b/c.txt", 3, "e", NOW),), ("a/b/d/",))
     shown = shown_of(page, "a/b/")
     assert [(entry.name, entry.folder, entry.place) for entry in shown] == [("d", True, "a/b/d/"), ("c.txt", False, "a/b/c.txt")]
 

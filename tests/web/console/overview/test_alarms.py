@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from gateleg.jobs import QueueStats, Work, WorkerRecord
+from gateleg.jobs import QueueStats, WorkerRecord
+from gateleg.jobs.monitor.stats import Work
 from gateleg.web.console.overview.alarms import alarms
 from tests.web.console.jobs.samples import NOW
 

@@ -2,9 +2,10 @@ from datetime import timedelta
 
 import pytest
 
-from gateleg.jobs import Hour, Minute, QueueStats, Work
+from gateleg.jobs import QueueStats
 from gateleg.jobs.monitor.counts import bucket_of
-from gateleg.jobs.tables.records import MinuteCounts
+from gateleg.jobs.monitor.stats import Work
+from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
 from gateleg.web.console.overview.figures import failure_text, fitting_step, four_figures, latency, throughput
 from tests.web.console.jobs.samples import NOW
 

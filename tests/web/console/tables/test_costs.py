@@ -7,7 +7,7 @@ import pytest
 from gateleg.jobs import TABLES, JobStatus
 from gateleg.model import States, Table
 from gateleg.ops import document
-from gateleg.store import Tally
+from gateleg.store.observing.metrics import Tally
 from gateleg.web.console.tables.costs import billing, parts_of, spent_on
 from gateleg.web.console.tables.schema_tab import drawings_of
 from gateleg.web.console.tables.schema_tab import parts_of as document_parts

@@ -24,7 +24,7 @@ _LEANING = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SyntheticPlan:
     """What a synthetic conversation is to be like. The same plan gives the same conversation."""
 
     participants: int = 300
@@ -61,9 +61,9 @@ class Synthetic:
     agreed: frozenset[int]
 
 
-def synthesise(plan: Plan | None = None) -> Synthetic:
+def synthesise(plan: SyntheticPlan | None = None) -> Synthetic:
     """A conversation by plan."""
-    plan = plan or Plan()
+    plan = plan or SyntheticPlan()
     random = np.random.default_rng(plan.seed)
     group_of = _group_of(plan, random)
     # Every topic has nearly equally many comments, in a random order.
@@ -94,13 +94,13 @@ def synthesise(plan: Plan | None = None) -> Synthetic:
     return Synthetic(conversation, group_of, topic_of, agreed)
 
 
-def _group_of(plan: Plan, random: np.random.Generator) -> Ints:
+def _group_of(plan: SyntheticPlan, random: np.random.Generator) -> Ints:
     if not plan.shares:
         return random.integers(plan.groups, size=plan.participants)
     return random.choice(plan.groups, size=plan.participants, p=np.array(plan.shares) / sum(plan.shares))
 
 
-def _chances(plan: Plan, agreed: frozenset[int], random: np.random.Generator) -> Floats:
+def _chances(plan: SyntheticPlan, agreed: frozenset[int], random: np.random.Generator) -> Floats:
     """How likely a member of each group is to agree with each comment, of those who take a side.
 
     Groups lean in directions that are spread evenly, and so does each comment: opinions differ in two ways, which two components can show.
@@ -112,7 +112,7 @@ def _chances(plan: Plan, agreed: frozenset[int], random: np.random.Generator) ->
     return np.asarray(chances)
 
 
-def _votes(plan: Plan, group_of: Ints, chances: Floats, random: np.random.Generator) -> Votes:
+def _votes(plan: SyntheticPlan, group_of: Ints, chances: Floats, random: np.random.Generator) -> Votes:
     wanted = np.clip(random.poisson(plan.votes_per_participant, plan.participants), 1, plan.comments)
     people = np.repeat(np.arange(plan.participants), wanted)
     # Drawn with repetition and then made unique, which loses a few votes and needs no loop over participants.

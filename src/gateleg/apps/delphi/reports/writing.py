@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateleg.ai import Assistant, ModelError, System, User
+from gateleg.ai import AiError, Assistant, System, User
 from gateleg.apps.delphi.reports.checking import Fault, check
 from gateleg.apps.delphi.reports.sections import Section
 
@@ -41,7 +41,7 @@ def write_section(chat: Chat, findings: Findings, template: Section, language: s
     for _ in range(2):
         try:
             answer = chat.structured(Section, messages, repairs=1, temperature=0.0, max_tokens=max_tokens, seed=1)
-        except ModelError as error:
+        except AiError as error:
             return Written(template, "templates", tuple(faults), str(error))
         section = answer.value.model_copy(update={"id": template.id, "title": template.title})
         faults = [*check(section, findings), *_unfounded(section)]

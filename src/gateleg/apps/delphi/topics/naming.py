@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.ai import ModelError, System, User
+from gateleg.ai import AiError, System, User
 from gateleg.apps.delphi.errors import BadName
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _asked(chat: Chat, topic: Unnamed, taken: Collection[str]) -> str | None:
     """A name from a model, or None when it gives none that can be used."""
     try:
         answer = chat.structured(Label, _question(topic), repairs=1, temperature=0.0, max_tokens=60, seed=1)
-    except ModelError:
+    except AiError:
         return None
     name = clean(answer.value.name)
     return name if name is not None and _compared(name) not in taken else None

@@ -12,6 +12,7 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portrait
 from gateleg.jobs import Submission
+from gateleg.web import Role
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
@@ -21,7 +22,6 @@ from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.times import ago
 from gateleg.web.errors import Unknown
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

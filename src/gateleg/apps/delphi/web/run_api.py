@@ -19,14 +19,13 @@ from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.portraits import Outing
 from gateleg.apps.delphi.web.portraits import stages_of as told_by
-from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import fits
 from gateleg.web.errors import Unknown
 
-router = APIRouter(route_class=DelphiRoute)
+router = APIRouter()
 _COMPARISON = TypeAdapter(Comparison)
 
 

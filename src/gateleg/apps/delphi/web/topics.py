@@ -10,6 +10,7 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.web import Role
 from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
@@ -17,7 +18,6 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.times import ago
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group

@@ -11,17 +11,17 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.heading import WHOLE
 from gateleg.apps.delphi.web.places import HOME, address_of
+from gateleg.web import Role
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.errors import Unknown
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.web.principal import Principal
+    from gateleg.web import Principal
 
 
 class UploadForm(Element, component="delphi_upload.js"):

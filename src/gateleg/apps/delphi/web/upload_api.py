@@ -12,13 +12,12 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Name, Text
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.receiving import Bounds, plain_name
-from gateleg.apps.delphi.web.refusals import DelphiRoute
 from gateleg.apps.delphi.web.upload_process import read_upload
 from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
 
-router = APIRouter(route_class=DelphiRoute)
+router = APIRouter()
 #: Files that one upload may have.
 _MOST = 12
 _BODY = {

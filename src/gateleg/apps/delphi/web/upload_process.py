@@ -107,7 +107,7 @@ def _error(told: dict[str, Any]) -> DelphiError:
 
 
 def _describe(error: DelphiError) -> dict[str, Any]:
-    found: dict[str, Any] = {"code": error.code, "what": error.what, "fix": error.fix}
+    found: dict[str, Any] = {"code": error.code, "what": error.message, "fix": error.fix}
     if isinstance(error, UnreadableRows):
         found |= {"count": error.count, "problems": [asdict(problem) for problem in error.problems]}
     return {"error": found}

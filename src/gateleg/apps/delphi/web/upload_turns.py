@@ -14,7 +14,7 @@ from gateleg.web import Refusal
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from gateleg.web.principal import Principal
+    from gateleg.web import Principal
 
 #: Uploads that one host process reads at the same time.
 _AT_ONCE = 4

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs import QueueState, moments, series
-from gateleg.jobs.monitor.history import Count
+from gateleg.jobs import QueueState
+from gateleg.jobs.monitor.history import Count, moments, series
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.queue_stats import MINUTES
 

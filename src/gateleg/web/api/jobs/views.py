@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs import ArchivedJob, Branch, Job, LogEntry, Schedule, WorkerRecord
-from gateleg.jobs.handlers import Handler
-from gateleg.jobs.tables.job import Attempt, Progress
+from gateleg.jobs import ArchivedJob, Attempt, Branch, Handler, Job, LogEntry, Progress, Schedule, WorkerRecord
+
+__all__ = ["JobView"]
 
 
 class ProgressView(BaseModel):

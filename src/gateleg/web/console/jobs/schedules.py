@@ -12,9 +12,9 @@ from gateleg.jobs.schedules import next_run
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, mono_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed, refusal
+from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
+from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import problems_by_field
 from gateleg.web.console.frame import View, frame

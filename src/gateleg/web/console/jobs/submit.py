@@ -10,9 +10,9 @@ from uuid import UUID
 from nicegui import ui
 
 from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
-from gateleg.web.console.deeds import deed, refusal
+from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
+from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
 from gateleg.web.console.frame import View, frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.errors import GatelegError
 from gateleg.model import check_s3_key
 from gateleg.objects.descriptions import content_type_of
 from gateleg.web.console.objects.contents import HEAD, contradiction
@@ -22,25 +23,22 @@ if TYPE_CHECKING:
 MOST = 10_000
 
 
-class UploadRefused(Exception):
+class UploadRefused(GatelegError):
     """A file that is not taken."""
 
     code = "upload-refused"
-
-    def __init__(self, what: str, fix: str) -> None:
-        self.what, self.fix = what, fix
-        super().__init__(f"{what} {fix}")
+    status = 422
 
 
-class TooManyObjects(Exception):
+class TooManyObjects(GatelegError):
     """More objects than a page deletes at once."""
 
     code = "too-many-objects"
+    status = 422
     fix = "Open a folder further in, or delete them with a program."
 
     def __init__(self) -> None:
-        self.what = f"There are more than {MOST:,} objects."
-        super().__init__(self.what)
+        super().__init__(f"There are more than {MOST:,} objects.")
 
 
 async def take_file(view: View, prefix: str, file: FileUpload, *, replace: bool) -> ObjectInfo:
@@ -49,9 +47,9 @@ async def take_file(view: View, prefix: str, file: FileUpload, *, replace: bool)
     key = check_s3_key(new_key(prefix, file.name))
     why = contradiction(content_type_of(key), await _beginning(file))
     if why:
-        raise UploadRefused(why, "Give the file the ending of what it is.")
+        raise UploadRefused(why, fix="Give the file the ending of what it is.")
     if not replace and await view.host.objects.exists(key):
-        raise UploadRefused(f"There is an object {key} already.", "Say that it may be replaced, or give the file another name.")
+        raise UploadRefused(f"There is an object {key} already.", fix="Say that it may be replaced, or give the file another name.")
     info = await view.host.objects.put(key, file.iterate())
     await view.host.audit.note(view.principal, "object.put", key, size=info.size, content_type=info.content_type)
     return info

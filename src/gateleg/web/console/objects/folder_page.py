@@ -29,7 +29,7 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments
 
-    from gateleg.objects import Page
+    from gateleg.objects import ObjectPage
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
     from gateleg.web.console.objects.folders import Shown
@@ -62,7 +62,7 @@ async def folder_page(prefix: str, cursor: str | None) -> None:
         if operator:
             _upload(view, prefix)
 
-        def show(page: Page) -> None:
+        def show(page: ObjectPage) -> None:
             entries = shown_of(page, prefix)
             if not entries and cursor is None:
                 _nothing(prefix, operator)

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gateleg.objects import Page
+    from gateleg.objects import ObjectPage
 
 _ICONS = {
     "folder": "folder",
@@ -44,7 +44,7 @@ class Step:
     prefix: str
 
 
-def shown_of(page: Page, prefix: str) -> list[Shown]:
+def shown_of(page: ObjectPage, prefix: str) -> list[Shown]:
     """What a part of a listing shows: folders first, then objects, each under its own name."""
     folders = [Shown(found, found.removeprefix(prefix).rstrip("/") or found, folder=True) for found in page.prefixes]
     objects = [Shown(entry.key, entry.key.removeprefix(prefix) or entry.key, False, entry.size, entry.modified) for entry in page.objects]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.jobs import JobStatus, moments, series
+from gateleg.jobs import JobStatus
 from gateleg.jobs.monitor.counts import quantile
+from gateleg.jobs.monitor.history import moments, series
 from gateleg.web.console.charts import Series
 from gateleg.web.console.jobs.filters import Filters
 
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs import Hour, QueueStats
+    from gateleg.jobs import QueueStats
     from gateleg.jobs.monitor.history import Count
-    from gateleg.jobs.tables.records import MinuteCounts
+    from gateleg.jobs.tables.records import Hour, MinuteCounts
     from gateleg.web.console.theme import Kind
 
 #: Minutes that one point of a latency chart holds.

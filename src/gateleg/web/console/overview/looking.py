@@ -16,7 +16,8 @@ from gateleg.web.console.overview.figures import latency, throughput
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gateleg.jobs import Hour, QueueStats, Schedule, WorkerRecord
+    from gateleg.jobs import QueueStats, Schedule, WorkerRecord
+    from gateleg.jobs.tables.records import Hour
     from gateleg.web.console.cells import Row
     from gateleg.web.console.charts import Series
     from gateleg.web.host import Host

@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell
-from gateleg.web.console.deeds import refusal
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
+from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
 from gateleg.web.console.markup import tag

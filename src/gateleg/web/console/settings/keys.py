@@ -11,10 +11,10 @@ from nicegui import ui
 from gateleg.web.console.badges import Look
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed, refusal
+from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
+from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import tag

@@ -10,7 +10,8 @@ from gateleg.ops.types import constraints, default_of, type_name
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
-    from gateleg.model import Attribute, Spec
+    from gateleg.model import Spec
+    from gateleg.model.attributes.attribute import Attribute
 
 
 def attribute_table(spec: Spec[Any]) -> None:

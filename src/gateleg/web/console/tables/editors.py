@@ -259,7 +259,7 @@ class NewFields:
                 stored = await create_item(self._view, self._spec, filled.instance)
             except AlreadyExists as error:
                 names = ", ".join(self._spec.key.names)
-                self._form.show_problems({"": f"{error.what} Change {names}, or open the item that is there."})
+                self._form.show_problems({"": f"{error.message} Change {names}, or open the item that is there."})
                 return
             _saved(self._spec.table, self._spec.ref(stored).key)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import Placeholders, all_of, changed_attributes
+from gateleg.errors import GatelegError
+from gateleg.model import all_of
 from gateleg.model.counters import RECOUNT
-from gateleg.model.expressions.nodes import equals, exists, missing
+from gateleg.model.expressions import Placeholders, equals, exists, missing
+from gateleg.model.planning import changed_attributes
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
@@ -25,27 +27,27 @@ _LONGEST = 4_000
 _MOST = 250
 
 
-class TooWide(Exception):
+class TooWide(GatelegError):
     """An item without a version has too many attributes for one condition to compare."""
 
     code = "too-wide"
+    status = 422
     fix = "Give its entity a version attribute, or change it with a program of your own."
 
     def __init__(self, count: int) -> None:
-        self.what = f"The item has {count} attributes and no version: more than one condition can compare."
-        super().__init__(f"{self.what} {self.fix}")
+        super().__init__(f"The item has {count} attributes and no version: more than one condition can compare.")
 
 
-class Race(Exception):
+class Race(GatelegError):
     """Another writer was faster. `current` is the item as it is now; None when it is gone."""
 
     code = "lost-race"
+    status = 409
     fix = "Look at what is stored now, and take it or write yours over it."
 
     def __init__(self, current: Item | None) -> None:
+        super().__init__(f"The item {'was changed' if current else 'was deleted'} after it was read.")
         self.current = current
-        self.what = f"The item {'was changed' if current else 'was deleted'} after it was read."
-        super().__init__(f"{self.what} {self.fix}")
 
 
 def as_read(item: Item, known: frozenset[str] = frozenset()) -> Condition:

@@ -19,7 +19,8 @@ from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attribute, Item, Spec
+    from gateleg.model import Item, Spec
+    from gateleg.model.attributes.attribute import Attribute
 
 Purpose = Literal["edit", "create"]
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.migrate import Settings, declared_shape, inspect_table, plan_table
+from gateleg.migrate import TableSettings, declared_shape, inspect_table, plan_table
 from gateleg.model import Index, Table
 from gateleg.store import StoreError
 from gateleg.store.flow import Request
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 #: Billing, protection and tags belong to an environment; here only what the declaration says is compared.
-_SETTINGS = Settings(billing="keep")
+_SETTINGS = TableSettings(billing="keep")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ async def look(store: AsyncStore, name: str, table: Table | None) -> Seen:
         deployed = None if description is None else await store.drive(inspect_table(wanted.name, _SETTINGS))
         return Seen(name, table, description, plan_table(wanted, deployed, _SETTINGS))
     except StoreError as error:
-        return Seen(name, table, None, trouble=error.what)
+        return Seen(name, table, None, trouble=error.message)
 
 
 def _names() -> Flow[list[str]]:

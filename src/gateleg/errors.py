@@ -1,0 +1,48 @@
+"""The base of every error that Gateleg raises for its users.
+
+Each error has a stable `code` (its place in docs/reference/errors.md), a `message` that says what happened, and a `fix`: what to do about
+it. `except GatelegError` catches them all; each room has a base of its own below it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+__all__ = ["GatelegError"]
+
+
+class GatelegError(Exception):
+    """Something that Gateleg refuses, or could not do.
+
+    Subclasses set `code`, `fix` and `status`; `why` where the reason is always the same. A raised error may replace `why` and `fix` by
+    words about the case at hand. Errors can be pickled, whatever their constructors take.
+    """
+
+    #: short and stable: what programs compare
+    code = "error"
+    #: the reason, where the message alone does not say it
+    why = ""
+    #: what to do about it; empty where each message says so itself
+    fix = ""
+    #: the HTTP status with which a host answers it
+    status = 500
+
+    def __init__(self, message: str, *, why: str | None = None, fix: str | None = None) -> None:
+        self.message = message
+        if why is not None:
+            self.why = why
+        if fix is not None:
+            self.fix = fix
+        #: what programs may want to know besides; a host puts it into its answer
+        self.details: dict[str, Any] = {}
+        super().__init__(" ".join(filter(None, (message, self.why, self.fix, f"[{self.code}]"))))
+
+    @classmethod
+    def _restore(cls, args: tuple[Any, ...], state: dict[str, Any]) -> Self:
+        error = cls.__new__(cls, *args)
+        error.__dict__.update(state)
+        return error
+
+    def __reduce__(self) -> Any:
+        """Errors cross process boundaries whole, whatever their constructors take."""
+        return type(self)._restore, (self.args, self.__dict__)

@@ -1,0 +1,125 @@
+"""From a submission to its job, with everything checked that can be checked without reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, TooManyDependencies
+from gateleg.jobs.handlers import is_name
+from gateleg.jobs.rules import readiness_at
+from gateleg.jobs.submit.submission import Submission, check_submission
+from gateleg.jobs.tables.job import MAX_DEPENDENCIES, Job
+
+if TYPE_CHECKING:
+    from gateleg.jobs.handlers import Handler
+    from gateleg.jobs.queue_context import QueueContext
+
+#: The bytes of a key that a caller may choose.
+_KEY_LIMIT = 500
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def prepared(context: QueueContext, submission: Submission, now: datetime, place: int = 0) -> Job:
+    """The job of a submission, with everything checked that can be checked without reading.
+
+    `place` is its place among those that are submitted together: each is created a microsecond after the one before it, so that they
+    are started in their order.
+    """
+    check_submission(submission)
+    handler = context.jobs.of(submission.job_type)
+    config = _checked_config(context, handler, submission)
+    queue = submission.queue or handler.queue
+    if not is_name(queue):
+        raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+    for name in ("concurrency_key", "idempotency_key", "unique_key"):
+        text = getattr(submission, name)
+        if text is not None and not 0 < len(text.encode()) <= _KEY_LIMIT:
+            raise BadSubmission(f"The {name.replace('_', ' ')} has {len(text.encode())} bytes; it may have 1 to {_KEY_LIMIT}.")
+    if len(set(submission.depends_on)) > MAX_DEPENDENCIES:
+        raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; it may have {MAX_DEPENDENCIES}.")
+    run_at = _start(submission, now)
+    values: dict[str, Any] = {
+        "job_id": submission.job_id or uuid4(),
+        "created_at": now + place * _MICROSECOND,
+        "updated_at": now,
+        "job_type": submission.job_type,
+        "job_config": config,
+        "queue": queue,
+        "priority": handler.priority if submission.priority is None else submission.priority,
+        "subject": submission.subject,
+        "created_by": submission.created_by,
+        "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
+        "timeout_seconds": submission.timeout or handler.timeout,
+        "run_at": run_at,
+        "readiness": readiness_at(run_at, now),
+        "start_by": None if submission.start_within is None else _later(now, submission.start_within),
+        "job_stage": submission.stage,
+        "dependencies": list(dict.fromkeys(submission.depends_on)),
+        "concurrency_key": submission.concurrency_key,
+        "concurrency_limit": submission.concurrency_limit,
+        "idempotency_key": submission.idempotency_key,
+        "unique_key": submission.unique_key,
+        "tags": list(submission.tags),
+    }
+    try:
+        return Job(**values)
+    except ValidationError as error:
+        told = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
+        raise BadSubmission(f"The submission of {submission.job_type} is refused: {told}.") from None
+
+
+def _start(submission: Submission, now: datetime) -> datetime | None:
+    if submission.delay is None:
+        return submission.run_at if submission.run_at is None else _counted(submission.run_at)
+    if submission.run_at is not None or not submission.delay >= 0:
+        raise BadSubmission("A job is delayed by a number of seconds of at least 0, or until a time, not both.")
+    return _later(now, submission.delay)
+
+
+def _later(now: datetime, seconds: float) -> datetime:
+    try:
+        return now + timedelta(seconds=seconds)
+    except (OverflowError, ValueError):
+        raise BadSubmission(f"{seconds:g} seconds from now is no time that a calendar has.") from None
+
+
+def _counted(moment: datetime) -> datetime:
+    """The moment, if it is one in UTC as well: the first and the last hours of the calendar may not be."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise BadSubmission(f"{moment.isoformat()} is no time that a calendar has in UTC.") from None
+    return moment
+
+
+def _checked_config(context: QueueContext, handler: Handler, submission: Submission) -> dict[str, Any]:
+    given = submission.config
+    config = handler.checked_config(given if isinstance(given, BaseModel) or given is None else dict(given))
+    try:
+        text = orjson.dumps(config)
+    except TypeError as error:
+        raise BadConfig(f"The config of {handler.job_type} cannot be written as JSON: {error}.") from None
+    # orjson writes NaN and infinities as null.
+    if b"null" in text and not _finite(config):
+        raise BadConfig(f"The config of {handler.job_type} has NaN or an infinite number, which JSON cannot hold.", fix="Use None instead.")
+    size = len(text)
+    limit = context.settings.config_limit
+    if size > limit:
+        raise ConfigTooLarge(f"The config of {handler.job_type} has {size:,} bytes; it may have {limit:,}.")
+    return config
+
+
+def _finite(value: Any) -> bool:
+    """Whether no number of a config is NaN or infinite."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_finite, value.values()))
+    return all(map(_finite, value)) if isinstance(value, list | tuple) else True

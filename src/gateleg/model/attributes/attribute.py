@@ -1,0 +1,60 @@
+"""An attribute of an entity, as its class declares it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.attributes.states import States
+from gateleg.model.keys.parts import KeyPart
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from gateleg.model.attributes.annotations import Declared
+    from gateleg.model.attributes.attr import Attr
+    from gateleg.model.attributes.traits import Traits
+    from gateleg.model.codec.shapes import Shape
+
+__all__ = ["Attribute"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of an entity."""
+
+    name: str
+    wire: str
+    annotation: Any
+    declared: Declared
+    shape: Shape
+    info: FieldInfo
+    traits: Traits
+    attr: Attr[Any]
+
+    @cached_property
+    def optional(self) -> bool:
+        """Whether it may be None, which is absent on the wire."""
+        return self.declared.optional
+
+    @cached_property
+    def needed(self) -> bool:
+        """Whether an item without it cannot be read."""
+        return self.info.is_required() or self.traits.create_only
+
+    @cached_property
+    def state(self) -> bool:
+        """Whether it changes by transition only."""
+        return isinstance(self.declared.type, type) and issubclass(self.declared.type, States)
+
+    @cached_property
+    def part(self) -> type[KeyPart] | None:
+        """The key part that it holds, if any."""
+        kind = self.declared.type
+        return kind if isinstance(kind, type) and issubclass(kind, KeyPart) else None
+
+    def marked(self, kind: str) -> bool:
+        """Whether its type has a mark: version, ttl, s3-key, ..."""
+        return find_mark(self.declared.metadata, kind)

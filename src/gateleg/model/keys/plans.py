@@ -1,0 +1,183 @@
+"""How the key attributes of an item are made from its values, and the reference to an item by its key."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.model.entity_lookup import read_spec
+from gateleg.model.errors import EmptyKey
+from gateleg.model.keys.key_arguments import missing_components
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.text_keys import TextKey
+    from gateleg.model.tables import Index, KeyType
+
+__all__ = ["KeyPlan"]
+
+E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
+
+
+@dataclass(frozen=True)
+class KeyField:
+    """One key attribute: either the wire value of an attribute, or text built from several."""
+
+    attribute: str
+    #: the attribute whose wire value it holds; None for text
+    source: Source | None
+    text: TextKey | None
+    type: KeyType
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The components it is made of."""
+        return self.text.template.names if self.text is not None else (self._source.name,)
+
+    @property
+    def natural(self) -> bool:
+        """Whether the key attribute is itself an attribute of the entity."""
+        return self.source is not None and self.source.wire == self.attribute
+
+    @property
+    def _source(self) -> Source:
+        assert self.source is not None
+        return self.source
+
+    def value(self, values: Mapping[str, Any]) -> Value | None:
+        """The key attribute's wire value, or None when a component is None."""
+        if self.text is not None:
+            text, count = self.text.lead(values)
+            return {"S": text} if count == len(self.text.components) else None
+        if values.get(self._source.name) is None:
+            return None
+        value = self._source.pack(values[self._source.name])
+        if value in _EMPTY:
+            empty_key(self.attribute, self._source.name)
+        return value
+
+    @property
+    def prefix(self) -> str:
+        """The literal text that every value begins with."""
+        return self.text.template.prefix if self.text is not None else ""
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """The key of a table or index for one entity."""
+
+    index: Index
+    hash: tuple[KeyField, ...]
+    range: tuple[KeyField, ...]
+    when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    shards: int = 1
+    legacy: tuple[KeyPlan, ...] = ()
+
+    @cached_property
+    def fields(self) -> tuple[KeyField, ...]:
+        """Hash and range together."""
+        return self.hash + self.range
+
+    @cached_property
+    def derived(self) -> tuple[KeyField, ...]:
+        """The key attributes that are not attributes of the entity, and must be written with it."""
+        return tuple(entry for entry in self.fields if not entry.natural)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Every component, in order, once."""
+        return tuple(dict.fromkeys(name for entry in self.fields for name in entry.names))
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """Everything its values depend on: the components and the attributes of `when`."""
+        return frozenset((*self.names, *self.when))
+
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Whether an item with these values is in the index."""
+        for name in self.names:
+            if values.get(name) is None:
+                return False
+        return not self.when or all(values.get(name) in allowed for name, allowed in self.when.items())
+
+    def build(self, values: Mapping[str, Any], shard: int | None = None) -> Item:
+        """All key attributes; nothing when the item is not in the index."""
+        if not self.holds(values):
+            return {}
+        item = {entry.attribute: entry.value(values) for entry in self.fields}
+        if shard is not None and self.shards > 1:
+            first = self.hash[0].attribute
+            item[first] = {"S": sharded(item[first]["S"], shard)}  # type: ignore[index]
+        return item  # type: ignore[return-value]
+
+    def require(self, values: Mapping[str, Any], entity: str) -> Item:
+        """All key attributes; an error when a component is missing."""
+        item = self.build(values)
+        missing = [name for name in self.names if values.get(name) is None] if not item else ()
+        if missing:
+            raise missing_components(f"The key of {entity}", entity, missing)
+        return item
+
+    def fits(self, item: Item) -> bool:
+        """Whether an item's key attributes have the form of the templates."""
+        for entry in self.fields:
+            value = item.get(entry.attribute)
+            if value is None or entry.type not in value or (entry.text is not None and not entry.text.matches(value["S"])):
+                return False
+        return True
+
+    def parse(self, item: Item) -> dict[str, Any]:
+        """The components that the key attributes of an item hold, as pydantic accepts them."""
+        values: dict[str, Any] = {}
+        for entry in self.fields:
+            if entry.attribute not in item:
+                continue
+            if entry.text is not None:
+                text = item[entry.attribute]["S"]
+                if entry is self.hash[0] and self.shards > 1:
+                    text = text.rsplit("#", 1)[0]
+                values |= entry.text.parse(text)
+            elif entry.source is not None:
+                values[entry.source.name] = entry.source.unpack(item[entry.attribute])
+        return values
+
+
+def empty_key(owner: str, name: str) -> NoReturn:
+    """Refuse an empty key."""
+    raise EmptyKey(f"{owner}: {name} is a key and cannot be empty.")
+
+
+_EMPTY: tuple[Value, ...] = ({"S": ""}, {"B": ""})
+
+
+def sharded(text: str, shard: int) -> str:
+    """The hash of one shard."""
+    return f"{text}#{shard}"
+
+
+def shard_of(primary: Item, shards: int) -> int:
+    """The shard of an item, from its primary key: always the same, and known to every update."""
+    text = "\x00".join(str(content) for value in primary.values() for content in value.values())
+    return zlib.crc32(text.encode()) % shards
+
+
+# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
+class Ref(Generic[E_co]):
+    """Which item: an entity, the components of its key, and the key on the wire."""
+
+    entity: type[E_co]
+    values: Mapping[str, Any]
+    key: Item
+
+    def legacy(self) -> list[Item]:
+        """The keys that older versions of the data may have, to be tried when the item is not found."""
+        plans: tuple[KeyPlan, ...] = read_spec(self.entity).key.legacy
+        return [plan.build(self.values) for plan in plans if plan.holds(self.values)]

@@ -1,0 +1,302 @@
+"""The layout of an entity's items: which attributes they have, and how their keys are made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gateleg.model.codec.stored_keys import stored_key
+from gateleg.model.entity_lookup import read_spec
+from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
+from gateleg.model.keys.key_builder import compile_ref
+from gateleg.model.keys.plans import KeyPlan, Ref, shard_of
+from gateleg.model.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.codec.shapes import Shape
+    from gateleg.model.codec.wire import Item, Upcaster
+    from gateleg.model.counters import Counter
+    from gateleg.model.keys.key_builder import RefBuilder
+    from gateleg.model.keys.parts import KeyPart
+    from gateleg.model.keys.sources import Source
+    from gateleg.model.tables import KeyType, TableLayout
+    from gateleg.model.uniques import Unique
+
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(eq=False)
+class EntityLayout(Generic[E]):
+    """Where the values of an entity lie in its items: attributes, keys, indexes, constraints."""
+
+    entity: type[E]
+    table: TableLayout
+    tag: str | None
+    schema: int
+    attributes: dict[str, Attribute]
+    sources: dict[str, Source]
+    key: KeyPlan
+    indexes: dict[str, KeyPlan]
+    computed: dict[str, tuple[str, Shape]] = field(default_factory=dict)
+    uniques: dict[str, Unique] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
+    upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    #: the entity's class name
+    name: str = field(init=False)
+    _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the name of the class."""
+        self.name = self.entity.__name__
+
+    @property
+    def doc(self) -> str:
+        """The first sentence of the entity's docstring."""
+        return (self.entity.__dict__.get("__doc__") or "").strip().split("\n")[0]
+
+    def violations(self, instance: E) -> dict[str, str]:
+        """What breaks the declared bounds in an instance that was read, by attribute. Reads do not enforce them."""
+        try:
+            self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
+        except ValidationError as error:
+            found = {str(problem["loc"][0]): problem["msg"] for problem in error.errors() if problem["loc"]}
+            return {name: problem for name, problem in found.items() if name in self.attributes}
+        return {}
+
+    def plan(self, index: str) -> KeyPlan:
+        """How the entity is keyed in an index; the empty name is the table."""
+        if not index:
+            return self.key
+        self.table.index(index)
+        if index not in self.indexes:
+            raise UnknownIndex(f"{self.name} is not in the index {index}.", fix=f"Declare Key(..., index={index!r}) on {self.name}.")
+        return self.indexes[index]
+
+    def values(self, instance: BaseModel) -> Mapping[str, Any]:
+        """The instance's attributes and the fields of its key parts, by name."""
+        return self.with_members(instance.__dict__)
+
+    def with_members(self, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The attributes of an instance, and the fields of its key parts."""
+        if not self._parts:
+            return attributes
+        values = dict(attributes)
+        for name, members in self._parts.items():
+            part = values[name]
+            for member in members:
+                values[member] = None if part is None else getattr(part, member)
+        return values
+
+    def arguments(self, given: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
+        """Given components, validated. Key parts are taken apart; those that are `needed` and given by their fields are put together."""
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            source = self.sources.get(name)
+            if source is None:
+                known = list(self.sources)
+                fix = did_you_mean(name, known, otherwise=f"It has {', '.join(known)}.")
+                raise UnknownArgument(f"{self.name} has no attribute {name!r}.", fix=fix)
+            values[name] = value if value is None else source.validate(value, self.name)
+        for name, members in self._parts.items():
+            if values.get(name) is not None:
+                values |= {member: getattr(values[name], member) for member in members}
+            elif name in needed and values.keys() & set(members):
+                values[name] = self._assembled(name, values)
+                values |= {member: getattr(values[name], member) for member in members}
+        return values
+
+    @cached_property
+    def _exact_ref(self) -> RefBuilder[E]:
+        """The item of components of exactly the declared types, or None."""
+        return compile_ref(self.entity, self.key, self.sources)
+
+    def locate(self, components: Mapping[str, Any]) -> Ref[E]:
+        """The item whose key has these components; what does not have the declared type yet is validated."""
+        return self._exact_ref(components) or self.locate_validated(self.key, components)
+
+    def locate_validated(self, plan: KeyPlan, components: Mapping[str, Any]) -> Ref[E]:
+        """The item that has these components in one of the entity's keys, validated."""
+        values = self.arguments(components, plan.names)
+        reachable = self.reachable(plan)
+        for name in components:
+            if name not in reachable:
+                fix = did_you_mean(name, plan.names, otherwise=f"It has {', '.join(plan.names)}.")
+                raise UnknownArgument(f"{name!r} is not part of the key of {self.name}.", fix=fix)
+        return Ref(self.entity, values, plan.require(values, self.name))
+
+    def ref_in(self, plan: KeyPlan, instance: E) -> Ref[E]:
+        """The reference to an instance by one of the entity's keys."""
+        if plan is self.key:
+            return self.ref(instance)
+        reachable = self.reachable(plan)
+        values = {name: value for name, value in self.values(instance).items() if name in reachable}
+        return Ref(self.entity, values, plan.require(values, self.name))
+
+    def fits(self, item: Item) -> bool:
+        """Whether the key of an item has the form of the entity's."""
+        return self.key.fits(item)
+
+    def fields_of(self, name: str) -> tuple[str, ...]:
+        """The fields of a key part; of any other attribute the name alone."""
+        return self._parts.get(name, (name,))
+
+    def stored(self, name: str) -> Source:
+        """Where a value lies in the item: its own attribute, or the key part's when its fields are not stored beside it."""
+        source = self.sources[name]
+        return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
+
+    def _assembled(self, name: str, values: Mapping[str, Any]) -> KeyPart:
+        part = self.attributes[name].part
+        assert part is not None
+        missing = [member for member in part.__required__() if values.get(member) is None]
+        if missing:
+            fix = f"Give them, or {self.name}.{name} as a whole."
+            raise MissingComponent(f"{self.name}.{name} needs {', '.join(missing)}.", fix=fix, entity=self.name, missing=missing)
+        return part(**{member: values[member] for member in self._parts[name] if member in values})
+
+    def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The names, and for each key part among them its fields, for each field its part."""
+        found = set(names)
+        for name, members in self._parts.items():
+            if name in found or set(members) <= found:
+                found |= {name, *members}
+        return frozenset(found)
+
+    def reachable(self, plan: KeyPlan) -> frozenset[str]:
+        """The arguments that a key understands: its components, and key parts by whole or by field."""
+        found = self._reachable.get(plan.index.name)
+        if found is None:
+            names = set(plan.names)
+            for name, members in self._parts.items():
+                if name in names or names & set(members):
+                    names |= {name, *members}
+            found = self._reachable[plan.index.name] = frozenset(names)
+        return found
+
+    def ref(self, instance: E) -> Ref[E]:
+        """The reference to an instance."""
+        values = self.values(instance)
+        key = stored_key(values) or self.key.require(values, self.name)
+        return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
+
+    def ref_of(self, item: Item) -> Ref[E]:
+        """The reference to a stored item by the key that it lies under, whether or not the item can be read."""
+        try:
+            values = self.key.parse(item)
+        except (ModelError, KeyError, TypeError, ValueError):
+            values = {}
+        return Ref(self.entity, values, {name: item[name] for name in self.table.attributes if name in item})
+
+    @cached_property
+    def _key_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.reachable(self.key)))
+
+    def index_keys(self, values: Mapping[str, Any], primary: Item) -> Item:
+        """Every derived index key attribute of an item with these values."""
+        item: Item = {}
+        for plan in self.indexes.values():
+            built = plan.build(values, shard_of(primary, plan.shards) if plan.shards > 1 else None)
+            item |= {entry.attribute: built[entry.attribute] for entry in plan.derived if entry.attribute in built}
+        return item
+
+    def key_types(self) -> dict[str, KeyType]:
+        """The type of every key attribute that the entity writes."""
+        return {entry.attribute: entry.type for plan in (self.key, *self.indexes.values()) for entry in plan.fields}
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for source in self.sources.values():
+            if source.member is not None:
+                found[source.attribute] = (*found.get(source.attribute, ()), source.member)
+        return found
+
+    @cached_property
+    def by_wire(self) -> dict[Any, Attribute]:
+        """The attributes by their names on the wire."""
+        return {attribute.wire: attribute for attribute in self.attributes.values()}
+
+    @cached_property
+    def index_attributes(self) -> frozenset[str]:
+        """The key attributes of all indexes, by wire name."""
+        return frozenset(entry.attribute for plan in self.indexes.values() for entry in plan.fields)
+
+    @cached_property
+    def rewritable(self) -> tuple[KeyPlan, ...]:
+        """The keys of indexes that must be written when one of their inputs changes."""
+        return tuple(plan for plan in self.indexes.values() if plan.derived)
+
+    @cached_property
+    def version(self) -> Attribute | None:
+        """The attribute for optimistic locking."""
+        return self._marked("version")
+
+    @cached_property
+    def ttl(self) -> Attribute | None:
+        """The attribute after which DynamoDB deletes the item."""
+        return self._marked("ttl")
+
+    @property
+    def ttl_name(self) -> str | None:
+        """The wire name of the TTL attribute."""
+        return None if self.ttl is None else self.ttl.wire
+
+    def _marked(self, kind: str) -> Attribute | None:
+        return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+
+    def stamped(self, on: str) -> tuple[Attribute, ...]:
+        """The attributes that the model sets to the present time: on "create" or on "write"."""
+        return self._stamped.get(on, ())
+
+    @cached_property
+    def _stamped(self) -> dict[str, tuple[Attribute, ...]]:
+        found: dict[str, tuple[Attribute, ...]] = {}
+        for attribute in self.attributes.values():
+            if attribute.traits.stamp is not None:
+                found[attribute.traits.stamp] = (*found.get(attribute.traits.stamp, ()), attribute)
+        return found
+
+    @cached_property
+    def derived_names(self) -> frozenset[str]:
+        """The wire attributes that the model writes besides the entity's own."""
+        names = {entry.attribute for plan in (self.key, *self.indexes.values()) for entry in plan.derived}
+        names |= {source.wire for source in self.sources.values() if source.member is not None and self._denormalised(source)}
+        names |= {wire for wire, _ in self.computed.values()}
+        if self.tag is not None and self.table.tag is not None:
+            names.add(self.table.tag)
+        if self.schema > 1:
+            names.add(self.table.schema)
+        return frozenset(names)
+
+    def _denormalised(self, source: Source) -> bool:
+        part = self.attributes[source.attribute].part
+        return part is not None and part.__denormalise__
+
+    def denormalised(self) -> tuple[Source, ...]:
+        """The fields of key parts that are stored beside them."""
+        return self._stored_beside
+
+    @cached_property
+    def _stored_beside(self) -> tuple[Source, ...]:
+        return tuple(source for source in self.sources.values() if source.member is not None and self._denormalised(source))
+
+
+if TYPE_CHECKING:
+
+    def layout_of(entity: type[E]) -> EntityLayout[E]:
+        """The layout of an entity's items, built when the class was."""
+        ...
+
+else:
+    layout_of = read_spec
+
+
+def layouts_of(table: TableLayout) -> list[EntityLayout[Any]]:
+    """The layouts of the entities that live in a table, in the order of declaration."""
+    return [member for member in table.members if isinstance(member, EntityLayout)]

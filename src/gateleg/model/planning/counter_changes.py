@@ -1,0 +1,98 @@
+"""The changes of counters that belong to a write, and the clauses and conditions that make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model.counters import RECOUNT
+from gateleg.model.expressions.actions import Action, AddAction, RemoveAction, SetAction
+from gateleg.model.expressions.nodes import Comparison, Condition, Constant, Reference, all_of, equals, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.model.codec.wire import Item
+    from gateleg.model.keys.plans import Ref
+    from gateleg.model.layout import EntityLayout
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A counter to be changed in the transaction of a write."""
+
+    ref: Ref[Any]
+    #: an `Attr[int]`; said as Any because type checkers read an `Attr` field as its value
+    attribute: Any
+    delta: int
+    #: whether the parent must exist. An item that leaves a parent, or stays in it, may be an orphan
+    required: bool = False
+
+    @property
+    def wire(self) -> str:
+        """The counter's name on the wire."""
+        return str(self.attribute.path[0])
+
+
+def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
+    """What the counters must change by when an item goes from one set of values to another; None is no item."""
+    totals: dict[tuple[str, str], CounterChange] = {}
+    for counter in layout.counters.values():
+        for values, sign in ((before, -1), (after, 1)):
+            if values is None or not counter.counts(values):
+                continue
+            ref = counter.parent(values)
+            place = (str(ref.key), counter.attribute.name)
+            total = sign + (totals[place].delta if place in totals else 0)
+            enters = sign > 0 and (before is None or counter.parent(before).key != ref.key)
+            totals[place] = CounterChange(ref, counter.attribute, total, enters)
+    return [change for change in totals.values() if change.delta]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What a transaction asks of an item besides the operation that writes it: moves of its counters, and checks."""
+
+    #: by how much counters change, by wire name
+    deltas: Mapping[str, int] = field(default_factory=dict)
+    #: what the checks of the transaction demand of the item
+    condition: Condition | None = None
+    #: the item that refused these moves before, because a counter would have gone below zero
+    seen: Item | None = None
+
+    @property
+    def actions(self) -> list[Action]:
+        """The clauses that move the counters; none when nothing moves."""
+        if not self.deltas:
+            return []
+        moves: list[Action] = []
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                moves.append(SetAction((wire,), operand=Constant(0, {"N": "0"})))
+            else:
+                moves.append(AddAction((wire,), operand=Constant(delta, {"N": str(delta)})))
+        return [*moves, RemoveAction((RECOUNT,))]
+
+    @property
+    def guard(self) -> Condition | None:
+        """That no counter goes below zero; one that is too low already ends at zero, if it still is what was seen."""
+        conditions: list[Condition] = []
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                stored = (self.seen or {}).get(wire)
+                conditions.append(missing(wire) if stored is None else equals(wire, stored))
+            elif delta < 0:
+                conditions.append(Comparison(Reference((wire,)), ">=", Constant(-delta, {"N": str(-delta)})))
+        return all_of(*conditions)
+
+    def lacks(self, item: Item) -> bool:
+        """Whether an item's counters are too low for the moves."""
+        return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
+
+    def _too_low(self, wire: str, delta: int) -> bool:
+        return self.seen is not None and delta < 0 and _number(self.seen, wire) < -delta
+
+
+def _number(item: Item, wire: str) -> Decimal:
+    return Decimal(item.get(wire, {"N": "0"}).get("N", "0"))

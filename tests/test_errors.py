@@ -1,0 +1,85 @@
+"""One base for the errors of all rooms, with one shape."""
+
+import inspect
+import pickle
+from typing import Any
+
+import pytest
+
+from gateleg.ai import errors as ai_errors
+from gateleg.apps.delphi import errors as delphi_errors
+from gateleg.errors import GatelegError
+from gateleg.jobs import errors as job_errors
+from gateleg.migrate.applying import Unsettled
+from gateleg.model import errors as model_errors
+from gateleg.objects import errors as object_errors
+from gateleg.ops.templates import NotExpressible
+from gateleg.store import errors as store_errors
+from gateleg.web import errors as web_errors
+from gateleg.web.settings import BadSettings
+
+ROOMS = (model_errors, store_errors, object_errors, job_errors, ai_errors, web_errors, delphi_errors)
+
+
+def raised_in(module: Any) -> list[type[Exception]]:
+    kinds = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, Exception)]
+    return [kind for kind in kinds if kind.__module__ == module.__name__]
+
+
+KINDS = [kind for module in ROOMS for kind in raised_in(module)] + [Unsettled, NotExpressible, BadSettings]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_error_derives_from_one_base_and_has_its_shape(kind: type[Exception]) -> None:
+    assert issubclass(kind, GatelegError)
+    assert kind.code
+    assert isinstance(kind.fix, str)
+    assert 300 <= kind.status < 600
+
+
+def takes_a_message_alone(kind: type[Exception]) -> bool:
+    try:
+        inspect.signature(kind).bind("x")
+    except TypeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if takes_a_message_alone(kind)])
+def test_a_pickled_error_says_the_same(kind: type[GatelegError]) -> None:
+    error = kind("It is late.")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        model_errors.MissingComponent("x needs y.", fix="Give y.", entity="Scene", missing=("y",)),
+        store_errors.ConstraintFailed("x", attribute="a", bound="ge=0"),
+        job_errors.BadConfig("x", problems=[{"loc": ("a",), "msg": "too small"}]),
+        ai_errors.BadStructure("x", text="{", problems=["not JSON"], attempts=2),
+        web_errors.NotSignedIn(),
+        delphi_errors.UnreadableRows([delphi_errors.Problem("votes.csv", 3, "no vote")], 1),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_pickled_error_keeps_its_further_fields(error: GatelegError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+def test_the_text_of_an_error_has_message_reason_fix_and_code() -> None:
+    error = GatelegError("The door is shut.", why="It is night.", fix="Come back tomorrow.")
+    assert str(error) == "The door is shut. It is night. Come back tomorrow. [error]"
+    assert (error.message, error.why, error.fix, error.code) == ("The door is shut.", "It is night.", "Come back tomorrow.", "error")
+
+
+def test_no_two_errors_have_one_code_except_below_each_other() -> None:
+    owners: dict[str, type[GatelegError]] = {}
+    # The host's codes are words of HTTP, such as not-found, which rooms may share with it.
+    for kind in (kind for kind in KINDS if issubclass(kind, GatelegError) and kind.__module__ != web_errors.__name__):
+        other = owners.setdefault(kind.code, kind)
+        assert issubclass(kind, other) or issubclass(other, kind), f"{kind} and {other} are both {kind.code!r}"
