@@ -115,7 +115,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
 
 def _weights(text: str) -> dict[str, int]:
     """Queues and weights from `urgent=3,default`."""
-    from gateleg.jobs.handlers import is_name
+    from gateleg.jobs.names import is_name
 
     found = {}
     for part in text.split(","):

@@ -2,12 +2,12 @@
 
     jobs = Jobs()
 
-    @jobs.handler("PCA", config=PcaConfig, result=PcaResult, queue="math", retry=Retry(times=5), timeout=3600, runs="process")
+    @jobs.handler("PCA", result=PcaResult, queue="math", retry=Retry(times=5), timeout=3600, runs="process")
     async def pca(job: JobContext, config: PcaConfig) -> PcaResult: ...
 
     queue = Queue(store, jobs)                              or AsyncQueue(store, jobs), whose verbs are awaited
     queue.ensure_tables()
-    answer = queue.submit(Submission("PCA", PcaConfig(), priority=80, subject="19305"))
+    answer = pca.submit(queue, PcaConfig(), priority=80, subject="19305")
     await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
 
 Verbs
@@ -24,7 +24,7 @@ person's edit is never lost to one. A result is written again until it is writte
 
 Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
 
-Every verb is a flow (`Desk` first), written once in the module it belongs to; `Rehearsal` runs handlers in tests with a `ManualClock`.
+Every verb is a flow (`QueueContext` first), written once in the module it belongs to; `TestWorker` runs handlers in tests with a `ManualClock`.
 """
 
 from gateleg.jobs.claim.selection import Picker
@@ -66,6 +66,7 @@ from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.tables.records import Hour, Minute, QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tasks import SubmitOptions, Submits, Task
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
 from gateleg.jobs.worker.worker import Worker
@@ -126,7 +127,10 @@ __all__ = [
     "Snoozed",
     "Stopped",
     "Submission",
+    "SubmitOptions",
+    "Submits",
     "Submitted",
+    "Task",
     "TestWorker",
     "TooManyDependencies",
     "UnknownJobType",

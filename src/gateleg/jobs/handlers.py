@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
 
 from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.tasks import Task, config_model, function_of
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
 
 C = TypeVar("C")
+M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
 Runs = Literal["inline", "thread", "process"]
 Handle = Callable[["JobContext", Any], Any]
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
 _DEFAULT_RETRY = Retry()
-
-
-def is_name(text: str) -> bool:
-    """Whether a text can name a queue, a job type or a worker: such names are parts of keys."""
-    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -85,6 +81,34 @@ class Jobs:
         self.ready = Notifier()
         self.updates = Notifier()
 
+    @overload
+    def handler(
+        self,
+        job_type: str,
+        *,
+        config: type[M],
+        result: type[BaseModel] | None = None,
+        queue: str = "default",
+        priority: int = 50,
+        retry: Retry | None = None,
+        timeout: int = 3600,
+        runs: Runs | None = None,
+    ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
+
+    @overload
+    def handler(
+        self,
+        job_type: str,
+        *,
+        config: None = None,
+        result: type[BaseModel] | None = None,
+        queue: str = "default",
+        priority: int = 50,
+        retry: Retry | None = None,
+        timeout: int = 3600,
+        runs: Runs | None = None,
+    ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
+
     def handler(
         self,
         job_type: str,
@@ -96,21 +120,26 @@ class Jobs:
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
-    ) -> Callable[[Callable[[JobContext, C], R]], Callable[[JobContext, C], R]]:
-        """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`.
+    ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
+        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
-        It runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can be
-        killed. Unless said otherwise an `async def` runs inline and a `def` in a thread.
+        The config is checked against the pydantic model that the function's second parameter is annotated with, or that `config` names;
+        without a model, any JSON object is accepted. An attempt that fails is tried again 3 times, or as `retry` has it.
+
+        The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
+        be killed. By default an `async def` runs inline and a `def` in a thread.
         """
 
         if callable(job_type):
             name = getattr(job_type, "__name__", "...")
             raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
 
-        def register(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:
-            chosen: Runs = runs or ("inline" if inspect.iscoroutinefunction(handle) else "thread")
-            self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
-            return handle
+        def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
+            function = function_of(handle)
+            chosen: Runs = runs or ("inline" if inspect.iscoroutinefunction(function) else "thread")
+            model = config or config_model(job_type, function)
+            self.add(Handler(job_type, function, model, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
+            return Task(job_type, function)
 
         return register
 

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
-from gateleg.jobs.handlers import Handler, is_name
+from gateleg.jobs.handlers import Handler
+from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission, prepared
