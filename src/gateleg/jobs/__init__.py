@@ -24,7 +24,8 @@ person's edit is never lost to one. A result is written again until it is writte
 
 Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
 
-Every verb is a flow (`QueueContext` first), written once in the module it belongs to; `TestWorker` runs handlers in tests with a `ManualClock`.
+Every verb is a flow (`QueueContext` first), written once in the module it belongs to; `TestWorker` runs handlers in tests with a
+`ManualClock`.
 """
 
 from gateleg.jobs.claim.selection import Picker
@@ -51,7 +52,7 @@ from gateleg.jobs.errors import (
     UnknownJobType,
     WrongState,
 )
-from gateleg.jobs.handlers import Handler, Jobs
+from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.history import moments, series
@@ -84,6 +85,7 @@ __all__ = [
     "Cancelled",
     "Completed",
     "ConfigTooLarge",
+    "DeclaredSchedule",
     "DependencyCycle",
     "DependencyMissing",
     "Ending",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
 
-from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.cron import parse_cron
+from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
 from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
@@ -65,6 +66,34 @@ class Handler:
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
+@dataclass(frozen=True)
+class DeclaredSchedule:
+    """A schedule that is part of an application's code: its host writes it when it starts."""
+
+    name: str
+    job_type: str
+    #: five fields of cron; or else `every`
+    cron: str | None = None
+    #: seconds between two runs
+    every: int | None = None
+    config: BaseModel | dict[str, Any] | None = None
+    timezone: str = "UTC"
+    #: a run that is later than this many seconds is left out
+    max_delay: int = 600
+    subject: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse times that a schedule cannot have, where they are written."""
+        if not is_name(self.name):
+            raise BadSchedule(f"{self.name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        if (self.cron is None) == (self.every is None):
+            raise BadSchedule(f"The schedule {self.name} needs either cron fields or an interval.")
+        if self.cron is not None:
+            parse_cron(self.cron, self.timezone)
+        elif self.every is not None and self.every < 1:
+            raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
+
+
 def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
@@ -78,6 +107,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
+        self._schedules: dict[str, DeclaredSchedule] = {}
         self.ready = Notifier()
         self.updates = Notifier()
 
@@ -150,10 +180,75 @@ class Jobs:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
         self._handlers[handler.job_type] = handler
 
+    @overload
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: M,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
+
+    @overload
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: dict[str, Any] | None = None,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
+
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: BaseModel | dict[str, Any] | None = None,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
+        """Declare a schedule: `@jobs.every("0 2 * * *", timezone="Europe/Berlin")`, or `@jobs.every(300)` for every 300 seconds.
+
+        It stands above `@jobs.handler(...)`; without one, the function becomes the handler of a job type of its own name. `config` is the
+        config of each run, the model's defaults when it is left out. The schedule has the name of its job type, or `name`. A run that
+        could not be made in time is made late, or left out when it is later than `max_delay` seconds.
+
+        A host writes the schedules of its applications when it starts; elsewhere `queue.declare_schedules()` does.
+        """
+
+        def declare(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
+            task = handle if isinstance(handle, Task) else self.handler(handle.__name__)(handle)
+            self.of(task.job_type).checked_config(config)
+            cron, seconds = (when, None) if isinstance(when, str) else (None, when)
+            self.add_schedule(DeclaredSchedule(name or task.job_type, task.job_type, cron, seconds, config, timezone, max_delay, subject))
+            return task
+
+        return declare
+
+    def add_schedule(self, schedule: DeclaredSchedule) -> None:
+        """Declare a schedule."""
+        if schedule.name in self._schedules:
+            raise BadSchedule(f"The schedule {schedule.name} is declared twice.", fix="Give one of them another name=.")
+        self._schedules[schedule.name] = schedule
+
+    @property
+    def schedules(self) -> tuple[DeclaredSchedule, ...]:
+        """The schedules that are declared with the handlers."""
+        return tuple(self._schedules.values())
+
     def include(self, other: Jobs) -> None:
-        """Take over all handlers of another registry."""
+        """Take over all handlers and declared schedules of another registry."""
         for handler in other:
             self.add(handler)
+        for schedule in other.schedules:
+            self.add_schedule(schedule)
 
     def of(self, job_type: str) -> Handler:
         """The handler of a job type."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
-from gateleg.jobs import admin, queue_admin
+from gateleg.jobs import admin, declared_schedules, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.claim import claims, leases
 from gateleg.jobs.finish import complete
@@ -106,6 +106,7 @@ class Queue:
     cancel_tree = called(trees.cancel_tree)
     schedule = called(_schedules.schedule)
     schedules = called(_schedules.schedules)
+    declare_schedules = called(declared_schedules.declare_schedules)
     unschedule = called(_schedules.unschedule)
     set_enabled = called(_schedules.set_enabled)
     run_schedules = called(_schedules.run_schedules)
@@ -168,6 +169,7 @@ class AsyncQueue:
     cancel_tree = awaited(trees.cancel_tree)
     schedule = awaited(_schedules.schedule)
     schedules = awaited(_schedules.schedules)
+    declare_schedules = awaited(declared_schedules.declare_schedules)
     unschedule = awaited(_schedules.unschedule)
     set_enabled = awaited(_schedules.set_enabled)
     run_schedules = awaited(_schedules.run_schedules)

@@ -49,3 +49,8 @@ def called(queue: Queue, store: Store, job: JobContext) -> None:
 async def awaited(queue: AsyncQueue) -> None:
     _ = greet.submit(queue, Greeting(name="Nina")).job  # type: ignore
     await greet.submit(queue, Farewell(name="Nina"))  # type: ignore
+
+
+jobs.every(60, config=Farewell(name="Nina"))(greet)  # type: ignore
+jobs.every(60, timezon="UTC")  # type: ignore
+jobs.every(60)(greet_nobody)  # type: ignore

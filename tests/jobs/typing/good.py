@@ -48,3 +48,16 @@ def called(queue: Queue, job: JobContext) -> None:
 async def awaited(queue: AsyncQueue, job: JobContext) -> None:
     assert_type(await greet.submit(queue, Greeting(name="Nina"), tags=["a"]), Submitted)
     assert_type(await greet(job, Greeting(name="Nina")), str)
+
+
+@jobs.every("0 2 * * *", timezone="Europe/Berlin", config=Greeting(name="Nina"))
+@jobs.handler("nightly")
+async def nightly(job: JobContext, config: Greeting) -> None: ...
+
+
+@jobs.every(300)
+def often(job: JobContext, config: dict[str, int]) -> int:
+    return 1
+
+
+assert_type(often, Task[dict[str, int], int])
