@@ -101,7 +101,13 @@ class Host:
         vault = _open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
         store = AsyncStore.connect(
-            settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
+            settings.store,
+            settings.prefix,
+            table_names=settings.table_names,
+            cursor_key=secret.key("cursors"),
+            hooks=[costs],
+            clock=clock,
+            ticks=ticks,
         )
         try:
             # Every request waits for these: a store that hangs must not hang them all.
