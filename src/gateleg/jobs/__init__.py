@@ -67,7 +67,7 @@ from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.tables.records import Hour, Minute, QueueState, Schedule, WorkerRecord
-from gateleg.jobs.tasks import SubmitOptions, Submits, Task
+from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
 from gateleg.jobs.worker.worker import Worker
@@ -130,7 +130,6 @@ __all__ = [
     "Stopped",
     "Submission",
     "SubmitOptions",
-    "Submits",
     "Submitted",
     "Task",
     "TestWorker",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast, overload
 
 from pydantic import BaseModel
 
@@ -12,15 +12,16 @@ from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.submit.submission import Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from datetime import datetime
     from uuid import UUID
 
     from gateleg.jobs.context import JobContext
+    from gateleg.jobs.queue import AsyncQueue, Queue
+    from gateleg.jobs.submit.submission import Submitted
 
 C = TypeVar("C")
 R = TypeVar("R")
-T_co = TypeVar("T_co", covariant=True)
 
 
 class SubmitOptions(TypedDict, total=False):
@@ -44,14 +45,6 @@ class SubmitOptions(TypedDict, total=False):
     idempotency_key: str | None
     unique_key: str | None
     tags: Sequence[str]
-
-
-class Submits(Protocol[T_co]):
-    """Where jobs can be submitted: a `Queue`, an `AsyncQueue`, or the `JobContext` of a handler, whose children they become."""
-
-    def submit(self, submission: Submission, /) -> T_co:
-        """Submit one job."""
-        ...
 
 
 class Task(Generic[C, R]):
@@ -82,8 +75,14 @@ class Task(Generic[C, R]):
         """The submission of a job of this type, for `submit_many`, `enlist`, `writes` and `schedule`."""
         return Submission(self.job_type, cast("Any", config), **options)
 
-    def submit(self, to: Submits[T_co], config: C, **options: Unpack[SubmitOptions]) -> T_co:
-        """Submit one job. The result is that of `to.submit`: an `AsyncQueue` and a `JobContext` are awaited."""
+    @overload
+    def submit(self, to: Queue, config: C, **options: Unpack[SubmitOptions]) -> Submitted: ...
+
+    @overload
+    def submit(self, to: AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Coroutine[Any, Any, Submitted]: ...
+
+    def submit(self, to: Queue | AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Any:
+        """Submit one job to a queue, or to the context of a job, whose child it becomes. An `AsyncQueue` and a `JobContext` are awaited."""
         return to.submit(self.submission(config, **options))
 
 

@@ -42,12 +42,15 @@ def called(queue: Queue, store: Store, job: JobContext) -> None:
     greet.submission(Farewell(name="Nina"))  # type: ignore
     queue.submit(greet)  # type: ignore
     queue.submit_many([greet])  # type: ignore
+    queue.get("1")  # type: ignore
+    queue.cancel(job.job_id, reson="no")  # type: ignore
     _ = greet(queue, Greeting(name="Nina"))  # type: ignore
     _ = greet(job, Farewell(name="Nina"))  # type: ignore
 
 
 async def awaited(queue: AsyncQueue) -> None:
     _ = greet.submit(queue, Greeting(name="Nina")).job  # type: ignore
+    _ = queue.stats("default").waiting  # type: ignore
     await greet.submit(queue, Farewell(name="Nina"))  # type: ignore
 
 

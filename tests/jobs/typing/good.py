@@ -4,7 +4,7 @@ from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from gateleg.jobs import AsyncQueue, JobContext, Jobs, Queue, Submission, Submitted, Task
+from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Submitted, Task
 
 jobs = Jobs()
 
@@ -41,12 +41,15 @@ def called(queue: Queue, job: JobContext) -> None:
     assert_type(greet.submission(Greeting(name="Nina"), subject="x"), Submission)
     invoice.submit(queue, {"number": 7}, idempotency_key="7")
     queue.submit_many([greet.submission(Greeting(name="Nina")), Submission("greet", {"name": "Nina"})])
+    assert_type(queue.ensure_tables(), list[str])
+    assert_type(queue.get(job.job_id), Job)
     queue.enlist(greet.submission(Greeting(name="Nina"), unique_key="n"))
     assert_type(wave(job, Greeting(name="Nina")), int)
 
 
 async def awaited(queue: AsyncQueue, job: JobContext) -> None:
     assert_type(await greet.submit(queue, Greeting(name="Nina"), tags=["a"]), Submitted)
+    assert_type(await queue.get(job.job_id), Job)
     assert_type(await greet(job, Greeting(name="Nina")), str)
 
 
