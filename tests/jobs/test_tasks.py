@@ -81,6 +81,16 @@ def test_the_config_model_is_that_of_the_annotation() -> None:
     assert jobs.of("greet-all").config is None
 
 
+def test_a_config_of_any_model_is_not_emptied(queue: Queue) -> None:
+    other = Jobs()
+
+    @other.handler("any")
+    async def handle(job: JobContext, config: BaseModel) -> None: ...
+
+    assert other.of("any").config is None
+    assert handle.submit(Queue(queue.store, other), Greeting(name="Nina")).job.job_config == {"name": "Nina"}
+
+
 def test_a_submission_by_name_is_checked_against_the_annotated_model(queue: Queue) -> None:
     with pytest.raises(BadConfig, match="name: Field required"):
         queue.submit(Submission("greet", {"nmae": "Nina"}))

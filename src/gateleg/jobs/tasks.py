@@ -106,7 +106,9 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
                 f"The handler of {job_type} annotates its config as {annotation}, which cannot be looked up at run time: {error}.",
                 fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
             ) from None
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    # `BaseModel` itself has no fields: it stands for any config.
+    known = isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
+    return annotation if known else None
 
 
 def _enclosed(handle: Callable[..., Any]) -> dict[str, Any]:
