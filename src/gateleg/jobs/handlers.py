@@ -166,8 +166,8 @@ class Jobs:
 
         def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
             function = function_of(handle)
-            chosen: Runs = runs or ("inline" if inspect.iscoroutinefunction(function) else "thread")
             model = config or config_model(job_type, function)
+            chosen = runs or _runs_by_default(function)
             self.add(Handler(job_type, function, model, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
             return Task(job_type, function)
 
@@ -270,6 +270,10 @@ class Jobs:
 
     def __contains__(self, job_type: str) -> bool:
         return job_type in self._handlers
+
+
+def _runs_by_default(function: Callable[..., Any]) -> Runs:
+    return "inline" if inspect.iscoroutinefunction(function) else "thread"
 
 
 def _check(handler: Handler) -> None:

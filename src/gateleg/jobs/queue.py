@@ -78,7 +78,6 @@ class Verb(Generic[P, R]):
 class QueueVerbs:
     """The verbs of both kinds of queue."""
 
-    store: Store | AsyncStore
     context: QueueContext
 
     def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
