@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
-from gateleg.jobs import Jobs, Queue
+from gateleg.jobs import DeclaredSchedule, Jobs, Queue
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus, Logs
 from gateleg.store import Store
@@ -196,3 +196,14 @@ def test_the_log_of_an_archived_job_says_where_the_rest_is(desk: Desk) -> None:
         store.put(summary_of(long, queue.context.now(), "jobs/log.jsonl"))
         store.delete(Job, job_id=long.job_id)
     assert "all 80 are in the object jobs/log.jsonl" in desk.run("logs", name).stderr
+
+
+def test_a_schedule_that_is_no_longer_declared_is_listed_as_such(desk: Desk) -> None:
+    with Store.connect(desk.store) as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        queue.declare_schedules({"music": (DeclaredSchedule("nightly", "echo", cron="0 3 * * *"),)})
+        queue.declare_schedules({"music": ()})
+    assert "no longer declared" in desk.ok("schedules", "list")
+    desk.ok("schedules", "enable", "nightly")
+    assert "no longer declared" not in desk.ok("schedules", "list")

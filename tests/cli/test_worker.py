@@ -8,7 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
+from gateleg.cli.worker import _opened
 from gateleg.jobs import Queue, Submission
+from gateleg.jobs import QueueSettings as JobSettings
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from tests.cli import stubborn
@@ -68,3 +70,11 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
             process.kill()
     assert f"stopping: stubborn {job.job_id} have up to" in told
     assert ("went on although asked to stop" in told) if len(signals) == 1 else ("Ended at once" in told)
+
+
+async def test_a_worker_of_mere_handlers_writes_their_schedules(tmp_path: Path) -> None:
+    settings = QueueSettings(store=f"embedded:{tmp_path}/d")
+    for _ in range(2):
+        async with _opened("tests.cli.nightly", settings, JobSettings()) as (queue, _):
+            (found,) = await queue.schedules()
+            assert (found.name, found.declared_by, found.active, found.version) == ("nightly", "tests.cli.nightly", True, 1)

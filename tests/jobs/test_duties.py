@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.handlers import Jobs
+from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
@@ -33,7 +33,7 @@ class New(BaseModel):
 
 def jobs_of(job_type: str, **options: Any) -> Jobs:
     jobs = Jobs()
-    jobs.handler(job_type, **options)(works)
+    jobs.add(Handler(job_type, works, **options))
     return jobs
 
 

@@ -58,11 +58,11 @@ def test_what_cannot_be_a_handler_is_refused() -> None:
 def test_a_refused_handler_says_what_to_write() -> None:
     jobs = Jobs()
     with pytest.raises(BadHandler, match=r"runs='proces'. Did you mean 'process'\?"):
-        jobs.handler("x", runs="proces")(handle)  # type: ignore[arg-type]
+        jobs.handler("x", runs="proces")(handle)  # type: ignore[call-overload]
     with pytest.raises(BadHandler, match=r'Write @jobs.handler\("handle"\)'):
-        jobs.handler(handle)  # type: ignore[arg-type]
+        jobs.handler(handle)  # type: ignore[call-overload]
     with pytest.raises(BadHandler, match="config=dict, which is not a pydantic model"):
-        jobs.handler("x", config=dict)(handle)  # type: ignore[arg-type]
+        jobs.handler("x", config=dict)(handle)  # type: ignore[type-var]
 
 
 async def test_a_worker_without_handlers_is_refused() -> None:

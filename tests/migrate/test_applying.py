@@ -240,3 +240,11 @@ def test_expiry_that_is_being_stopped_counts_as_none(status: str, ttl: str | Non
     table = {"Table": OLD.definition() | {"TableArn": "arn"}}
     expiry = {"TimeToLiveDescription": {"TimeToLiveStatus": status, "AttributeName": "x"}}
     assert _answers(inspect_table("things", TableSettings()), table, expiry).shape.ttl == ttl
+
+
+def test_a_table_with_a_name_of_its_own_is_planned_and_made_by_it() -> None:
+    table = Table("Songs", hash="pk")
+    with Store.embedded(prefix="dev-", table_names={"Songs": "prod-songs"}) as store:
+        apply(store, table, TableSettings(), Recorder())
+        assert store.transport.call("ListTables", {})["TableNames"] == ["prod-songs"]
+        assert plan_of(store, table, TableSettings()).done

@@ -1,6 +1,9 @@
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from gateleg.jobs import Jobs, Submission
+from gateleg.jobs import DeclaredSchedule, Jobs, Submission
 from gateleg.web import Application, Resources
 from gateleg.web.application import BadApplication, checked
 from gateleg.web.host import Host
@@ -39,3 +42,24 @@ async def test_handlers_may_be_made_with_the_hosts_resources(settings: Settings)
     async with Host.open(settings, [Application(name="x", title="X", icon="star", jobs=make)]) as host:
         assert (given[0].store, given[0].objects, given[0].queue) == (host.store, host.objects, host.queue)
         assert (await host.queue.submit(Submission("echo", {}))).created
+
+
+async def test_a_host_writes_the_schedules_of_its_applications(settings: Settings, tmp_path: Path) -> None:
+    settings = settings.model_copy(update={"store": f"embedded:{tmp_path}/store"})
+    jobs = Jobs()
+
+    @jobs.every(60)
+    @jobs.handler("tick")
+    async def tick(job: object, config: dict[str, str]) -> None: ...
+
+    nightly = DeclaredSchedule("nightly-tick", "tick", cron="0 2 * * *")
+    whole = Application(name="x", title="X", icon="star", jobs=jobs, schedules=(nightly,))
+    async with Host.open(settings, [whole]) as host:
+        found = await host.queue.schedules()
+        assert [(one.name, one.declared_by, one.active) for one in found] == [("nightly-tick", "x", True), ("tick", "x", True)]
+        await host.queue.set_enabled("tick", False)
+    async with Host.open(settings, [replace(whole, schedules=())]) as host:
+        nightly_now, tick_now = await host.queue.schedules()
+        assert (nightly_now.undeclared_at is not None, tick_now.enabled) == (True, False)
+    async with Host.open(settings, []) as host:
+        assert (await host.queue.schedules())[1].undeclared_at is None

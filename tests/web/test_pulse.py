@@ -27,7 +27,7 @@ async def test_counting_that_takes_long_is_done_less_often(host: Host, clock: Ma
         clock.advance(1)
         return await slow(name, minutes=minutes)
 
-    host.queue.stats = stats  # type: ignore[method-assign,assignment]
+    host.queue.stats = stats  # type: ignore[assignment]
     await host.pulse.read()
     first = asked(host)
     clock.advance(19)

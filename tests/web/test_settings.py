@@ -66,3 +66,13 @@ def test_an_address_that_browsers_cannot_use_is_told_in_words(url: str) -> None:
     with pytest.raises(BadSettings, match=r"url \(from GATELEG_URL\): an address is like https://gateleg.example.com") as refused:
         load_settings(environ={"GATELEG_URL": url})
     assert len(refused.value.problems) == 1
+
+
+@pytest.mark.parametrize("written_as", ['[table_names]\nSongs = "prod-songs"', 'table_names = "Songs=prod-songs"'])
+def test_table_names_are_a_table_or_one_line(tmp_path: Path, written_as: str) -> None:
+    assert load_settings(file=written(tmp_path, written_as)).table_names == {"Songs": "prod-songs"}
+    settings = load_settings(file=tmp_path / "none", environ={"GATELEG_TABLE_NAMES": "Songs=prod-songs"})
+    assert settings.table_names == {"Songs": "prod-songs"}
+    assert ("table_names", "Songs=prod-songs", "GATELEG_TABLE_NAMES") in list(settings.table())
+    with pytest.raises(BadSettings, match=r"table_names .from GATELEG_TABLE_NAMES."):
+        load_settings(environ={"GATELEG_TABLE_NAMES": "Songs"})

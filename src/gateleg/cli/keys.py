@@ -33,7 +33,7 @@ def _with_keys(config: "Path | None", store: str | None, prefix: str | None, wor
     settings = settings_from(config, {"store": store, "prefix": prefix})
 
     async def run() -> R:
-        async with AsyncStore.connect(settings.store, settings.prefix) as opened:
+        async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as opened:
             await opened.ensure_tables(*TABLES)
             return await work(Keys(opened), Audit(opened, days=settings.audit_days))
 

@@ -108,15 +108,17 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
         fail(f"{app} is no gateleg.jobs.Jobs and no gateleg.web.Application", MISUSED)
-    async with AsyncStore.connect(settings.store, settings.prefix) as store:
+    async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, handlers, rules)
         await queue.ensure_tables()
+        # By the name of what is run: others that share the store have schedules of their own.
+        await queue.declare_schedules({str(app): handlers.schedules})
         yield queue, None
 
 
 def _weights(text: str) -> dict[str, int]:
     """Queues and weights from `urgent=3,default`."""
-    from gateleg.jobs.handlers import is_name
+    from gateleg.jobs.names import is_name
 
     found = {}
     for part in text.split(","):

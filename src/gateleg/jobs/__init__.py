@@ -2,12 +2,12 @@
 
     jobs = Jobs()
 
-    @jobs.handler("PCA", config=PcaConfig, result=PcaResult, queue="math", retry=Retry(times=5), timeout=3600, runs="process")
+    @jobs.handler("PCA", result=PcaResult, queue="math", retry=Retry(times=5), timeout=3600, runs="process")
     async def pca(job: JobContext, config: PcaConfig) -> PcaResult: ...
 
     queue = Queue(store, jobs)                              or AsyncQueue(store, jobs), whose verbs are awaited
     queue.ensure_tables()
-    answer = queue.submit(Submission("PCA", PcaConfig(), priority=80, subject="19305"))
+    answer = pca.submit(queue, PcaConfig(), priority=80, subject="19305")
     await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
 
 Verbs
@@ -51,7 +51,7 @@ from gateleg.jobs.errors import (
     UnknownJobType,
     WrongState,
 )
-from gateleg.jobs.handlers import Handler, Jobs
+from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
@@ -64,6 +64,7 @@ from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.worker import Worker
 
@@ -78,6 +79,7 @@ __all__ = [
     "BadSubmission",
     "Branch",
     "ConfigTooLarge",
+    "DeclaredSchedule",
     "DependencyCycle",
     "DependencyMissing",
     "Enlisted",
@@ -112,7 +114,9 @@ __all__ = [
     "Snooze",
     "Stopped",
     "Submission",
+    "SubmitOptions",
     "Submitted",
+    "Task",
     "TestWorker",
     "TooManyDependencies",
     "UnknownJobType",

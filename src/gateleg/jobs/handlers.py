@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
 
-from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, UnknownJobType
+from gateleg.jobs.cron import parse_cron
+from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
+from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.tasks import Task, config_model, function_of
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
 
 C = TypeVar("C")
+M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
 Runs = Literal["inline", "thread", "process"]
 Handle = Callable[["JobContext", Any], Any]
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
 _DEFAULT_RETRY = Retry()
-
-
-def is_name(text: str) -> bool:
-    """Whether a text can name a queue, a job type or a worker: such names are parts of keys."""
-    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,34 @@ class Handler:
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
+@dataclass(frozen=True)
+class DeclaredSchedule:
+    """A schedule that is part of an application's code: its host writes it when it starts."""
+
+    name: str
+    job_type: str
+    #: five fields of cron; or else `every`
+    cron: str | None = None
+    #: seconds between two runs
+    every: int | None = None
+    config: BaseModel | dict[str, Any] | None = None
+    timezone: str = "UTC"
+    #: a run that is later than this many seconds is left out
+    max_delay: int = 600
+    subject: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse times that a schedule cannot have, where they are written."""
+        if not is_name(self.name):
+            raise BadSchedule(f"{self.name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        if (self.cron is None) == (self.every is None):
+            raise BadSchedule(f"The schedule {self.name} needs either cron fields or an interval.")
+        if self.cron is not None:
+            parse_cron(self.cron, self.timezone)
+        elif self.every is not None and self.every < 1:
+            raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
+
+
 def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
@@ -82,8 +107,37 @@ class Jobs:
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
+        self._schedules: dict[str, DeclaredSchedule] = {}
         self.ready = Notifier()
         self.updates = Notifier()
+
+    @overload
+    def handler(
+        self,
+        job_type: str,
+        *,
+        config: type[M],
+        result: type[BaseModel] | None = None,
+        queue: str = "default",
+        priority: int = 50,
+        retry: Retry | None = None,
+        timeout: int = 3600,
+        runs: Runs | None = None,
+    ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
+
+    @overload
+    def handler(
+        self,
+        job_type: str,
+        *,
+        config: None = None,
+        result: type[BaseModel] | None = None,
+        queue: str = "default",
+        priority: int = 50,
+        retry: Retry | None = None,
+        timeout: int = 3600,
+        runs: Runs | None = None,
+    ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
 
     def handler(
         self,
@@ -96,21 +150,26 @@ class Jobs:
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
-    ) -> Callable[[Callable[[JobContext, C], R]], Callable[[JobContext, C], R]]:
-        """Register a function for a job type: `@jobs.handler("PCA", config=PcaConfig, runs="process")`.
+    ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
+        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
-        It runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can be
-        killed. Unless said otherwise an `async def` runs inline and a `def` in a thread.
+        The config is checked against the pydantic model that the function's second parameter is annotated with, or that `config` names;
+        without a model, any JSON object is accepted. An attempt that fails is tried again 3 times, or as `retry` has it.
+
+        The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
+        be killed. By default an `async def` runs inline and a `def` in a thread.
         """
 
         if callable(job_type):
             name = getattr(job_type, "__name__", "...")
             raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
 
-        def register(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:
-            chosen: Runs = runs or ("inline" if inspect.iscoroutinefunction(handle) else "thread")
-            self.add(Handler(job_type, handle, config, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
-            return handle
+        def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
+            function = function_of(handle)
+            model = config or config_model(job_type, function)
+            chosen = runs or _runs_by_default(function)
+            self.add(Handler(job_type, function, model, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
+            return Task(job_type, function)
 
         return register
 
@@ -121,10 +180,75 @@ class Jobs:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
         self._handlers[handler.job_type] = handler
 
+    @overload
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: M,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
+
+    @overload
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: dict[str, Any] | None = None,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
+
+    def every(
+        self,
+        when: str | int,
+        *,
+        config: BaseModel | dict[str, Any] | None = None,
+        name: str | None = None,
+        timezone: str = "UTC",
+        max_delay: int = 600,
+        subject: str | None = None,
+    ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
+        """Declare a schedule: `@jobs.every("0 2 * * *", timezone="Europe/Berlin")`, or `@jobs.every(300)` for every 300 seconds.
+
+        It stands above `@jobs.handler(...)`; without one, the function becomes the handler of a job type of its own name. `config` is the
+        config of each run, the model's defaults when it is left out. The schedule has the name of its job type, or `name`. A run that
+        could not be made in time is made late, or left out when it is later than `max_delay` seconds.
+
+        A host writes the schedules of its applications when it starts; elsewhere `queue.declare_schedules()` does.
+        """
+
+        def declare(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
+            task = handle if isinstance(handle, Task) else self.handler(handle.__name__)(handle)
+            self.of(task.job_type).checked_config(config)
+            cron, seconds = (when, None) if isinstance(when, str) else (None, when)
+            self.add_schedule(DeclaredSchedule(name or task.job_type, task.job_type, cron, seconds, config, timezone, max_delay, subject))
+            return task
+
+        return declare
+
+    def add_schedule(self, schedule: DeclaredSchedule) -> None:
+        """Declare a schedule."""
+        if schedule.name in self._schedules:
+            raise BadSchedule(f"The schedule {schedule.name} is declared twice.", fix="Give one of them another name=.")
+        self._schedules[schedule.name] = schedule
+
+    @property
+    def schedules(self) -> tuple[DeclaredSchedule, ...]:
+        """The schedules that are declared with the handlers."""
+        return tuple(self._schedules.values())
+
     def include(self, other: Jobs) -> None:
-        """Take over all handlers of another registry."""
+        """Take over all handlers and declared schedules of another registry."""
         for handler in other:
             self.add(handler)
+        for schedule in other.schedules:
+            self.add_schedule(schedule)
 
     def of(self, job_type: str) -> Handler:
         """The handler of a job type."""
@@ -146,6 +270,10 @@ class Jobs:
 
     def __contains__(self, job_type: str) -> bool:
         return job_type in self._handlers
+
+
+def _runs_by_default(function: Callable[..., Any]) -> Runs:
+    return "inline" if inspect.iscoroutinefunction(function) else "thread"
 
 
 def _check(handler: Handler) -> None:

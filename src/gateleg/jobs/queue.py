@@ -1,10 +1,13 @@
-"""`Queue` and `AsyncQueue`: the queue's verbs, called or awaited. Each is written once, as a flow, in the module it belongs to."""
+"""`Queue` and `AsyncQueue`: the queue's verbs, called or awaited.
+
+Each verb is written once, as a flow, in the module it belongs to, and listed once, in `QueueVerbs`; both classes are derived from the list.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from gateleg.jobs import admin, queue_admin
+from gateleg.jobs import admin, declared_schedules, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.claim import claims, leases
 from gateleg.jobs.finish import complete
@@ -17,11 +20,11 @@ from gateleg.jobs.submit import enqueue
 from gateleg.jobs.tables.archive import archive_table
 from gateleg.jobs.tables.job import queue_table
 from gateleg.jobs.tables.records import ledger_table
+from gateleg.store.operations import tables as _tables
 from gateleg.store.verb_signatures import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from typing import Any
 
     from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.submit.submission import Submission
@@ -34,143 +37,125 @@ R = TypeVar("R")
 TABLES = (queue_table, ledger_table, archive_table)
 
 
-def called(flow: Callable[Concatenate[QueueContext, P], Flow[R]]) -> Callable[Concatenate[Queue, P], R]:
-    """A method that runs a flow."""
-
-    def verb(self: Queue, /, *args: P.args, **options: P.kwargs) -> R:
-        return self.store.drive(flow(self.context, *args, **options))
-
-    return cast("Callable[Concatenate[Queue, P], R]", describe(verb, flow, hides=1))
+def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
+    """Create those of the queue's tables that are missing."""
+    return (yield from _tables.ensure_tables(*TABLES).flow(context.setup))
 
 
-def awaited(flow: Callable[Concatenate[QueueContext, P], Flow[R]]) -> Callable[Concatenate[AsyncQueue, P], Coroutine[Any, Any, R]]:
-    """A method that runs a flow, awaited."""
+class Verb(Generic[P, R]):
+    """A verb of the list: to a type checker a method of `Queue` that returns, and one of `AsyncQueue` that is awaited.
 
-    def verb(self: AsyncQueue, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
-        return self.store.drive(flow(self.context, *args, **options))
+    At run time both classes get functions in its place.
+    """
 
-    return cast("Callable[Concatenate[AsyncQueue, P], Coroutine[Any, Any, R]]", describe(verb, flow, hides=1, within="Awaitable"))
+    def __init__(self, flow: Callable[Concatenate[QueueContext, P], Flow[R]]) -> None:
+        self.flow = flow
+
+    @overload
+    def __get__(self, queue: None, kind: type[QueueVerbs]) -> Verb[P, R]: ...
+
+    @overload
+    def __get__(self, queue: Queue, kind: type[QueueVerbs]) -> Callable[P, R]: ...
+
+    @overload
+    def __get__(self, queue: AsyncQueue, kind: type[QueueVerbs]) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    def __get__(self, queue: QueueVerbs | None, kind: type[QueueVerbs]) -> Any:
+        """The verb itself, of the list; the classes that are derived from it have methods."""
+        return self
+
+    def method(self, within: str) -> Callable[..., Any]:
+        """The function of a class: it drives the flow. `within` is what its result is wrapped into, for `help`."""
+        flow: Callable[..., Flow[R]] = self.flow
+
+        def verb(self: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
+            return self.store.drive(flow(self.context, *args, **options))
+
+        method: Callable[..., Any] = describe(verb, flow, hides=1, within=within)
+        return method
 
 
-class Queue:
-    """The job queue on a store: `Queue(store, jobs).submit(Submission("PCA", config))`."""
+class QueueVerbs:
+    """The verbs of both kinds of queue."""
 
-    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None) -> None:
-        self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+    context: QueueContext
 
-    def ensure_tables(self) -> list[str]:
-        """Create those of the queue's tables that are missing."""
-        return self.store.ensure_tables(*TABLES)
+    def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
+        """Give a kind of queue its methods; a subclass of one inherits them."""
+        super().__init_subclass__(**options)
+        if within is not None:
+            for name, verb in vars(QueueVerbs).items():
+                if isinstance(verb, Verb):
+                    setattr(cls, name, verb.method(within))
 
     def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
         """The writes of a plain submission, for a transaction of the caller: `store.transact([create(x), *queue.writes(submission)])`."""
         return enqueue.writes_of(self.context, submission)
 
-    submit = called(enqueue.submit)
-    submit_many = called(enqueue.submit_many)
-    enlist = called(enqueue.enlist)
-    get = called(complete.present)
-    claim = called(claims.claim)
-    claim_several = called(claims.claim_several)
-    promote = called(claims.promote)
-    renew = called(leases.renew)
-    finish = called(complete.finish)
-    reap = called(leases.reap)
-    cancel = called(admin.cancel)
-    retry = called(admin.retry)
-    retry_failed = called(admin.retry_failed)
-    set_priority = called(admin.set_priority)
-    settle = called(admin.settle)
-    log = called(logs.read_log)
-    pause = called(queue_admin.pause)
-    resume = called(queue_admin.resume)
-    drain = called(queue_admin.drain)
-    set_rate = called(queue_admin.set_rate)
-    states = called(queue_admin.states)
-    workers = called(queue_admin.workers)
-    every_worker = called(queue_admin.every_worker)
-    report_worker = called(queue_admin.report_worker)
-    forget_worker = called(queue_admin.forget_worker)
-    take_duty = called(queue_admin.take_duty)
-    drop_duty = called(queue_admin.drop_duty)
-    write_tallies = called(counts.write_tallies)
-    stats = called(_stats.stats)
-    history = called(_history.history)
-    note_history = called(_history.note_history)
-    jobs_page = called(listing.jobs_page)
-    get_or_archived = called(listing.get_or_archived)
-    look_on = called(follow.look_on)
-    archive_page = called(listing.archive_page)
-    tree = called(trees.tree)
-    cancel_tree = called(trees.cancel_tree)
-    schedule = called(_schedules.schedule)
-    schedules = called(_schedules.schedules)
-    unschedule = called(_schedules.unschedule)
-    set_enabled = called(_schedules.set_enabled)
-    run_schedules = called(_schedules.run_schedules)
-    overdue = called(sweeper.overdue)
-    archive_job = called(sweeper.archive_job)
-    sweep = called(sweeper.sweep)
+    ensure_tables = Verb(_ensure_tables)
+    submit = Verb(enqueue.submit)
+    submit_many = Verb(enqueue.submit_many)
+    enlist = Verb(enqueue.enlist)
+    get = Verb(complete.present)
+    claim = Verb(claims.claim)
+    claim_several = Verb(claims.claim_several)
+    promote = Verb(claims.promote)
+    renew = Verb(leases.renew)
+    finish = Verb(complete.finish)
+    reap = Verb(leases.reap)
+    cancel = Verb(admin.cancel)
+    retry = Verb(admin.retry)
+    retry_failed = Verb(admin.retry_failed)
+    set_priority = Verb(admin.set_priority)
+    settle = Verb(admin.settle)
+    log = Verb(logs.read_log)
+    pause = Verb(queue_admin.pause)
+    resume = Verb(queue_admin.resume)
+    drain = Verb(queue_admin.drain)
+    set_rate = Verb(queue_admin.set_rate)
+    states = Verb(queue_admin.states)
+    workers = Verb(queue_admin.workers)
+    every_worker = Verb(queue_admin.every_worker)
+    report_worker = Verb(queue_admin.report_worker)
+    forget_worker = Verb(queue_admin.forget_worker)
+    take_duty = Verb(queue_admin.take_duty)
+    drop_duty = Verb(queue_admin.drop_duty)
+    write_tallies = Verb(counts.write_tallies)
+    stats = Verb(_stats.stats)
+    history = Verb(_history.history)
+    note_history = Verb(_history.note_history)
+    jobs_page = Verb(listing.jobs_page)
+    get_or_archived = Verb(listing.get_or_archived)
+    look_on = Verb(follow.look_on)
+    archive_page = Verb(listing.archive_page)
+    tree = Verb(trees.tree)
+    cancel_tree = Verb(trees.cancel_tree)
+    schedule = Verb(_schedules.schedule)
+    schedules = Verb(_schedules.schedules)
+    declare_schedules = Verb(declared_schedules.declare_schedules)
+    unschedule = Verb(_schedules.unschedule)
+    set_enabled = Verb(_schedules.set_enabled)
+    run_schedules = Verb(_schedules.run_schedules)
+    overdue = Verb(sweeper.overdue)
+    archive_job = Verb(sweeper.archive_job)
+    sweep = Verb(sweeper.sweep)
 
 
-class AsyncQueue:
-    """The same, awaited: `await AsyncQueue(store, jobs).submit(Submission("PCA", config))`."""
+class Queue(QueueVerbs, within=""):
+    """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`."""
+
+    store: Store
+
+    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None) -> None:
+        self.store = store
+        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+
+
+class AsyncQueue(QueueVerbs, within="Awaitable"):
+    """The same, awaited: `await greet.submit(AsyncQueue(store, jobs), Greeting(name="Nina"))`."""
+
+    store: AsyncStore
 
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None) -> None:
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
-
-    async def ensure_tables(self) -> list[str]:
-        """Create those of the queue's tables that are missing."""
-        return await self.store.ensure_tables(*TABLES)
-
-    def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
-        """The writes of a plain submission, for a transaction of the caller."""
-        return enqueue.writes_of(self.context, submission)
-
-    submit = awaited(enqueue.submit)
-    submit_many = awaited(enqueue.submit_many)
-    enlist = awaited(enqueue.enlist)
-    get = awaited(complete.present)
-    claim = awaited(claims.claim)
-    claim_several = awaited(claims.claim_several)
-    promote = awaited(claims.promote)
-    renew = awaited(leases.renew)
-    finish = awaited(complete.finish)
-    reap = awaited(leases.reap)
-    cancel = awaited(admin.cancel)
-    retry = awaited(admin.retry)
-    retry_failed = awaited(admin.retry_failed)
-    set_priority = awaited(admin.set_priority)
-    settle = awaited(admin.settle)
-    log = awaited(logs.read_log)
-    pause = awaited(queue_admin.pause)
-    resume = awaited(queue_admin.resume)
-    drain = awaited(queue_admin.drain)
-    set_rate = awaited(queue_admin.set_rate)
-    states = awaited(queue_admin.states)
-    workers = awaited(queue_admin.workers)
-    every_worker = awaited(queue_admin.every_worker)
-    report_worker = awaited(queue_admin.report_worker)
-    forget_worker = awaited(queue_admin.forget_worker)
-    take_duty = awaited(queue_admin.take_duty)
-    drop_duty = awaited(queue_admin.drop_duty)
-    write_tallies = awaited(counts.write_tallies)
-    stats = awaited(_stats.stats)
-    history = awaited(_history.history)
-    note_history = awaited(_history.note_history)
-    jobs_page = awaited(listing.jobs_page)
-    get_or_archived = awaited(listing.get_or_archived)
-    look_on = awaited(follow.look_on)
-    archive_page = awaited(listing.archive_page)
-    tree = awaited(trees.tree)
-    cancel_tree = awaited(trees.cancel_tree)
-    schedule = awaited(_schedules.schedule)
-    schedules = awaited(_schedules.schedules)
-    unschedule = awaited(_schedules.unschedule)
-    set_enabled = awaited(_schedules.set_enabled)
-    run_schedules = awaited(_schedules.run_schedules)
-    overdue = awaited(sweeper.overdue)
-    archive_job = awaited(sweeper.archive_job)
-    sweep = awaited(sweeper.sweep)

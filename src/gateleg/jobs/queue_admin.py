@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from gateleg.jobs.errors import BadSubmission
-from gateleg.jobs.handlers import is_name
+from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.records import LeaderLease, QueueState, WorkerRecord
 from gateleg.store import ConditionFailed, batch_get, delete, put, query, upsert

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
-from gateleg.jobs.handlers import Handler, is_name
+from gateleg.jobs.handlers import Handler
+from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.preparation import prepared
@@ -35,6 +36,8 @@ _log = logging.getLogger("gateleg.jobs")
 #: more than an hour, so that the run of a day is not repeated when a clock is set back a little; and a minute in any case.
 _MOST_AHEAD = timedelta(hours=1)
 _LEAST_AHEAD = timedelta(minutes=1)
+#: What a schedule keeps when it is written again.
+HISTORY = ("version", "last_run_at", "last_job_id")
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
@@ -65,6 +68,22 @@ def schedule(
     Only the type, config, queue, priority and subject of the submission count. A run that could not be made in time is made late, or left
     out when it is later than `max_delay` seconds; however many were missed, at most one is made up for.
     """
+    made = drafted(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
+    return (yield from _stored(context, made))
+
+
+def drafted(
+    context: QueueContext,
+    name: str,
+    submission: Submission,
+    *,
+    cron: str | None,
+    every: int | None,
+    timezone: str,
+    max_delay: int,
+    enabled: bool = True,
+) -> Schedule:
+    """A new schedule with everything checked, and its next run."""
     job = prepared(context, submission, context.now())
     if (cron is None) == (every is None):
         raise BadSchedule(f"The schedule {name} needs either cron fields or an interval.")
@@ -89,10 +108,9 @@ def schedule(
     except ValidationError as error:
         raise BadSchedule(f"The schedule {name} is refused: {error.errors()[0]['msg']}.") from None
     try:
-        made = made.model_copy(update={"next_run_at": next_run(made, context.now())})
+        return made.model_copy(update={"next_run_at": next_run(made, context.now())})
     except OverflowError:
         raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
-    return (yield from _stored(context, made))
 
 
 def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
@@ -100,7 +118,7 @@ def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
     delays = context.setup.delays()
     while True:
         current = yield from find(Schedule, name=made.name, consistent=True).flow(context.setup)
-        kept = {} if current is None else {name: getattr(current, name) for name in ("version", "last_run_at", "last_job_id")}
+        kept = {} if current is None else {name: getattr(current, name) for name in HISTORY}
         try:
             stored: Schedule = yield from put(made.model_copy(update=kept)).flow(context.setup)
         except ConditionFailed:
@@ -118,10 +136,16 @@ def schedules(context: QueueContext) -> Flow[list[Schedule]]:
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
-    """Switch a schedule on or off. One that is switched on again begins anew, without what it has missed."""
+    """Switch a schedule on or off. One that is switched on again begins anew, without what it has missed.
+
+    One that its application no longer declares becomes an ordinary schedule when it is switched on.
+    """
 
     def decide(current: Schedule) -> list[Action]:
-        return [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
+        actions: list[Action] = [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
+        if enabled and current.undeclared_at is not None:
+            actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
+        return actions
 
     if (yield from find(Schedule, name=name).flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
@@ -141,7 +165,7 @@ def run_schedules(context: QueueContext) -> Flow[list[Job]]:
     """
     submitted = []
     for one in (yield from schedules(context)):
-        if not one.enabled or one.next_run_at is None:
+        if not one.active or one.next_run_at is None:
             continue
         try:
             if one.next_run_at <= context.now():

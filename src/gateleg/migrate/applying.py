@@ -78,14 +78,14 @@ class Outcome:
 
 def plan_of(store: Store, table: Table, settings: TableSettings, *, replace: bool = False) -> Plan:
     """Compare a declared table with the deployed one."""
-    wanted = declared_shape(table, store.setup.prefix)
+    wanted = declared_shape(table, name=store.setup.name_of(table))
     return plan_table(wanted, store.drive(inspect_table(wanted.name, settings)), settings, replace=replace)
 
 
 def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher, *, replace: bool = False) -> Outcome:
     """Take steps until the deployed table is the declared one, or only such steps are left as were not agreed to."""
     outcome = Outcome()
-    store.drive(until_settled(table.physical(store.setup.prefix), watcher.waiting))
+    store.drive(until_settled(store.setup.name_of(table), watcher.waiting))
     while True:
         plan = plan_of(store, table, settings, replace=replace)
         step = _next(plan, outcome, watcher)

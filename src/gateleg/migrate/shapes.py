@@ -111,9 +111,9 @@ class Deployed:
     expires: bool = True
 
 
-def declared_shape(table: Table, prefix: str = "") -> TableShape:
+def declared_shape(table: Table, prefix: str = "", *, name: str | None = None) -> TableShape:
     """The shape that a declaration asks for."""
-    return _shape(table.definition(prefix), ttl=table.ttl())
+    return _shape({**table.definition(prefix), "TableName": name or table.physical(prefix)}, ttl=table.ttl())
 
 
 def deployed_shape(

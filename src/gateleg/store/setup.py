@@ -13,7 +13,7 @@ from gateleg.net import Backoff
 from gateleg.store.operations.cursors import Signer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gateleg.model import Table
     from gateleg.store.observing.hooks import Hook
@@ -31,6 +31,8 @@ class Setup:
 
     #: stands before every table name
     prefix: str = ""
+    #: whole names in the account of tables that have others than their prefix and their own
+    table_names: Mapping[str, str] = field(default_factory=dict)
     #: the time in seconds since 1970
     clock: Callable[[], float] = time.time
     #: seconds that only ever grow, for rates and timeouts
@@ -52,7 +54,7 @@ class Setup:
 
     def name_of(self, table: Table) -> str:
         """The table's name in the account."""
-        return self.prefix + table.name
+        return self.table_names[table.name] if table.name in self.table_names else self.prefix + table.name
 
     def now(self) -> datetime:
         """The present time."""
@@ -75,6 +77,8 @@ class Setup:
 class Options(TypedDict, total=False):
     """What a store's constructor takes besides its transport; see `Setup`."""
 
+    #: whole names in the account of single tables: `{"Songs": "prod-songs-eu"}`; the prefix does not stand before them
+    table_names: Mapping[str, str]
     hooks: Sequence[Hook]
     #: the secret that signs cursors; the same one for all processes that share them
     cursor_key: bytes
@@ -85,6 +89,15 @@ class Options(TypedDict, total=False):
     ticks: Callable[[], float]
     random: random.Random
     on_unreadable: OnUnreadable
+
+
+def table_names_in(text: str) -> dict[str, str]:
+    """Table names as they are written in one line: `Songs=prod-songs, Albums=prod-albums`."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong.strip()!r} has no name: table names are written as Table=name, separated by commas")
+    return {table.strip(): name.strip() for table, _, name in pairs}
 
 
 def setup_from(prefix: str, options: Options) -> Setup:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.jobs import AsyncQueue, DeclaredSchedule, Jobs
     from gateleg.model import Table
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
@@ -81,6 +81,8 @@ class Application:
     tables: tuple[Table, ...] = ()
     #: its job types and their handlers; or what makes them, when handlers work with the store and the objects
     jobs: Jobs | Callable[[Resources], Jobs] | None = None
+    #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
+    schedules: tuple[DeclaredSchedule, ...] = ()
     #: makes its HTTP routes, which the host serves under `/api/{name}`
     routes: Callable[[Resources], APIRouter] | None = None
     #: registers its console pages under `/{name}`

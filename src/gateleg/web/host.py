@@ -27,6 +27,7 @@ from gateleg.web.tables import TABLES as WEB_TABLES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
+    from gateleg.jobs import DeclaredSchedule
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.model import Table
     from gateleg.net import Secret
@@ -100,13 +101,19 @@ class Host:
         vault = _open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
         store = AsyncStore.connect(
-            settings.store, settings.prefix, cursor_key=secret.key("cursors"), hooks=[costs], clock=clock, ticks=ticks
+            settings.store,
+            settings.prefix,
+            table_names=settings.table_names,
+            cursor_key=secret.key("cursors"),
+            hooks=[costs],
+            clock=clock,
+            ticks=ticks,
         )
         try:
             # Every request waits for these: a store that hangs must not hang them all.
             prompt = store.within(_RECOGNISED)
             keys = Keys(prompt)
-            queue = _open_queue(store, objects, installed, rules)
+            queue, declared = _open_queue(store, objects, installed, rules)
             host = cls(
                 settings=settings,
                 store=store,
@@ -124,6 +131,7 @@ class Host:
                 events=Hub(),
             )
             await store.ensure_tables(*host.tables)
+            await queue.declare_schedules(declared)
             try:
                 yield host
             finally:
@@ -153,14 +161,19 @@ class _Bench:
     queue: AsyncQueue = field(init=False)
 
 
-def _open_queue(store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application], rules: JobSettings | None) -> AsyncQueue:
+def _open_queue(
+    store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application], rules: JobSettings | None
+) -> tuple[AsyncQueue, dict[str, tuple[DeclaredSchedule, ...]]]:
+    """The queue with the handlers of all applications, and the schedules that each of them declares."""
     jobs, bench = Jobs(), _Bench(store, objects)
     bench.queue = AsyncQueue(store, jobs, rules)
+    declared: dict[str, tuple[DeclaredSchedule, ...]] = {}
     for application in applications:
-        own = application.jobs
+        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(bench)
         if own is not None:
-            jobs.include(own if isinstance(own, Jobs) else own(bench))
-    return bench.queue
+            jobs.include(own)
+        declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
+    return bench.queue, declared
 
 
 def place_of(store: str) -> str:

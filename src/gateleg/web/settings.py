@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import tomllib
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, Valid
 
 from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import without_credentials
+from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class Settings(BaseModel):
 
     store: str = Field(default="embedded:./data", description="where the tables are: embedded:FOLDER, dynamodb:REGION or http://host:port")
     prefix: str = Field(default="", max_length=100, description="stands before every table name")
+    table_names: dict[str, str] = Field(
+        default={},
+        description="whole names of single tables, in place of prefix and name: Table=name, separated by commas, or TOML",
+    )
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
     objects_endpoint: str | None = Field(default=None, description="another S3 endpoint than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
@@ -122,6 +128,8 @@ def shown(value: Any) -> str:
         return "(hidden)"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={name}" for key, name in value.items())
     return without_credentials(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
 
 
@@ -192,7 +200,11 @@ OTHERS = frozenset({"GATELEG_APP", "GATELEG_TABLES", "GATELEG_CREDENTIALS"})
 
 
 def _listed(name: str, value: Any) -> Any:
-    """A list, where a text names several things or one."""
+    """A list, where a text names several things or one; table names, where they are written in one line."""
+    if name == "table_names" and isinstance(value, str):
+        # A text that cannot be read is refused by the model, with where it is from.
+        with contextlib.suppress(ValueError):
+            return table_names_in(value)
     if Settings.model_fields[name].annotation == tuple[str, ...] and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value

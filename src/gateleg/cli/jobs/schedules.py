@@ -1,12 +1,15 @@
 """`schedules`: list, add, switch on and off, remove."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.jobs.opening import AppOption, opened_queue
 from gateleg.cli.jobs.submitting import read_config
 from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Schedule
 
 app = typer.Typer(help="Jobs that are submitted again and again.", invoke_without_command=True)
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name.")]
@@ -39,13 +42,18 @@ def listed(store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: 
                     "type": one.job_type,
                     "when": one.cron or f"every {one.every} s",
                     "zone": one.timezone if one.cron else "",
-                    "next": f"{one.next_run_at:%Y-%m-%d %H:%M:%S}" if one.enabled and one.next_run_at else "off",
+                    "next": f"{one.next_run_at:%Y-%m-%d %H:%M:%S}" if one.active and one.next_run_at else _state(one),
                     "last": f"{one.last_run_at:%Y-%m-%d %H:%M:%S}" if one.last_run_at else "",
                     "left out": str(one.skipped) if one.skipped else "",
                 }
                 for one in found
             ]
         )
+
+
+def _state(schedule: "Schedule") -> str:
+    """Why a schedule does not run."""
+    return "no longer declared" if schedule.undeclared_at is not None else "off"
 
 
 @app.command()

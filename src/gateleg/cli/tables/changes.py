@@ -93,7 +93,7 @@ def apply(
     with opened(store, prefix) as target:
         for table in declared:
             try:
-                outcomes[table.physical(prefix)] = carry_out(target, table, settings, watcher, replace=delete_existing)
+                outcomes[target.setup.name_of(table)] = carry_out(target, table, settings, watcher, replace=delete_existing)
             except Unsettled as error:
                 fail(str(error))
     if json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,12 @@ def opened(address: str, prefix: str = "", status: int = FAILED) -> Iterator[Sto
     """The store of an address, closed afterwards; what it cannot do ends the command."""
     from gateleg.model import ModelError
     from gateleg.store import Store, StoreError
+    from gateleg.store.setup import table_names_in
     from gateleg.store.transports import ServiceError, Unreachable
 
     try:
-        with Store.connect(address, prefix=prefix, cursor_key=_CURSOR_KEY) as store:
+        names = table_names_in(os.environ.get("GATELEG_TABLE_NAMES", ""))
+        with Store.connect(address, prefix=prefix, cursor_key=_CURSOR_KEY, table_names=names) as store:
             yield store
     except (StoreError, ModelError, ServiceError, Unreachable) as error:
         fail(str(error), status)

@@ -12,7 +12,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, TooManyDependencies
-from gateleg.jobs.handlers import is_name
+from gateleg.jobs.names import is_name
 from gateleg.jobs.rules import readiness_at
 from gateleg.jobs.submit.submission import Submission, check_submission
 from gateleg.jobs.tables.job import MAX_DEPENDENCIES, Job

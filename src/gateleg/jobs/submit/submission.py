@@ -89,10 +89,13 @@ def _check_id(option: str, value: object) -> None:
 def check_submission(submission: object) -> None:
     """Refuse what is not a `Submission`."""
     if not isinstance(submission, Submission):
-        name = repr(submission) if isinstance(submission, str) else '"..."'
-        raise BadSubmission(
-            f"A {type(submission).__name__} was submitted, which is not a Submission.", fix=f"Write submit(Submission({name}, config))."
-        )
+        kind = type(submission).__name__
+        if kind == "Task":
+            fix = f"Write {getattr(submission, '__name__', 'task')}.submit(queue, config), or give its .submission(config)."
+        else:
+            name = repr(submission) if isinstance(submission, str) else '"..."'
+            fix = f"Write submit(Submission({name}, config))."
+        raise BadSubmission(f"A {kind} was submitted, which is not a Submission.", fix=fix)
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,16 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     last_job_id: Attr[UUID | None] = field(None)
     #: runs that were left out because they were too late, or refused
     skipped: Attr[int] = field(0)
+    #: the application whose code declares it; None when a person or a program has made it
+    declared_by: Attr[str | None] = field(None)
+    #: since when its application has started without declaring it; it does not run then
+    undeclared_at: Attr[datetime | None] = field(None)
     version: Attr[Version] = field(0)
+
+    @property
+    def active(self) -> bool:
+        """Whether it submits jobs: it is switched on, and its application still declares it."""
+        return self.enabled and self.undeclared_at is None
 
     key = Key("SCHEDULES", "SCHEDULE#{name}")
     listed = Pattern(title="All schedules by name")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.rules import is_suspect
+from gateleg.jobs.tasks import Task
 from gateleg.jobs.worker.processes import module_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def _importable(named: Any) -> bool:
         module = sys.modules[named.__module__]
     except (BadHandler, KeyError, AttributeError):
         return False
-    return getattr(module, getattr(named, "__qualname__", ""), None) is named
+    found = getattr(module, getattr(named, "__qualname__", ""), None)
+    return (found.function if isinstance(found, Task) else found) is named
 
 
 class Places:

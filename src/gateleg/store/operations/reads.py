@@ -39,7 +39,7 @@ class Find(SingleRequest[Any], Generic[E]):
         """One GetItem."""
         ref = self.ref
         spec = spec_of(ref.entity)
-        payload: Payload = {"TableName": setup.prefix + spec.table.name, "Key": ref.key}
+        payload: Payload = {"TableName": setup.name_of(spec.table), "Key": ref.key}
         if self.consistent:
             payload["ConsistentRead"] = True
         return Request("GetItem", payload, spec.name + ".get")

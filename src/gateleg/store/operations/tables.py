@@ -56,7 +56,7 @@ class CreateTables(_TableOperation):
         if self.ensure and (yield from describe(setup.name_of(table))) is not None:
             return []
         try:
-            yield Request("CreateTable", table.definition(setup.prefix), f"{table.name} create")
+            yield Request("CreateTable", {**table.definition(), "TableName": setup.name_of(table)}, f"{table.name} create")
         except ServiceError as error:
             # Another process that starts at the same moment may have been faster.
             if self.ensure and error.code == "ResourceInUseException":

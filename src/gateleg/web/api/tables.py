@@ -84,7 +84,7 @@ def _table(call: Call, name: str) -> Table:
 
 
 def _physical(host: Host, table: Table) -> str:
-    return table.physical(host.settings.prefix)
+    return host.store.setup.name_of(table)
 
 
 @router.get("")

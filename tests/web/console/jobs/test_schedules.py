@@ -23,6 +23,13 @@ def test_a_schedule_that_is_off_has_no_next_run() -> None:
     assert upcoming(schedule(enabled=False), NOW) == []
 
 
+def test_a_schedule_that_is_no_longer_declared_says_so_and_can_be_switched_on() -> None:
+    row = schedule_row(schedule(declared_by="music", undeclared_at=NOW), NOW, deeds=True)
+    assert "No longer declared" in str(row.cells["state"])
+    assert "Switch on" in str(row.cells["deeds"])
+    assert upcoming(schedule(undeclared_at=NOW), NOW) == []
+
+
 def test_when_it_runs_is_in_words() -> None:
     assert when_text(schedule()) == "every 10 min"
     assert when_text(schedule(every=None, cron="0 6 * * *", timezone="Europe/Berlin")) == "0 6 * * * Europe/Berlin"

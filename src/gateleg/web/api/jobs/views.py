@@ -247,6 +247,8 @@ class ScheduleView(BaseModel):
     last_run_at: datetime | None
     last_job_id: UUID | None
     skipped: int = Field(description="Runs that were left out because they were too late.")
+    declared_by: str | None = Field(description="The application whose code declares it; null when a person or a program has made it.")
+    undeclared_at: datetime | None = Field(description="Since when its application no longer declares it; it does not run then.")
 
     @classmethod
     def of(cls, schedule: Schedule) -> "ScheduleView":

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue, Schedule
 
 ON, OFF = Look("done", "On", "event_available"), Look("neutral", "Off", "event_busy")
+#: its application has started without it
+UNDECLARED = Look("neutral", "No longer declared", "event_busy")
 COLUMNS = (
     Column("name", "Schedule"),
     Column("state", "State"),
@@ -50,8 +52,8 @@ COLUMNS = (
 
 
 def upcoming(schedule: Schedule, now: datetime, count: int = 3) -> list[datetime]:
-    """The next times that a schedule is due; none while it is off."""
-    if not schedule.enabled or schedule.next_run_at is None:
+    """The next times that a schedule is due; none while it is off or no longer declared."""
+    if not schedule.active or schedule.next_run_at is None:
         return []
     times = [schedule.next_run_at]
     while len(times) < count:
@@ -70,12 +72,13 @@ def when_text(schedule: Schedule) -> str:
 def schedule_row(schedule: Schedule, now: datetime, *, deeds: bool) -> Row:
     """A schedule in the list; it opens its form."""
     times = upcoming(schedule, now)
-    switch = deed_cell("off", "Switch off") if schedule.enabled else deed_cell("on", "Switch on")
+    switch = deed_cell("off", "Switch off") if schedule.active else deed_cell("on", "Switch on")
+    state = UNDECLARED if schedule.undeclared_at is not None else ON if schedule.enabled else OFF
     return Row(
         schedule.name,
         {
             "name": schedule.name,
-            "state": chip_cell(ON if schedule.enabled else OFF),
+            "state": chip_cell(state),
             "type": schedule.job_type,
             "when": mono_cell(when_text(schedule)) if schedule.cron else when_text(schedule),
             "next": ago_cell(times[0]) if times else meta_cell("not while it is off"),

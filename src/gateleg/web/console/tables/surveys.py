@@ -59,7 +59,7 @@ class Seen:
 async def survey(store: AsyncStore, tables: Sequence[Table]) -> list[Seen]:
     """All declared tables, then all others with the store's prefix, each looked at."""
     prefix = store.setup.prefix
-    declared = {table.physical(prefix) for table in tables}
+    declared = {store.setup.name_of(table) for table in tables}
     names = await store.drive(_names())
     others = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix) and name not in declared)
     looks = [*(look(store, table.name, table) for table in tables), *(look(store, name, None) for name in others)]
@@ -69,10 +69,10 @@ async def survey(store: AsyncStore, tables: Sequence[Table]) -> list[Seen]:
 async def look(store: AsyncStore, name: str, table: Table | None) -> Seen:
     """One table. What goes wrong with it is part of the answer, so that one bad table does not hide the others."""
     try:
-        description = await store.drive(describe(store.setup.prefix + name))
+        description = await store.drive(describe(store.setup.prefix + name if table is None else store.setup.name_of(table)))
         if table is None:
             return Seen(name, None, description)
-        wanted = declared_shape(table, store.setup.prefix)
+        wanted = declared_shape(table, name=store.setup.name_of(table))
         deployed = None if description is None else await store.drive(inspect_table(wanted.name, _SETTINGS))
         return Seen(name, table, description, plan_table(wanted, deployed, _SETTINGS))
     except StoreError as error:

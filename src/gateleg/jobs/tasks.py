@@ -1,0 +1,116 @@
+"""`Task`: a handler as its callers see it, to be submitted with a config of the right type, or called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast, overload
+
+from pydantic import BaseModel
+
+from gateleg.jobs.errors import BadHandler
+from gateleg.jobs.submit.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs.context import JobContext
+    from gateleg.jobs.queue import AsyncQueue, Queue
+    from gateleg.jobs.submit.submission import Submitted
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class SubmitOptions(TypedDict, total=False):
+    """How a job is to be run: the fields of `Submission` beside its type and config."""
+
+    queue: str | None
+    priority: int | None
+    subject: str | None
+    created_by: str | None
+    job_id: UUID | None
+    run_at: datetime | None
+    delay: float | None
+    start_within: float | None
+    depends_on: Sequence[UUID]
+    parent: UUID | None
+    stage: str | None
+    max_retries: int | None
+    timeout: int | None
+    concurrency_key: str | None
+    concurrency_limit: int
+    idempotency_key: str | None
+    unique_key: str | None
+    tags: Sequence[str]
+
+
+class Task(Generic[C, R]):
+    """A job type and its function, made by `@jobs.handler(...)`.
+
+        greet.submit(queue, Greeting(name="Nina"), priority=80)          to a Queue
+        await greet.submit(queue, Greeting(name="Nina"))                 to an AsyncQueue
+        await greet.submit(job, Greeting(name="Nina"))                   in a handler: a child of its job
+        queue.submit_many([greet.submission(Greeting(name=name)) for name in names])
+
+    It does not hold a queue: one task can be submitted to several. Calling it calls the function, without a queue.
+    """
+
+    def __init__(self, job_type: str, function: Callable[[JobContext, C], R]) -> None:
+        self.job_type = job_type
+        self.__name__ = getattr(function, "__name__", job_type)
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, job: JobContext, config: C) -> R:
+        """Call the function itself, as a worker does and a test may."""
+        return self.function(job, config)
+
+    def __repr__(self) -> str:
+        return f"<Task {self.job_type}>"
+
+    def submission(self, config: C, **options: Unpack[SubmitOptions]) -> Submission:
+        """The submission of a job of this type, for `submit_many`, `enlist`, `writes` and `schedule`."""
+        return Submission(self.job_type, cast("Any", config), **options)
+
+    @overload
+    def submit(self, to: Queue, config: C, **options: Unpack[SubmitOptions]) -> Submitted: ...
+
+    @overload
+    def submit(self, to: AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Coroutine[Any, Any, Submitted]: ...
+
+    def submit(self, to: Queue | AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Any:
+        """Submit one job to a queue, or to the context of a job, whose child it becomes. An `AsyncQueue` and a `JobContext` are awaited."""
+        return to.submit(self.submission(config, **options))
+
+
+def function_of(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:
+    """The function of a task; any other function as it is."""
+    return handle.function if isinstance(handle, Task) else handle
+
+
+def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] | None:
+    """The pydantic model that the second parameter of a function is annotated with; None when it is something else.
+
+    Only that annotation is evaluated: others may name types that are imported for type checkers alone.
+    """
+    parameters = list(inspect.signature(handle).parameters.values())
+    annotation = parameters[1].annotation if len(parameters) > 1 else None
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, getattr(handle, "__globals__", {}), _enclosed(handle))
+        except Exception as error:
+            raise BadHandler(
+                f"The handler of {job_type} annotates its config as {annotation}, which cannot be looked up at run time: {error}.",
+                fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
+            ) from None
+    # `BaseModel` itself has no fields: it stands for any config.
+    known = isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
+    return annotation if known else None
+
+
+def _enclosed(handle: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of enclosing functions that a function uses."""
+    return dict(inspect.getclosurevars(handle).nonlocals) if inspect.isfunction(handle) else {}

@@ -1,0 +1,135 @@
+"""Tasks: submitted with a config, to any kind of queue, or called as the function that they are."""
+
+import dataclasses
+from typing import Any, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+
+from gateleg.jobs import AsyncQueue, BadConfig, BadHandler, BadSubmission, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
+from gateleg.jobs.tasks import SubmitOptions, Task
+from gateleg.jobs.worker.quarantine import confined
+from gateleg.store import AsyncStore, Store
+
+jobs = Jobs()
+
+
+class Greeting(BaseModel):
+    name: str
+
+
+@jobs.handler("greet", priority=60)
+async def greet(job: JobContext, config: Greeting) -> dict[str, str]:
+    """Greet somebody."""
+    return {"said": f"Hello, {config.name}!"}
+
+
+@jobs.handler("greet-all")
+async def greet_all(job: JobContext, config: dict[str, list[str]]) -> None:
+    first = await greet.submit(job, Greeting(name=config["names"][0]))
+    await job.submit_many([greet.submission(Greeting(name=name), depends_on=[first.job.job_id]) for name in config["names"][1:]])
+
+
+@pytest.fixture
+def queue(store: Store) -> Queue:
+    queue = Queue(store, jobs)
+    queue.ensure_tables()
+    return queue
+
+
+def test_a_task_is_submitted_with_its_config_and_options(queue: Queue) -> None:
+    job = greet.submit(queue, Greeting(name="Nina"), subject="door", tags=["warm"]).job
+    assert (job.job_type, job.job_config, job.priority, job.subject, job.tags) == ("greet", {"name": "Nina"}, 60, "door", ["warm"])
+    (ended,) = TestWorker(queue).run()
+    assert ended.job_results is not None
+    assert ended.job_results.value == {"said": "Hello, Nina!"}
+
+
+async def test_a_task_is_submitted_to_an_async_queue() -> None:
+    async with AsyncStore.embedded() as store:
+        queue = AsyncQueue(store, jobs)
+        await queue.ensure_tables()
+        submitted = await greet.submit(queue, Greeting(name="Nina"), idempotency_key="once")
+        again = await greet.submit(queue, Greeting(name="Nina"), idempotency_key="once")
+    assert (submitted.created, again.created, again.job.job_id) == (True, False, submitted.job.job_id)
+
+
+def test_a_handler_submits_tasks_as_children(queue: Queue) -> None:
+    root = greet_all.submit(queue, {"names": ["Nina", "Otto", "Ada"]}).job
+    ended = TestWorker(queue).run()
+    assert [job.job_type for job in ended] == ["greet-all", "greet", "greet", "greet"]
+    assert {job.root_job_id for job in ended[1:]} == {root.job_id}
+    assert all(job.status == JobStatus.COMPLETED for job in ended)
+
+
+def test_many_tasks_are_submitted_and_enlisted(queue: Queue, store: Store) -> None:
+    made = queue.submit_many([greet.submission(Greeting(name=name)) for name in ("Nina", "Otto")])
+    assert [one.job.job_config["name"] for one in made] == ["Nina", "Otto"]
+    enlisted = queue.enlist(greet.submission(Greeting(name="Ada"), unique_key="ada"))
+    store.transact(list(enlisted.writes))
+    assert queue.get(enlisted.job.job_id).job_config == {"name": "Ada"}
+
+
+async def test_a_task_is_called_as_its_function(queue: Queue) -> None:
+    job = greet.submit(queue, Greeting(name="Nina")).job
+    assert await greet(JobContext(job, None), Greeting(name="Nina")) == {"said": "Hello, Nina!"}  # type: ignore[arg-type]
+    assert (greet.__name__, greet.__doc__, repr(greet)) == ("greet", "Greet somebody.", "<Task greet>")
+
+
+def test_the_config_model_is_that_of_the_annotation() -> None:
+    assert jobs.of("greet").config is Greeting
+    assert jobs.of("greet-all").config is None
+
+
+def test_a_config_of_any_model_is_not_emptied(queue: Queue) -> None:
+    other = Jobs()
+
+    @other.handler("any")
+    async def handle(job: JobContext, config: BaseModel) -> None: ...
+
+    assert other.of("any").config is None
+    assert handle.submit(Queue(queue.store, other), Greeting(name="Nina")).job.job_config == {"name": "Nina"}
+
+
+def test_a_submission_by_name_is_checked_against_the_annotated_model(queue: Queue) -> None:
+    with pytest.raises(BadConfig, match="name: Field required"):
+        queue.submit(Submission("greet", {"nmae": "Nina"}))
+
+
+def test_an_annotation_that_cannot_be_evaluated_is_refused() -> None:
+    async def handle(job: "Unknown", config: "Missing") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(BadHandler, match="annotates its config as Missing"):
+        Jobs().handler("x")(handle)
+    assert isinstance(Jobs().handler("x", config=Greeting)(handle), Task)
+
+
+def test_a_task_where_a_submission_belongs_says_what_to_write(queue: Queue) -> None:
+    with pytest.raises(BadSubmission, match=r"greet\.submit\(queue, config\)"):
+        queue.submit(greet)  # type: ignore[arg-type]
+
+
+def test_a_task_is_registered_again_under_another_name() -> None:
+    other = Jobs().handler("hello")(greet)
+    assert (other.job_type, other.function) == ("hello", greet.function)
+
+
+def test_a_task_can_be_confined_to_a_process() -> None:
+    assert confined(jobs.of("greet")).runs == "process"
+
+
+def test_the_options_of_a_task_are_those_of_a_submission() -> None:
+    def hints(of: Any) -> dict[str, Any]:
+        import datetime
+        from collections.abc import Mapping, Sequence
+        from uuid import UUID
+
+        names = {"UUID": UUID, "datetime": datetime.datetime, "Sequence": Sequence, "Mapping": Mapping}
+        return get_type_hints(of, localns=names)
+
+    fields = {field.name for field in dataclasses.fields(Submission)} - {"job_type", "config"}
+    assert hints(SubmitOptions) == {name: hint for name, hint in hints(Submission).items() if name in fields}
+
+
+def test_handlers_hold_the_function_not_the_task() -> None:
+    assert jobs.of("greet").handle is greet.function
