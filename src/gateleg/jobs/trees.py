@@ -62,9 +62,19 @@ class Branch:
 
     @property
     def fraction(self) -> float:
-        """How much of the branch is done, from 0 to 1: each job counts alike, and a finished one as a whole."""
-        parts = [1.0 if branch.status in FINISHED else branch.own.fraction if branch.own else 0.0 for branch in self]
-        return sum(parts) / len(parts)
+        """How much of the branch is done, from 0 to 1. Each job counts alike; a failed or cancelled one counts as nothing done."""
+        return sum(map(_share, parts := list(self))) / len(parts)
+
+    @property
+    def unfinished(self) -> int:
+        """How many jobs of the branch still wait or run."""
+        return sum(branch.status not in FINISHED for branch in self)
+
+
+def _share(branch: Branch) -> float:
+    if branch.status == JobStatus.COMPLETED:
+        return 1.0
+    return branch.own.fraction if branch.own is not None and branch.status not in FINISHED else 0.0
 
 
 def tree(desk: Desk, job_id: UUID) -> Flow[Branch]:
