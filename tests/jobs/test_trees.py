@@ -39,6 +39,7 @@ def test_a_tree_that_ended_badly_is_finished_but_not_done(queue: Queue, picker: 
     whole = queue.tree(root.job_id)
     assert queue.get(other.job_id).status == JobStatus.CANCELLED
     assert (whole.unfinished, whole.fraction) == (0, 0.5)
+    assert whole.summary == "1 of 2 done, 1 cancelled"
 
 
 def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -> None:

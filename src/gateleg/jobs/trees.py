@@ -32,6 +32,13 @@ _SHOWN = (
     Job.completed_at,
     Job.retry_count,
 )
+#: The states that a summary counts, with what needs attention first.
+_WORDS = {
+    JobStatus.FAILED: "failed",
+    JobStatus.CANCELLED: "cancelled",
+    JobStatus.PROCESSING: "running",
+    JobStatus.PENDING: "waiting",
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,13 @@ class Branch:
     def unfinished(self) -> int:
         """How many jobs of the branch still wait or run."""
         return sum(branch.status not in FINISHED for branch in self)
+
+    @property
+    def summary(self) -> str:
+        """How many jobs of the branch are in which state, in words: `9 of 42 done, 3 failed, 2 cancelled`."""
+        counts = self.counts
+        done = f"{counts.get(JobStatus.COMPLETED, 0)} of {sum(counts.values())} done"
+        return ", ".join([done, *(f"{counts[status]} {word}" for status, word in _WORDS.items() if status in counts)])
 
 
 def _share(branch: Branch) -> float:

@@ -93,7 +93,7 @@ def tree_view(branch: Branch) -> Any:
         name = one.job_type if one.stage is None else f"{one.job_type} / {one.stage}"
         has_bar = one.unfinished or one.status == JobStatus.COMPLETED
         bar, percent = (ProgressBar(1.0, one.fraction, width=20), f"{one.fraction:.0%}") if has_bar else ("", "")
-        line.add_row(name, coloured(one.status), bar, percent, str(one.job_id)[:8], tree_summary(one) if one.children else "")
+        line.add_row(name, coloured(one.status), bar, percent, str(one.job_id)[:8], one.summary if one.children else "")
         return line
 
     def grow(one: Branch, view: Tree) -> Tree:
@@ -102,14 +102,6 @@ def tree_view(branch: Branch) -> Any:
         return view
 
     return grow(branch, Tree(label(branch)))
-
-
-def tree_summary(branch: Branch) -> str:
-    """How many jobs of a tree are in which state: `9 of 42 done, 3 failed, 2 cancelled`."""
-    counts = branch.counts
-    words = {JobStatus.FAILED: "failed", JobStatus.CANCELLED: "cancelled", JobStatus.PROCESSING: "running", JobStatus.PENDING: "waiting"}
-    done = f"{counts.get(JobStatus.COMPLETED, 0)} of {sum(counts.values())} done"
-    return ", ".join([done, *(f"{counts[status]} {word}" for status, word in words.items() if counts.get(status))])
 
 
 def plain_tree(branch: Branch) -> dict[str, Any]:

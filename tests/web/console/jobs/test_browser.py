@@ -79,9 +79,14 @@ def test_a_failed_job_says_why_and_is_tried_again(served: Served, open_page: Ope
     chip(page, "Failed")
     trouble = page.get_by_role("alert")
     expect(trouble).to_contain_text("FileNotFoundError: There is no tape in the machine.")
-    expect(trouble).to_contain_text("The log said the tape is not there")
+    expect(trouble).to_contain_text("Last line of the log: the tape is not there")
+    expect(page.get_by_text("FileNotFoundError: There is no tape").filter(visible=True)).to_have_count(1)
+    expect(trouble.get_by_role("group", name="Traceback")).to_contain_text("in broken")
+    expect(trouble.get_by_text(re.compile(r"\d+ frames? of Gateleg and libraries")).first).to_be_visible()
+    expect(page.get_by_text("execution.py").filter(visible=True)).to_have_count(0)
+    expect(page.get_by_role("log")).to_contain_text(re.compile(r"Traceback, \d+ lines"))
     tape.touch()
-    trouble.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Retry").click()
     chip(page, "Done")
     expect(page.locator(".trouble")).to_have_count(0)
     expect(page.get_by_text("Attempt 2")).to_be_visible()
@@ -203,8 +208,9 @@ def test_only_the_dead_letters_with_one_error_are_retried(served: Served, open_p
     fits = submit(served, Submission("BROKEN", {"tape": str(tape)}))
     other = submit(served, Submission("BROKEN", {"fault": "The tape is torn."}))
     page = open_page(f"{served.url}/jobs/dead")
-    expect(page.locator(f"tr[data-id='{fits}']")).to_contain_text("There is no tape")
-    expect(page.locator(f"tr[data-id='{other}']")).to_contain_text("The tape is torn")
+    expect(page.locator(f"tr[data-id='{fits}']")).to_contain_text("FileNotFoundError")
+    expect(page.locator(f"tr[data-id='{other}']")).to_contain_text("ValueError")
+    expect(page.get_by_text("There is no tape in the machine.")).to_have_count(1)
     tape.touch()
     page.get_by_role("region", name="By error").locator("tr", has_text="FileNotFoundError").get_by_role(
         "button", name="Retry these"
@@ -221,13 +227,52 @@ def test_dead_letters_are_retried_together(served: Served, open_page: OpenPage, 
     job_id = submit(served, Submission("BROKEN", {"tape": str(tape)}))
     page = open_page(f"{served.url}/jobs/dead")
     row = page.locator(f"tr[data-id='{job_id}']")
-    expect(row).to_contain_text("There is no tape")
+    expect(row).to_contain_text("FileNotFoundError")
     other = submit(served, Submission("BROKEN", {"fault": "The tape is torn."}))
     expect(page.locator(f"tr[data-id='{other}']")).to_be_visible()
     tape.touch()
     page.get_by_role("button", name="Retry all BROKEN").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
     expect(row).to_have_count(0)
+
+
+def test_failed_jobs_are_archived(served: Served, open_page: OpenPage) -> None:
+    gone, group = (submit(served, Submission("BROKEN", {"fault": "Torn."}, subject="Away")) for _ in range(2))
+    page = open_page(f"{served.url}/jobs/dead")
+    page.locator(f"tr[data-id='{gone}'] input").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Archive").click()
+    expect(page.locator(f"tr[data-id='{gone}']")).to_have_count(0)
+    row = page.get_by_role("region", name="By error").locator("tr", has_text="ValueError")
+    row.get_by_role("button", name="Archive these").click()
+    page.get_by_role("dialog").get_by_role("button", name="Archive all").click()
+    expect(page.locator(f"tr[data-id='{group}']")).to_have_count(0)
+    page.goto(f"{served.url}/jobs/{gone}")
+    expect(page.get_by_text("This job is in the archive")).to_be_visible()
+
+
+def test_a_tree_whose_root_is_done_runs_and_is_cancelled(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    root = submit(served, Submission("CREW", {"gates": [str(tmp_path / name) for name in ("one", "two")]}))
+    page = open_page(f"{served.url}/jobs/{root}")
+    expect(page.locator("header .titles")).to_contain_text(re.compile("Running.*1 of 3 done, 2 running"))
+    tree = page.get_by_role("region", name="Tree")
+    expect(tree).to_contain_text(f"gate {tmp_path / 'one'}"[:40])
+    page.get_by_role("button", name="Cancel tree").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
+    chip(page, "Partly cancelled")
+    expect(tree).to_contain_text("1 of 3 done, 2 cancelled")
+    expect(page.get_by_role("button", name="Cancel tree")).to_have_count(0)
+
+
+def test_more_children_than_fit_are_a_link_away(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
+    root = submit(served, Submission("CREW", {"gates": [str(tmp_path / str(at)) for at in range(20)]}))
+    page = open_page(f"{served.url}/jobs/{root}")
+    tree = page.get_by_role("region", name="Tree")
+    expect(tree.get_by_role("link")).to_have_count(14)
+    tree.get_by_role("link", name="and 8 more").click()
+    expect(tree.get_by_role("link")).to_have_count(21)
+    page.get_by_role("button", name="Cancel tree").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
+    chip(page, "Partly cancelled")
 
 
 def test_a_job_that_there_is_not_says_so(served: Served, browser: object, open_page: OpenPage) -> None:
