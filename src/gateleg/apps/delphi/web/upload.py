@@ -11,10 +11,7 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.heading import WHOLE
 from gateleg.apps.delphi.web.places import HOME, address_of
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import frame
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.components import Crumb, card, empty, frame, tag
 from gateleg.web.errors import Unknown
 from gateleg.web.principal import Role
 

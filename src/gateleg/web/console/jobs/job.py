@@ -172,7 +172,7 @@ class _Page:
                     cancel = deed("Cancel tree", self._cancel_tree, look="small danger")
                 else:
                     cancel = tag("span")
-            words = tag("p", "", "meta")
+            words = tag("p", "", "meta below-head")
             drawing = ui.html("", sanitize=False).classes("fill")
         drawn: object = None
 
@@ -189,8 +189,11 @@ class _Page:
                 state.clear()
                 with state:
                     chip(look)
-            # The heading has the same button where the page is that of the root.
-            cancel.set_visibility(bool(tree.branch.unfinished) and tree.branch.job_id != self.shown.job_id)
+            # On the page of the root the heading has all of this.
+            below = tree.branch.job_id != self.shown.job_id
+            state.set_visibility(below)
+            words.set_visibility(below)
+            cancel.set_visibility(below and bool(tree.branch.unfinished))
             words.set_text(tree.branch.summary)
             drawing.set_content(tree_html(tree.branch, Drawing(self.shown.job_id, tree.labels, whole=whole)))
 
