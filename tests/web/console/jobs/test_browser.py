@@ -170,7 +170,7 @@ def test_the_keyboard_reaches_everything(served: Served, open_page: OpenPage) ->
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
-    expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Search")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("g")
     page.keyboard.press("j")
