@@ -4,7 +4,7 @@ from typing import Any
 from gateleg.jobs import AsyncQueue, Job, JobStatus, Schedule
 from gateleg.store import AsyncStore
 from gateleg.web.console.badges import FAILED
-from gateleg.web.console.cells import chip_cell, link_cell
+from gateleg.web.console.cells import ago_cell, chip_cell
 from gateleg.web.console.jobs.schedules import COLUMNS, Listed, runs_of, schedule_row, schedules_topic, upcoming, when_text
 from tests.web.console.jobs.samples import NOW, before, job, number
 from tests.web.console.sample import jobs
@@ -40,7 +40,7 @@ def test_a_viewer_sees_the_runs_and_no_deeds() -> None:
 
 def test_the_outcome_of_the_last_run_links_to_it() -> None:
     row = schedule_row(Listed(schedule(last_run_at=NOW), job(JobStatus.FAILED)), NOW, deeds=True)
-    assert row.cells["outcome"] == [chip_cell(FAILED), link_cell("Show", f"/jobs/{number(1)}")]
+    assert row.cells["last"] == [ago_cell(NOW), chip_cell(FAILED, f"/jobs/{number(1)}")]
 
 
 async def test_the_runs_of_a_schedule_are_those_that_it_or_somebody_for_it_has_submitted() -> None:

@@ -22,7 +22,7 @@ def test_attempts_stand_where_they_were() -> None:
     assert (round(first.left, 3), round(first.width, 3), first.word, first.error) == (
         0.2,
         0.2,
-        "Failed, tried again",
+        "Failed, retried",
         "ValueError: no tape",
     )
     assert (round(second.left, 3), round(second.width, 3), second.kind) == (0.6, 0.4, "done")
@@ -61,4 +61,4 @@ def test_snoozes_are_one_bar_that_tells_how_many_and_no_attempts() -> None:
     tried = [put_off, attempt(1, "completed", 40, 0)]
     shown = shown_of(job(JobStatus.COMPLETED, attempts=tried, started_at=before(40), completed_at=NOW, attempt=8, snoozes=7))
     assert shown.attempt == 1
-    assert [bar.word for bar in bars(shown, NOW)] == ["Waiting", "Put off 7 times", "Done"]
+    assert [bar.word for bar in bars(shown, NOW)] == ["Waiting", "Snoozed 7 times", "Done"]

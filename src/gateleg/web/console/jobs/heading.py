@@ -180,7 +180,7 @@ def _facts(shown: Shown) -> None:
                 tag("span", "took")
                 tag("span", duration(shown.run_seconds), "num")
         if shown.retry_count:
-            tag("span", f"tried again {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
+            tag("span", f"retried {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
         for word in shown.tags:
             tag("a", word, "plain-chip", href=Filters(tag=word).address())
 

@@ -120,7 +120,7 @@ async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
             rows.append(Row(f"{kind} {location}", {"name": name, "kind": kind, "about": None if about is None else meta_cell(about)}))
     await _pictures(view, places.get("objects", []))
     with tag("section", classes="card tight", aria_label="Artifacts"):
-        Grid("Artifacts", columns, rows)
+        Grid("Artifacts", columns, rows, complete=True)
 
 
 async def _pictures(view: View, keys: list[str]) -> None:

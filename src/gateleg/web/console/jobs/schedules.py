@@ -11,7 +11,7 @@ from nicegui import ui
 from gateleg.jobs import ArchivedJob, Job, JobMissing, Submission
 from gateleg.jobs.schedules import next_run
 from gateleg.web.console.badges import BY_STATUS, Look, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, link_cell, meta_cell, mono_cell
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, mono_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out, refusal
 from gateleg.web.console.empty import empty
@@ -46,9 +46,7 @@ COLUMNS = (
     Column("type", "Type"),
     Column("when", "When"),
     Column("next", "Next run"),
-    Column("then", "Then", desk=True),
     Column("last", "Last run"),
-    Column("outcome", "Outcome"),
     Column("skipped", "Skipped", right=True, desk=True),
     Column("deeds", "", right=True),
 )
@@ -93,9 +91,10 @@ def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
             "type": schedule.job_type,
             "when": mono_cell(when_text(schedule)) if schedule.cron else when_text(schedule),
             "next": ago_cell(times[0]) if times else meta_cell("disabled"),
-            "then": [part for time in times[1:] if isinstance(part := ago_cell(time), dict)],
-            "last": ago_cell(schedule.last_run_at) or meta_cell("never"),
-            "outcome": [chip_cell(BY_STATUS[last.status]), link_cell("Show", f"/jobs/{last.job_id}")] if last is not None else None,
+            "last": [
+                ago_cell(schedule.last_run_at) or meta_cell("never"),
+                *([chip_cell(BY_STATUS[last.status], f"/jobs/{last.job_id}")] if last is not None else []),
+            ],
             "skipped": str(schedule.skipped) if schedule.skipped else None,
             "deeds": [deed_cell("run", "Run now"), deed_cell("edit", "Edit"), switch, deed_cell("remove", "Remove", look="danger")]
             if deeds
@@ -184,7 +183,7 @@ def register() -> None:
 def _list(view: View, topic: Topic[list[Listed]], first: list[Listed], pulse: Pulse) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Schedules"):
-        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], complete=True, on_deed=lambda name, verb: _act(view, name, verb))
         with tag("div") as nothing:
             sentence = "A schedule submits a job again and again, at a fixed interval or by a cron expression."
             add = {"button": "Add a schedule", "href": "/jobs/schedules/edit"} if operator else {}

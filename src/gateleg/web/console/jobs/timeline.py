@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 OUTCOMES: dict[str, tuple[str, Kind]] = {
     "completed": ("Done", "done"),
     "failed": ("Failed", "failed"),
-    "retried": ("Failed, tried again", "failed"),
-    "snoozed": ("Put off", "waiting"),
-    "released": ("Given back by its worker", "waiting"),
+    "retried": ("Failed, retried", "failed"),
+    "snoozed": ("Snoozed", "waiting"),
+    "released": ("Released by its worker", "waiting"),
     "cancelled": ("Cancelled", "cancelled"),
     "lost": ("Worker lost", "warning"),
 }

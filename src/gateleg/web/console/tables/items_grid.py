@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, meta_cell, mono_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
-from gateleg.web.console.tables.grids import grid_of, item_address, moment_of
+from gateleg.web.console.markup import tag
+from gateleg.web.console.tables.grids import grid_of, item_address, key_words, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +22,17 @@ _COLUMNS = 12
 
 
 def items_grid(
-    table: Table, items: Sequence[Item], spec: Spec[Any] | None = None, *, on_choose: Callable[[list[str]], None] | None = None
+    table: Table,
+    items: Sequence[Item],
+    spec: Spec[Any] | None = None,
+    *,
+    complete: bool = False,
+    on_choose: Callable[[list[str]], None] | None = None,
 ) -> Grid:
-    """The grid of some items. A row's id is the item's key, as an address holds it."""
+    """The grid of some items. A row's id is the item's key, as an address holds it.
+
+    One that is `complete` can be sorted and filtered in place.
+    """
     shown = grid_of(table, items, spec)
     columns = [
         Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4)
@@ -34,10 +43,15 @@ def items_grid(
             row.key,
             {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])},
             item_address(table.name, row.key),
+            f"item {key_words(table, item)}",
         )
-        for row in shown.rows
+        for row, item in zip(shown.rows, items, strict=True)
     ]
-    return Grid(f"Items of {table.name}", columns, rows, on_choose=on_choose)
+    grid = Grid(f"Items of {table.name}", columns, rows, complete=complete, on_choose=on_choose)
+    if len(shown.columns) > _COLUMNS:
+        left = ", ".join(shown.columns[_COLUMNS:])
+        tag("p", f"{len(shown.columns) - _COLUMNS} more columns are on the page of each item: {left}.", "meta more-columns")
+    return grid
 
 
 def _numbers(rows: Sequence[Any], number: int) -> bool:
