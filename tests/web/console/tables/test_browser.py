@@ -240,6 +240,13 @@ def test_a_complete_list_is_sorted_and_filtered_in_place(library_host: Served, o
     expect(select).to_have_attribute("aria-label", re.compile(r"^Select item pk=BOOK#[0-9a-f-]{36}, sk=BOOK$"))
 
 
+def test_what_an_item_refers_to_is_a_link(library_host: Served, open_page: Open) -> None:
+    page = open_page(f"{library_host.url}/tables/Library?tab=items&entity=Loan")
+    page.locator("tbody tr").first.get_by_role("link", name="Book").click()
+    expect(page.get_by_label("title")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/tables/Library/item\?key="))
+
+
 def test_access_patterns_stand_above_the_fold(library_host: Served, open_page: Open) -> None:
     page = open_page(f"{library_host.url}/tables/Library", height=700)
     expect(page.get_by_role("heading", name="Access patterns")).to_be_in_viewport()

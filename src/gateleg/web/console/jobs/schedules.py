@@ -92,7 +92,7 @@ def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
             "when": mono_cell(when_text(schedule)) if schedule.cron else when_text(schedule),
             "next": ago_cell(times[0]) if times else meta_cell("disabled"),
             "last": [
-                ago_cell(schedule.last_run_at) or meta_cell("never"),
+                part if isinstance(part := ago_cell(schedule.last_run_at), dict) else meta_cell("never"),
                 *([chip_cell(BY_STATUS[last.status], f"/jobs/{last.job_id}")] if last is not None else []),
             ],
             "skipped": str(schedule.skipped) if schedule.skipped else None,

@@ -56,7 +56,8 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
                 chosen = _Chosen(view, table, found.items) if changeable else None
             if found.items:
                 complete = not cursor and not found.next
-                items_grid(table, found.items, spec, complete=complete, on_choose=chosen.choose if chosen else None)
+                tables = view.host.tables_for(view.principal)
+                items_grid(table, found.items, spec, tables=tables, complete=complete, on_choose=chosen.choose if chosen else None)
             else:
                 empty("search", "None on this page", "There may be more further on: pages end after some thousand items.")
         pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))

@@ -163,7 +163,8 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
                 tag("span", cost_words(found.sent), "meta num", title="Capacity units as the answers report them")
             if found.items:
-                items_grid(table, found.items, spec_of(access.entity), complete=not cursor and not found.next)
+                complete = not cursor and not found.next
+                items_grid(table, found.items, spec_of(access.entity), tables=view.host.tables_for(view.principal), complete=complete)
             else:
                 empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
         if found.next or cursor:
