@@ -12,6 +12,7 @@ from gateleg.web.console.badges import BY_STATUS, chip
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, current_view, frame
+from gateleg.web.console.ids import shortened
 from gateleg.web.console.jobs import panels
 from gateleg.web.console.jobs.heading import Heading
 from gateleg.web.console.jobs.looking import Story, Tree, story_topic, tree_topic
@@ -154,6 +155,10 @@ class _Page:
                     tag("dt", name)
                     with tag("dd"):
                         ago(moment)
+            if shown.parent is not None:
+                tag("dt", "Submitted by")
+                with tag("dd"):
+                    tag("a", shortened(str(shown.parent)), "link", href=f"/jobs/{shown.parent}")
             if shown.cancel_reason:
                 _fact("Cancelled because", shown.cancel_reason)
             for name, count in (("Waits for", len(shown.dependencies)), ("Waited for by", len(shown.dependents))):
