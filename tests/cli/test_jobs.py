@@ -81,7 +81,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is no gateleg.jobs.Jobs"),
-        (("show", "x"), 2, "no job id"),
+        (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "no status"),
         (("retry",), 2, "name a job"),
@@ -128,6 +128,41 @@ def test_a_tree_shows_every_job(desk: Desk) -> None:
     assert "echo / child 1" in shown
     assert [child["stage"] for child in desk.json("tree", name)["children"]] == ["child 0", "child 1"]
     assert "100%" in desk.ok("tree", name, "--watch")
+
+
+def test_jobs_of_a_tree_that_failed_or_were_cancelled_have_no_full_bar(desk: Desk) -> None:
+    failed, cancelled = desk.submit("fails"), desk.submit("family")
+    desk.finish(limit=1)
+    desk.ok("cancel", cancelled)
+    for name, status in ((failed, "FAILED"), (cancelled, "CANCELLED")):
+        shown = desk.ok("tree", name, "--watch")
+        assert status in shown
+        assert "100%" not in shown
+        assert desk.json("tree", name)["fraction"] == 0
+
+
+def test_the_ids_of_a_tree_name_its_jobs(desk: Desk) -> None:
+    name = desk.submit("family")
+    desk.finish()
+    (*_, last) = desk.ok("tree", name).splitlines()
+    child = next(word for word in last.split() if len(word) == 8 and int(word, 16) >= 0)
+    assert "child 1" in desk.ok("show", child)
+    assert "is COMPLETED" in desk.ok("cancel", child)
+    assert "3 of 3 done" in desk.ok("tree", name[:13])
+
+
+def test_the_beginning_of_an_id_must_name_one_job(desk: Desk) -> None:
+    ids = [UUID(f"abcd0000-0000-4000-8000-00000000000{at}") for at in range(2)]
+    with Store.connect(desk.store) as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        for job_id in ids:
+            store.create(Job(job_id=job_id, job_type="echo"))
+    several = desk.run("show", "ABCD")
+    assert (several.exit_code, str(ids[1]) in several.output) == (1, True)
+    assert "no job in the queue" in desk.run("show", "ffff").output
+    assert desk.run("show", "abc").exit_code == 2
+    assert str(ids[0]) in desk.ok("show", str(ids[0])[:36])
 
 
 def test_queues_are_paused_resumed_drained_and_measured(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from gateleg.jobs import Queue, Submission
 from gateleg.jobs import QueueSettings as JobSettings
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
+from gateleg.web.settings import Settings
 from tests.cli import stubborn
 
 COMMAND = [sys.executable, "-m", "gateleg"]
@@ -73,7 +74,7 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
 
 
 async def test_a_worker_of_mere_handlers_writes_their_schedules(tmp_path: Path) -> None:
-    settings = QueueSettings(store=f"embedded:{tmp_path}/d")
+    settings = Settings(store=f"embedded:{tmp_path}/d")
     for _ in range(2):
         async with _opened("tests.cli.nightly", settings, JobSettings()) as (queue, _):
             (found,) = await queue.schedules()

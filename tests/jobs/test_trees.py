@@ -30,6 +30,18 @@ def test_progress_rolls_up(queue: Queue, picker: Picker) -> None:
     assert whole.counts == {JobStatus.COMPLETED: 1, JobStatus.PROCESSING: 1, JobStatus.PENDING: 1}
 
 
+def test_a_tree_that_ended_badly_is_finished_but_not_done(queue: Queue, picker: Picker) -> None:
+    root = submitted(queue, priority=90)
+    other = submitted(queue, parent=root.job_id)
+    queue.finish(claimed(queue, picker), DONE)
+    assert queue.tree(root.job_id).unfinished == 1
+    queue.cancel_tree(root.job_id)
+    whole = queue.tree(root.job_id)
+    assert queue.get(other.job_id).status == JobStatus.CANCELLED
+    assert (whole.unfinished, whole.fraction) == (0, 0.5)
+    assert whole.summary == "1 of 2 done, 1 cancelled"
+
+
 def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -> None:
     root = submitted(queue, priority=100)
     left, right = submitted(queue, parent=root.job_id, priority=90), submitted(queue, parent=root.job_id)

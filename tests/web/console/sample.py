@@ -78,4 +78,10 @@ async def album(job: JobContext, config: dict[str, Any]) -> None:
     job.log(f"the last is {third.job.job_id}")
 
 
+@jobs.handler("CREW")
+async def crew(job: JobContext, config: dict[str, Any]) -> None:
+    """Submit a paced job for each gate, all alike but for it, and be done before them."""
+    await job.submit_many([Submission("PACED", Paced(gate=Path(gate))) for gate in config["gates"]])
+
+
 reels = Application(name="reels", title="Reels", icon="movie", about="Short films from longer ones.", jobs=jobs)

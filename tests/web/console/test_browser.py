@@ -118,11 +118,44 @@ def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, op
     page.keyboard.type(str(failed.job_id))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("BROKEN")
-    page.goto(f"{filled.url}/search?q=dead")
-    page.get_by_role("link", name="Dead letters").click()
+    page.goto(f"{filled.url}/search?q=fail")
+    page.get_by_role("main").get_by_role("link", name="Failed").click()
     expect(page).to_have_url(f"{filled.url}/jobs/dead")
     page.goto(f"{filled.url}/search?q=nothing+is+called+that")
-    expect(page.get_by_role("heading", name="Nothing is called that", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing found", exact=True)).to_be_visible()
+
+
+def test_search_answers_while_typing_and_by_keyboard(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/settings")
+    field = page.get_by_role("combobox", name="Search")
+    field.press_sequentially("bro")
+    results = page.get_by_role("listbox", name="Search results")
+    expect(results.get_by_role("option")).to_have_text([re.compile("BROKEN.*Job type")])
+    expect(field).to_have_attribute("aria-expanded", "true")
+    field.press("Escape")
+    expect(results).to_be_hidden()
+    expect(field).to_be_focused()
+    field.fill("jobs")
+    expect(results.get_by_role("option").first).to_be_visible()
+    field.press("ArrowDown")
+    expect(field).to_have_attribute("aria-activedescendant", "search-place-0")
+    expect(results.locator("[aria-selected=true]")).to_have_count(1)
+    field.press("Enter")
+    expect(page).to_have_url(f"{filled.url}/jobs")
+    field.fill("nothing at all")
+    expect(results).to_contain_text("Nothing found")
+    field.press("Enter")
+    expect(page).to_have_url(f"{filled.url}/search?q=nothing+at+all")
+    expect(field).to_have_value("nothing at all")
+
+
+def test_a_result_of_the_search_is_opened_with_the_mouse_on_a_phone(filled: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{filled.url}/settings", width=390)
+    page.get_by_role("combobox", name="Search").fill("workers")
+    option = page.get_by_role("option", name="Workers")
+    expect(option).to_be_in_viewport(ratio=1)
+    option.get_by_role("link").click()
+    expect(page).to_have_url(f"{filled.url}/jobs/workers")
 
 
 def test_the_figures_and_alarms_of_the_overview_are_live(filled: Served, open_page: OpenPage) -> None:

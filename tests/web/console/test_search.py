@@ -1,15 +1,15 @@
 import pytest
 
-from gateleg.web.console.search import Place, matching, uuid_of
+from gateleg.web.console.search import Place, exact, matching, uuid_of
 
-PLACES = [Place("Page", title, f"/{title}", "star") for title in ("Jobs", "Dead letters", "Job archive", "Tables")]
+PLACES = [Place("Page", title, f"/{title}", "star") for title in ("Jobs", "Failed", "Job archive", "Tables")]
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("job", ["Jobs", "Job archive"]),
-        ("letters", ["Dead letters"]),
+        ("failed", ["Failed"]),
         ("archive job", ["Job archive"]),
         ("TABLES", ["Tables"]),
         ("xyz", []),
@@ -27,3 +27,10 @@ def test_what_begins_with_the_text_comes_first() -> None:
 @pytest.mark.parametrize(("text", "known"), [(" 3f2a9c1e-0000-4000-8000-000000000000 ", True), ("3f2a9c1e", False), ("", False)])
 def test_an_id_is_recognised(text: str, known: bool) -> None:
     assert (uuid_of(text) is not None) is known
+
+
+def test_a_text_leads_straight_to_the_only_place_that_it_names() -> None:
+    assert exact(PLACES, "jobs") == PLACES[0]
+    assert exact(PLACES, "job") is None
+    job = Place("Job", "REEL", "/jobs/1", "")
+    assert exact([job, *PLACES], "3f2a9c1e-0000-4000-8000-000000000000") == job

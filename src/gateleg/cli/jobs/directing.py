@@ -6,7 +6,7 @@ import typer
 
 from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.jobs.looking import JobArgument, SubjectOption, TypeOption
-from gateleg.cli.jobs.opening import QueueOption, opened_queue, read_id
+from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
 from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
 
 
@@ -24,7 +24,7 @@ def cancel(
     from gateleg.cli.tables.printing import print_json
 
     with opened_queue(store, prefix) as opened:
-        name = read_id(job)
+        name = find_id(opened, job)
         cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
         done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
     if json:
@@ -36,7 +36,9 @@ def cancel(
 
 
 def retry(
-    job: Annotated[str | None, typer.Argument(help="The job's id; without one, all failed jobs that fit the options.")] = None,
+    job: Annotated[
+        str | None, typer.Argument(help="The job's id, or its beginning; without one, all failed jobs that fit the options.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     prefix: PrefixOption = "",
     all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
@@ -54,7 +56,7 @@ def retry(
         fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)
     with opened_queue(store, prefix) as opened:
         if job is not None:
-            done = [opened.retry(read_id(job))]
+            done = [opened.retry(find_id(opened, job))]
         else:
             done = opened.retry_failed(job_type=type, subject=subject, queue=queue, limit=limit)
     if json:

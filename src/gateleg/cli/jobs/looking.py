@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.jobs.opening import QueueOption, opened_queue, read_id
+from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
 from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at what is followed.
 _EVERY = 1.0
-JobArgument = Annotated[str, typer.Argument(help="The job's id.")]
+JobArgument = Annotated[str, typer.Argument(help="The job's id, or its beginning.")]
 SubjectOption = Annotated[str | None, typer.Option(help="Only jobs about this subject.")]
 TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs of this type.")]
 
@@ -77,7 +77,7 @@ def show(job: JobArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOpt
     from gateleg.jobs import Job
 
     with opened_queue(store, prefix) as opened:
-        found = opened.get_or_archived(read_id(job))
+        found = opened.get_or_archived(find_id(opened, job))
     if json or not isinstance(found, Job):
         print_json(plain(found))
     else:
@@ -121,11 +121,12 @@ def logs(
     Exits with 1 when a followed job does not end well.
     """
     with opened_queue(store, prefix) as opened:
-        _tell_of_object(opened.get_or_archived(read_id(job)))
+        job_id = find_id(opened, job)
+        _tell_of_object(opened.get_or_archived(job_id))
         if follow:
-            print_updates(opened, read_id(job), json)
+            print_updates(opened, job_id, json)
         else:
-            for entry in opened.log(read_id(job)):
+            for entry in opened.log(job_id):
                 typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
 
 
@@ -164,7 +165,8 @@ def tree(
     from gateleg.cli.tables.printing import console, print_json
 
     with opened_queue(store, prefix) as opened:
-        branch = opened.tree(read_id(job))
+        job_id = find_id(opened, job)
+        branch = opened.tree(job_id)
         if json:
             print_json(plain_tree(branch))
         elif not watch:
@@ -173,9 +175,9 @@ def tree(
             from rich.live import Live
 
             with Live(tree_view(branch), console=console(), auto_refresh=False) as live:
-                while branch.fraction < 1:
+                while branch.unfinished:
                     time.sleep(_EVERY)
-                    branch = opened.tree(read_id(job))
+                    branch = opened.tree(job_id)
                     live.update(tree_view(branch), refresh=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 AppOption = Annotated[
     str | None, typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers, such as shop.work:jobs.")
 ]
+#: The beginning of a UUID, long enough not to be a slip of the hand.
+_BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
 QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
 
 
@@ -58,8 +61,27 @@ def opened_queue(store: str, prefix: str, app: str | None = None) -> Iterator[Qu
 
 
 def read_id(text: str) -> UUID:
-    """A job's id."""
+    """A whole job id."""
     try:
         return UUID(text)
     except ValueError:
-        fail(f"{text!r} is no job id", MISUSED)
+        fail(f"{text!r} is not a job id", MISUSED)
+
+
+def find_id(queue: Queue, text: str) -> UUID:
+    """The job id that a text is, or that it is the beginning of.
+
+    Beginnings are looked up among the jobs of the queue, which reads the whole table once. Archived jobs need the whole id.
+    """
+    from gateleg.jobs import Job
+    from gateleg.jobs.tables.job import queue_table
+
+    if not _BEGINNING.fullmatch(text):
+        return read_id(text)
+    found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue_table, filter=Job.job_id.begins_with(text.lower()))]
+    if len(found) > 1:
+        listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
+        fail(f"{len(found):,} jobs have ids that begin with {text}. Give more of the id:{listed}", FAILED)
+    if not found:
+        fail(f"no job in the queue has an id that begins with {text}; archived jobs need the whole id", FAILED)
+    return found[0]

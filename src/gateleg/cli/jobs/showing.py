@@ -83,7 +83,7 @@ def coloured(status: JobStatus) -> Any:
 
 
 def tree_view(branch: Branch) -> Any:
-    """A tree of jobs with a bar for each."""
+    """A tree of jobs. Each has a bar, unless it failed or was cancelled and nothing below it goes on."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.tree import Tree
@@ -91,7 +91,9 @@ def tree_view(branch: Branch) -> Any:
     def label(one: Branch) -> Any:
         line = Table.grid(padding=(0, 2))
         name = one.job_type if one.stage is None else f"{one.job_type} / {one.stage}"
-        line.add_row(name, coloured(one.status), ProgressBar(1.0, one.fraction, width=20), f"{one.fraction:.0%}", str(one.job_id)[:8])
+        has_bar = one.unfinished or one.status == JobStatus.COMPLETED
+        bar, percent = (ProgressBar(1.0, one.fraction, width=20), f"{one.fraction:.0%}") if has_bar else ("", "")
+        line.add_row(name, coloured(one.status), bar, percent, str(one.job_id)[:8], one.summary if one.children else "")
         return line
 
     def grow(one: Branch, view: Tree) -> Tree:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.jobs.opening import AppOption, opened_queue, read_id
+from gateleg.cli.jobs.opening import AppOption, find_id, opened_queue
 from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
 
 
@@ -33,19 +33,19 @@ def submit(
     from gateleg.cli.tables.printing import print_json
     from gateleg.jobs import Submission
 
-    submission = Submission(
-        job_type,
-        read_config(config),
-        queue=queue,
-        priority=priority,
-        subject=subject,
-        delay=delay,
-        depends_on=[read_id(text) for text in after or ()],
-        idempotency_key=key,
-        tags=tag or (),
-        created_by="command line",
-    )
     with opened_queue(store, prefix, app) as opened:
+        submission = Submission(
+            job_type,
+            read_config(config),
+            queue=queue,
+            priority=priority,
+            subject=subject,
+            delay=delay,
+            depends_on=[find_id(opened, text) for text in after or ()],
+            idempotency_key=key,
+            tags=tag or (),
+            created_by="command line",
+        )
         answer = opened.submit(submission)
         if json:
             print_json({"created": answer.created, "job": plain(answer.job)})

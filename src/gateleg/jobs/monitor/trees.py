@@ -32,6 +32,13 @@ _SHOWN = (
     Job.completed_at,
     Job.retry_count,
 )
+#: The states that a summary counts, with what needs attention first.
+_WORDS = {
+    JobStatus.FAILED: "failed",
+    JobStatus.CANCELLED: "cancelled",
+    JobStatus.PROCESSING: "running",
+    JobStatus.PENDING: "waiting",
+}
 
 
 @dataclass(frozen=True)
@@ -62,9 +69,26 @@ class Branch:
 
     @property
     def fraction(self) -> float:
-        """How much of the branch is done, from 0 to 1: each job counts alike, and a finished one as a whole."""
-        parts = [1.0 if branch.status in FINISHED else branch.own.fraction if branch.own else 0.0 for branch in self]
-        return sum(parts) / len(parts)
+        """How much of the branch is done, from 0 to 1. Each job counts alike; a failed or cancelled one counts as nothing done."""
+        return sum(map(_share, parts := list(self))) / len(parts)
+
+    @property
+    def unfinished(self) -> int:
+        """How many jobs of the branch still wait or run."""
+        return sum(branch.status not in FINISHED for branch in self)
+
+    @property
+    def summary(self) -> str:
+        """How many jobs of the branch are in which state, in words: `9 of 42 done, 3 failed, 2 cancelled`."""
+        counts = self.counts
+        done = f"{counts.get(JobStatus.COMPLETED, 0)} of {sum(counts.values())} done"
+        return ", ".join([done, *(f"{counts[status]} {word}" for status, word in _WORDS.items() if status in counts)])
+
+
+def _share(branch: Branch) -> float:
+    if branch.status == JobStatus.COMPLETED:
+        return 1.0
+    return branch.own.fraction if branch.own is not None and branch.status not in FINISHED else 0.0
 
 
 def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:

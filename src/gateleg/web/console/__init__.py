@@ -1,5 +1,6 @@
-"""The console: the frame around all pages, the pages of the kit, and the parts that applications build theirs from.
+"""The console: the frame around all pages, the pages of the kit, and the components that applications build theirs from.
 
+components.py   what applications import; all of it is listed there
 frame.py        `frame(title=..., section=..., crumbs=[...])`: rail, top bar, landmarks; gives the page its `View`
 theme.py        the palettes, as CSS variables; `static/console.css` has all classes
 markup.py       `tag`, `stack`, `line`, `card`, `section`: plain HTML

@@ -41,16 +41,18 @@ class Row:
     id: str
     cells: Mapping[str, Cell] = field(default_factory=dict)
     href: str | None = None
+    #: how the row is named to those who hear the page; its first text otherwise
+    label: str | None = None
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """The row as it is sent: made once, however many pages show it."""
-        return {"id": self.id, "href": self.href, "cells": dict(self.cells)}
+        return {"id": self.id, "href": self.href, "label": self.label, "cells": dict(self.cells)}
 
 
-def chip_cell(look: Look) -> Part:
-    """A state."""
-    return {"t": "chip", "kind": look.kind, "word": look.word, "icon": look.icon}
+def chip_cell(look: Look, href: str | None = None) -> Part:
+    """A state, which may be a link to what is in it."""
+    return {"t": "chip", "kind": look.kind, "word": look.word, "icon": look.icon, **({"href": href} if href else {})}
 
 
 def ago_cell(moment: datetime | None) -> Cell:

@@ -149,7 +149,7 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
             with tag("li"):
                 tag("span", title, aria_current="page")
         if view.may(Role.VIEWER):
-            _search_box()
+            _search_box(view.request.query_params.get("q", "") if view.request.url.path == "/search" else "")
         with tag("span", classes="place", title=f"Where the data is: {view.host.environment}"):
             ui.icon("dns")
             tag("span", view.host.environment, "word clip")
@@ -157,7 +157,8 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
         _account_menu(view)
 
 
-def _search_box() -> None:
+def _search_box(typed: str) -> None:
+    """The search field. `static/search.js` shows what it finds while somebody types."""
     with tag("form", classes="search", action="/search", method="get", role="search"):
         ui.icon("search")
         tag(
@@ -165,8 +166,13 @@ def _search_box() -> None:
             id="search",
             name="q",
             type="search",
+            value=typed,
             placeholder="Search",
+            role="combobox",
             aria_label="Search jobs, tables and pages",
+            aria_autocomplete="list",
+            aria_expanded="false",
+            aria_controls="search-places",
             autocomplete="off",
         )
         tag("kbd", "/", aria_hidden="true")

@@ -20,8 +20,9 @@ __all__ = ["Grid"]
 class Grid(Element, component="static/grid.js"):
     """A table on a page: `Grid("Jobs", columns, rows)`, later `grid.show(rows)`.
 
-    With `on_choose` rows can be selected (also with `x`); it is told the ids that are. `on_deed` is told the row's id and the verb of a
-    button cell that was pressed. The first column's text links to the row's `href`.
+    A list that is `complete` can be sorted and filtered in place. With `on_choose` rows can be selected (also with `x`); it is called with
+    their ids. `on_deed` is called with the row's id and the verb of a button cell that was pressed. The first column's text links to the
+    row's `href`.
     """
 
     def __init__(
@@ -30,12 +31,14 @@ class Grid(Element, component="static/grid.js"):
         columns: Sequence[Column],
         rows: Sequence[Row] = (),
         *,
+        complete: bool = False,
         on_choose: Callable[[list[str]], None] | None = None,
         on_deed: Callable[[str, str], Awaitable[None] | None] | None = None,
     ) -> None:
         super().__init__()
         self.props["label"] = label
         self.props["columns"] = [asdict(column) for column in columns]
+        self.props["complete"] = complete
         self.props["selectable"] = on_choose is not None
         self._rows: tuple[Row, ...] | None = None
         self.show(rows)

@@ -76,9 +76,9 @@ def mount(app: FastAPI, host: Host) -> None:
 def _head() -> str:
     return (
         f"<script>{_EARLY}</script><style>{tokens_css()}</style>"
-        f'<link rel="stylesheet" href="{asset("console.css")}">'
+        f'<link rel="stylesheet" href="{asset("console.css")}"><link rel="stylesheet" href="{asset("nicegui.css")}">'
         # Here it comes before the framework's own scripts, which are in the body.
-        f'<script defer src="{asset("socket.js")}"></script><script defer src="{asset("console.js")}"></script>'
+        + "".join(f'<script defer src="{asset(name)}"></script>' for name in ("socket.js", "console.js", "search.js"))
     )
 
 

@@ -1,28 +1,36 @@
-"""Search: a job by its id, and everything that has a name: pages, applications, job types, queues, tables, subjects."""
+"""Search: jobs by id or subject, and pages, applications, job types, queues and tables by name; while typing, and as a page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+import nicegui
+from fastapi import HTTPException, Request
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from gateleg.jobs import JobMissing
 from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import View, current_view, frame
+from gateleg.web.console.frame import current_view, frame
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.places import PLACES
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.navigation import KIT, SETTINGS
 from gateleg.web.console.patience import PATIENT
+from gateleg.web.principal import Principal, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from gateleg.jobs import ArchivedJob, Job
+    from gateleg.web.console.site import Console
     from gateleg.web.host import Host
-    from gateleg.web.principal import Principal
+
+#: How many places are suggested while somebody types.
+_SUGGESTED = 10
+_LONGEST_SUBJECT = 500
 
 
 @dataclass(frozen=True)
@@ -63,43 +71,62 @@ def uuid_of(text: str) -> UUID | None:
         return None
 
 
+async def found_places(host: Host, principal: Principal, text: str) -> list[Place]:
+    """Where a text may lead: to the job that it is the id of, to what has it in its name, and to jobs about it."""
+    text = text.strip()
+    if not text:
+        return []
+    places = matching(known_places(host, principal), text)
+    job_id = uuid_of(text)
+    if job_id is not None and (job := await _job(host, job_id)) is not None:
+        places.insert(0, Place("Job", job.job_type, f"/jobs/{job_id}", "checklist"))
+    if len(text) <= _LONGEST_SUBJECT and (await host.queue.jobs_page(subject=text, limit=1)).items:
+        places.append(Place("Jobs about", text, Filters(subject=text).address(), "checklist"))
+    return places
+
+
+async def _job(host: Host, job_id: UUID) -> Job | ArchivedJob | None:
+    try:
+        return await host.queue.get_or_archived(job_id)
+    except JobMissing:
+        return None
+
+
+def exact(places: Sequence[Place], text: str) -> Place | None:
+    """The place that a text names: a job by its id, or the only one with exactly this name."""
+    named = [place for place in places if place.kind == "Job" or (place.title.lower() == text.lower() and place.kind != "Jobs about")]
+    return named[0] if len(named) == 1 else None
+
+
 def register() -> None:
-    """Serve the search at `/search`."""
+    """Serve the search at `/search`, and what it finds while somebody types at `/search/places`."""
 
     @ui.page("/search", response_timeout=PATIENT)
     async def search(q: str = "") -> RedirectResponse | None:
         text = q.strip()
         view = current_view()
-        job = await _job_place(view, text)
-        if job is not None:
-            return RedirectResponse(job, 303)
-        found = matching(known_places(view.host, view.principal), text) if text else []
-        exact = [place for place in found if place.title.lower() == text.lower()]
-        if len(exact) == 1:
-            return RedirectResponse(exact[0].href, 303)
+        places = await found_places(view.host, view.principal, text)
+        named = exact(places, text)
+        if named is not None:
+            return RedirectResponse(named.href, 303)
         with frame(title="Search", section="search", titled=False):
             tag("h1", f"Search: {text}" if text else "Search")
-            await _show(view, text, found)
+            _show(text, places)
         return None
 
-
-async def _job_place(view: View, text: str) -> str | None:
-    job_id = uuid_of(text)
-    if job_id is None:
-        return None
-    try:
-        await view.host.queue.get_or_archived(job_id)
-    except JobMissing:
-        return None
-    return f"/jobs/{job_id}"
+    @nicegui.app.get("/search/places")
+    async def places(request: Request, q: str = "") -> list[dict[str, str]]:
+        principal: Principal = request.state.principal
+        if not principal.may(Role.VIEWER):
+            raise HTTPException(403)
+        console: Console = request.app.state.console
+        return [asdict(place) for place in (await found_places(console.host, principal, q))[:_SUGGESTED]]
 
 
-async def _show(view: View, text: str, found: list[Place]) -> None:
-    about = await view.host.queue.jobs_page(subject=text, limit=1) if text and len(text) <= 500 else None
-    places = [*found, *([Place("Jobs about", text, Filters(subject=text).address(), "checklist")] if about and about.items else [])]
+def _show(text: str, places: Sequence[Place]) -> None:
     if not places:
-        sentence = "Search finds jobs by their id or by what they are about, and pages, applications, job types, queues and tables by name."
-        empty("search", "Nothing is called that" if text else "What are you looking for?", sentence)
+        sentence = "Search finds jobs by id or subject, and pages, applications, job types, queues and tables by name."
+        empty("search", "Nothing found" if text else "What are you looking for?", sentence)
         return
     for kind in dict.fromkeys(place.kind for place in places):
         with section({"Jobs about": "Jobs"}.get(kind, f"{kind}s")), tag("div", classes="card tight"):

@@ -35,7 +35,7 @@ def test_folders_lead_to_a_picture_that_is_shown(objects_host: Served, open_page
     picture = page.get_by_role("img", name="solaris.png")
     expect(picture).to_be_visible()
     page.wait_for_function("document.querySelector('.preview img').naturalWidth === 64")
-    expect(page.get_by_role("region", name="What is known")).to_contain_text("covers/solaris.png")
+    expect(page.get_by_role("region", name="Properties")).to_contain_text("covers/solaris.png")
     page.get_by_role("link", name="covers", exact=True).click()
     expect(page.get_by_role("link", name="old/")).to_be_visible()
 

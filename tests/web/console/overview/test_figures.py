@@ -21,7 +21,7 @@ def test_the_four_figures_are_of_all_queues() -> None:
     waiting, running, done, failed = four_figures(queues, HOURS, NOW)
     assert (waiting.value, waiting.hint) == (4, "1 delayed")
     assert (running.value, running.hint) == (3, "1.5 done a minute")
-    assert (done.value, done.hint) == (16, "1 tried again")
+    assert (done.value, done.hint) == (16, "1 retried")
     assert (failed.value, failed.hint) == (1, "5.9% of all")
     assert len(done.line) == 24
     assert (done.line[-1], sum(value or 0 for value in done.line)) == (6, 16)
@@ -32,7 +32,7 @@ def test_a_queue_without_a_past_has_figures_too() -> None:
 
 
 def test_a_part_that_failed_is_told() -> None:
-    assert failure_text(10, 0) == "nothing has failed"
+    assert failure_text(10, 0) == "none failed"
     assert failure_text(0, 3) == "100.0% of all"
     assert failure_text(1_000_000, 1) == "less than 0.1% of all"
 

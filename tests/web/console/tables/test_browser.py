@@ -222,3 +222,32 @@ def test_an_item_that_was_typed_into_is_not_left_by_accident(library_host: Serve
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_label(re.compile("^author "))).not_to_have_value(re.compile("Mine"))
     assert asked == ["beforeunload"]
+
+
+def test_a_complete_list_is_sorted_and_filtered_in_place(library_host: Served, open_page: Open) -> None:
+    page = open_page(f"{library_host.url}/tables/Library?tab=items&entity=Book")
+    titles = page.locator("td.lead")
+    expect(titles).to_have_count(12)
+    page.get_by_role("columnheader", name="year").get_by_role("button").click()
+    expect(page.get_by_role("columnheader", name="year")).to_have_attribute("aria-sort", "ascending")
+    expect(titles.first).to_have_text("Orlando")
+    page.get_by_role("columnheader", name="year").get_by_role("button").click()
+    expect(titles.first).to_have_text("Beloved")
+    page.get_by_label("Filter Items of Library").fill("guin dispossessed")
+    expect(titles).to_have_text(["The Dispossessed"])
+    expect(page.get_by_text("1 of 12")).to_be_visible()
+    select = page.get_by_role("checkbox", name="Select item pk=BOOK#")
+    expect(select).to_have_attribute("aria-label", re.compile(r"^Select item pk=BOOK#[0-9a-f-]{36}, sk=BOOK$"))
+
+
+def test_what_an_item_refers_to_is_a_link(library_host: Served, open_page: Open) -> None:
+    page = open_page(f"{library_host.url}/tables/Library?tab=items&entity=Loan")
+    page.locator("tbody tr").first.get_by_role("link", name="Book").click()
+    expect(page.get_by_label("title")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/tables/Library/item\?key="))
+
+
+def test_access_patterns_stand_above_the_fold(library_host: Served, open_page: Open) -> None:
+    page = open_page(f"{library_host.url}/tables/Library", height=700)
+    expect(page.get_by_role("heading", name="Access patterns")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="The loans of a book, oldest first")).to_be_in_viewport(ratio=1)

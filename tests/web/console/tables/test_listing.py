@@ -90,7 +90,7 @@ def test_hidden_attributes_have_no_column() -> None:
 
 def test_a_mixture_shows_keys_and_the_rest_on_a_line() -> None:
     grid = grid_of(library, [*BOOKS, *LOANS])
-    assert grid.columns == ("Entity", "pk", "sk", "The rest")
+    assert grid.columns == ("Entity", "pk", "sk", "Other attributes")
     assert {row.entity for row in grid.rows} == {"Book", "Loan"}
 
 

@@ -8,9 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
 from gateleg.apps.delphi.web.places import address_of
-from gateleg.web.console.empty import empty
-from gateleg.web.console.markup import section, tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.components import empty, section, show_when_there, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings, Statement
     from gateleg.apps.delphi.web.portraits import Portrait
     from gateleg.apps.delphi.web.readings import Reading
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 
 async def comment_part(view: View, shown: Portrait, number: int) -> None:

@@ -11,9 +11,7 @@ from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.heading import run_title
 from gateleg.apps.delphi.web.places import address_of, comment_address
 from gateleg.apps.delphi.web.portraits import deed_of
-from gateleg.web.console.empty import empty
-from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.components import card, empty, section, show_when_there, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.runs.comparing import Comparison
     from gateleg.apps.delphi.web.comparisons import SideBySide
     from gateleg.apps.delphi.web.portraits import Outing, Portrait
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 _CHANGES = 10
 _KINDS = {"kept": "Kept", "split": "Split", "merged": "Merged", "new": "New", "gone": "Gone"}

@@ -11,9 +11,7 @@ from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
 from gateleg.apps.delphi.web.places import address_of, comment_address
-from gateleg.web.console.empty import empty
-from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.components import card, empty, section, show_when_there, tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.markup import Markup
     from gateleg.apps.delphi.web.portraits import Portrait
     from gateleg.apps.delphi.web.readings import Reading
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 #: Statements of each kind that are shown.
 _MOST = 6

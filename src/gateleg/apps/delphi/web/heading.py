@@ -14,13 +14,7 @@ from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portra
 from gateleg.jobs import Submission
 from gateleg.web import Role
 from gateleg.web.console.badges import chip, look_of
-from gateleg.web.console.deeds import carry_out, deed
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import frame
-from gateleg.web.console.live import Topic, follow
-from gateleg.web.console.markup import tag
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.times import ago
+from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.web.portraits import Outing, Portrait
     from gateleg.jobs import Job
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
     Part = Callable[[View, Portrait], Awaitable[None]]
 #: All stages, with a report that can be printed.
@@ -86,7 +80,7 @@ def _head(view: View, shown: Portrait) -> None:
                 with tag("a", classes="deed small", href=address_of(name, "upload")):
                     ui.icon("upload")
                     tag("span", "Upload again")
-                deed("Map it again" if shown.outings else "Map it", start, icon="play_arrow", look="small first")
+                button("Map it again" if shown.outings else "Map it", start, icon="play_arrow", look="small first")
 
 
 def _busy(view: View, shown: Portrait, part: str) -> None:

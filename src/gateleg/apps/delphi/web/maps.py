@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui.element import Element
 
 from gateleg.apps.delphi.web.places import comment_address
-from gateleg.web.console.empty import empty
+from gateleg.web.console.components import empty
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.web.portraits import Portrait
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 
 class Maps(Element, component="delphi_maps.js", esm={"delphi-maps": "../reports/static"}):

@@ -8,15 +8,13 @@ from nicegui import ui
 
 from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.web.portraits import files_of
-from gateleg.web.console.empty import empty
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.components import card, empty, show_when_there, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.apps.delphi.web.portraits import Portrait
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 #: The kinds of files in the order in which they are offered: how a name ends, what it is, and its icon.
 _KINDS = (

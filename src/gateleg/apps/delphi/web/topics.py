@@ -11,13 +11,7 @@ from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import address_of, comment_address
 from gateleg.web import Role
-from gateleg.web.console.deeds import carry_out, deed
-from gateleg.web.console.dialogs import sheet
-from gateleg.web.console.empty import empty
-from gateleg.web.console.fields import Field
-from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.times import ago
+from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_there, tag
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.topics.stage import Topic
     from gateleg.apps.delphi.web.portraits import Portrait
     from gateleg.apps.delphi.web.readings import Reading
-    from gateleg.web.console.frame import View
+    from gateleg.web.console.components import View
 
 _KEYWORDS, _EXAMPLES = 8, 3
 #: Of fewer topics than this, the coarsest are open at first.
@@ -101,8 +95,8 @@ class _Tree:
             tag("span", words, "meta", dir="auto")
             tag("a", "On the map", "link meta", href=address_of(self._name, run=self._run, topic=topic.key))
             if self._may_rename:
-                button = deed("Rename", lambda: self._rename(row), icon="edit", look="small bare")
-                button.props["aria-label"] = f"Rename {topic.name}"
+                rename = button("Rename", lambda: self._rename(row), icon="edit", look="small bare")
+                rename.props["aria-label"] = f"Rename {topic.name}"
         # A name with a word of a comment that was rejected since is not shown, and nor are those before it.
         for earlier in reversed(row.earlier) if topic.name == row.topic_name else ():
             with tag("p", classes="meta"):
@@ -116,8 +110,8 @@ class _Tree:
             field = Field("Name", row.topic_name, required=True, on_enter=lambda: dialog.submit(field.text))
             tag("p", "The names that it had stay with it. Reports that are written already keep the old one.", "meta")
             with tag("div", classes="deeds"):
-                deed("Cancel", lambda: dialog.submit(None))
-                deed("Rename", lambda: dialog.submit(field.text), look="first")
+                button("Cancel", lambda: dialog.submit(None))
+                button("Rename", lambda: dialog.submit(field.text), look="first")
         name = await dialog
         dialog.delete()
         if name and await carry_out(self._view, Role.MEMBER, lambda: self._renamed(row, name), "Renamed"):

@@ -12,10 +12,7 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.heading import WHOLE
 from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.web import Role
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import frame
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.components import Crumb, card, empty, frame, tag
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:

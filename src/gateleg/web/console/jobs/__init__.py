@@ -1,4 +1,4 @@
-"""The pages about jobs: the list, one job, queues, workers, schedules, dead letters, the archive, and submitting."""
+"""The pages about jobs: the list, one job, queues, workers, schedules, failed jobs, the archive, and submitting."""
 
 from gateleg.web.console.jobs import archived, dead, job, listing, queues, schedules, submit, workers
 

@@ -1,4 +1,4 @@
-"""Dead letters: the jobs that have failed for good, gathered by type and error, and letting them begin again."""
+"""The jobs that are out of retries (dead letters), grouped by type and error; retrying and archiving them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.jobs import Job, JobStatus, WrongState
+from gateleg.jobs.retention.archiving import Archivist
 from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, id_cell, meta_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out
@@ -28,13 +29,14 @@ from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs import AsyncQueue, Failure
     from gateleg.store import Page
 
 _LENGTH = 100
-#: How many jobs are retried at once.
+#: How many jobs are retried or archived at once.
 MOST = 1000
 COLUMNS = (
     Column("type", "Type"),
@@ -61,35 +63,54 @@ class Group:
     kind: str
     count: int
     last: datetime
+    #: the first lines of their messages, without repetition
+    messages: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """The error of all of them, or its kind where their messages differ."""
+        return f"{short_kind(self.kind)}: {self.messages[0]}" if len(self.messages) == 1 and self.messages[0] else short_kind(self.kind)
+
+
+def failure_of(job: Job) -> Failure | None:
+    """The error that a job has failed with."""
+    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
 
 
 def kind_of(job: Job) -> str:
     """The kind of error that a job has failed with."""
-    last = next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
-    return "unknown" if last is None else last.kind
+    failure = failure_of(job)
+    return "unknown" if failure is None else failure.kind
 
 
 def message_of(job: Job) -> str:
-    """The error that a job has failed with, in one line."""
-    last = next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
-    return "" if last is None else f"{short_kind(last.kind)}: {last.message}".splitlines()[0][:300]
+    """The first line of the message of the error that a job has failed with."""
+    failure = failure_of(job)
+    return "" if failure is None or not failure.message else failure.message.splitlines()[0][:300]
 
 
-def grouped(jobs: list[Job]) -> list[Group]:
-    """Failed jobs by type and error, the most first."""
-    counts = Counter((job.job_type, kind_of(job)) for job in jobs)
-    last: dict[tuple[str, str], datetime] = {}
+def grouped(jobs: Sequence[Job]) -> list[Group]:
+    """Failed jobs by type and error, the largest group first."""
+    found: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
-        place, ended = (job.job_type, kind_of(job)), job.completed_at or job.updated_at
-        last[place] = max(last.get(place, ended), ended)
-    return [Group(*place, count, last[place]) for place, count in counts.most_common()]
+        found.setdefault((job.job_type, kind_of(job)), []).append(job)
+    groups = [
+        Group(*place, len(same), max(job.completed_at or job.updated_at for job in same), tuple(dict.fromkeys(map(message_of, same))))
+        for place, same in found.items()
+    ]
+    return sorted(groups, key=lambda group: -group.count)
 
 
-def dead_row(job: Job) -> Row:
-    """A failed job in the list."""
+def dead_rows(jobs: Sequence[Job]) -> list[Row]:
+    """Failed jobs as rows. What the group of a job says about its error is not repeated."""
+    groups = {(group.job_type, group.kind): group for group in grouped(jobs)}
+    return [_row(job, groups[job.job_type, kind_of(job)]) for job in jobs]
+
+
+def _row(job: Job, group: Group) -> Row:
     cells = {
         "type": job.job_type,
-        "error": meta_cell(message_of(job)),
+        "error": meta_cell(short_kind(group.kind) if len(group.messages) == 1 else message_of(job)),
         "about": job.subject,
         "attempts": str(job.tries),
         "ended": ago_cell(job.completed_at),
@@ -99,11 +120,11 @@ def dead_row(job: Job) -> Row:
 
 
 def register() -> None:
-    """Serve the dead letters at `/jobs/dead`."""
+    """Serve the failed jobs at `/jobs/dead`."""
 
     @ui.page("/jobs/dead", response_timeout=PATIENT)
     async def dead(cursor: str | None = None) -> None:
-        with frame(title="Dead letters", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
+        with frame(title="Failed jobs", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
             topic = Topic(
@@ -117,22 +138,22 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
     choice = Choice()
     with tag("section", classes="card tight", aria_label="By error") as kinds:
         columns = GROUPS if operator else GROUPS[:-1]
-        groups = Grid("By error", columns, on_deed=lambda row, verb: _retry_group(view, row, verb, topic))
+        groups = Grid("By error", columns, on_deed=lambda row, verb: _act_on_group(view, row, verb, topic))
     with tag("section", classes="card tight", aria_label="Failed jobs"):
         if operator:
-            bulk_bar(view, choice, topic.name)
+            bulk_bar(view, choice, topic.name, archives=True)
         grid = Grid("Failed jobs", COLUMNS, on_choose=choice.take if operator else None)
         choice.grid = grid
         with tag("div") as nothing:
-            sentence = "Jobs that are out of retries stand here for 30 days, with a button to try them again."
-            empty("check", "Nothing has failed for good", sentence)
+            sentence = "Jobs that are out of retries are listed here for 30 days, to be retried or archived."
+            empty("check", "No failed jobs", sentence)
         foot = tag("div", classes="card-foot")
 
     def show(page: Page[Job]) -> None:
         found = grouped(page.items)
         kinds_of = Counter(one.job_type for one in found)
         groups.show([_group_row(one, deeds=operator, alone=kinds_of[one.job_type] == 1) for one in found])
-        grid.show([dead_row(job) for job in page])
+        grid.show(dead_rows(page.items))
         choice.known = {str(job.job_id): job for job in page}
         for part in (kinds, grid):
             part.set_visibility(bool(page.items))
@@ -148,24 +169,29 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, c
 
 def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
     """A kind of failure. Where its type has failed in other ways too, there is a button for all of them."""
-    cells = {"type": group.job_type, "kind": short_kind(group.kind), "count": str(group.count), "last": ago_cell(group.last)}
-    buttons = [deed_cell("kind", "Retry these"), *([] if alone else [deed_cell("type", f"Retry all {group.job_type}")])]
-    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": buttons if deeds else None})
+    several = [] if len(group.messages) == 1 else [meta_cell(f"{len(group.messages)} different messages")]
+    cells = {"type": group.job_type, "kind": [group.error, *several], "count": str(group.count), "last": ago_cell(group.last)}
+    retries = [deed_cell("kind", "Retry these"), *([] if alone else [deed_cell("type", f"Retry all {group.job_type}")])]
+    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": [*retries, deed_cell("archive", "Archive these")] if deeds else None})
 
 
-async def _retry_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]) -> None:
+async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]) -> None:
     job_type, kind = row.split(" ", 1)
-    only = kind if verb == "kind" else None
-    loss = f"Each begins again with all its retries, up to {MOST:,} of them."
+    only = None if verb == "type" else kind
     which = f"{job_type} jobs" + (f" with {short_kind(only)}" if only is not None else "")
-    if not await confirm(f"Retry all failed {which}?", loss, verb="Retry all", harmless=True):
+    archives = verb == "archive"
+    effect = "They leave the queue and can still be read in the archive" if archives else "Each begins again with all its retries"
+    ask = "Archive" if archives else "Retry"
+    if not await confirm(f"{ask} all failed {which}?", f"{effect}, up to {MOST:,} of them.", verb=f"{ask} all", harmless=True):
         return
     said: list[str] = []
 
     async def work() -> None:
-        count = await retry_all(view.host.queue, job_type, only)
-        await view.host.audit.note(view.principal, "job.retry-failed", job_type, kind=only, count=count)
-        said.append(f"{count} retried")
+        act = archive_all(view, job_type, kind) if archives else retry_all(view.host.queue, job_type, only)
+        count = await act
+        action = "job.archive-failed" if archives else "job.retry-failed"
+        await view.host.audit.note(view.principal, action, job_type, kind=only, count=count)
+        said.append(f"{count} {'archived' if archives else 'retried'}")
 
     if await carry_out(view, Role.OPERATOR, work):
         ui.notification(said[0], icon="check", timeout=3, position="bottom")
@@ -176,15 +202,24 @@ async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
     """Let the failed jobs of a type begin again, those with one kind of error or all; how many there were."""
     if kind is None:
         return len(await queue.retry_failed(job_type=job_type, limit=MOST))
-    # The kind of an error is inside the attempts, where no filter of the store finds it.
-    question = Job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
-    found = [job.job_id async for job in queue.store.query(question) if kind_of(job) == kind]
     count = 0
-    for job_id in found[:MOST]:
+    for job in await _failed(queue, job_type, kind):
         try:
-            await queue.retry(job_id)
+            await queue.retry(job.job_id)
         except WrongState:
-            # Somebody else has done so already.
+            # Somebody else has retried it already.
             continue
         count += 1
     return count
+
+
+async def archive_all(view: View, job_type: str, kind: str) -> int:
+    """Archive the failed jobs of a type with one kind of error; how many there were."""
+    archivist = Archivist(view.host.queue, view.host.objects)
+    return sum([await archivist.archive(job) for job in await _failed(view.host.queue, job_type, kind)])
+
+
+async def _failed(queue: AsyncQueue, job_type: str, kind: str) -> list[Job]:
+    # The kind of an error is inside the attempts, which a filter expression cannot search.
+    question = Job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
+    return [job async for job in queue.store.query(question) if kind_of(job) == kind][:MOST]

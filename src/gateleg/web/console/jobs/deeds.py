@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.jobs import Job, JobError, JobStatus
+from gateleg.jobs import Job, JobError, JobStatus, WrongState
+from gateleg.jobs.retention.archiving import Archivist
 from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import tag
@@ -37,6 +38,11 @@ def may_force(job: Job) -> bool:
 def may_retry(job: Job) -> bool:
     """Whether a job can begin again."""
     return job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+def may_archive(job: Job) -> bool:
+    """Whether a job can be archived before its time: one that has failed and is not to be retried."""
+    return job.status == JobStatus.FAILED
 
 
 def may_prioritise(job: Job) -> bool:
@@ -82,9 +88,14 @@ async def on_each(view: View, jobs: list[Job], action: str, act: Callable[[UUID]
     return counts
 
 
-def bulk_bar(view: View, choice: Choice, topic: Hashable) -> Element:
-    """The bar that stands over a list while rows are selected."""
+def bulk_bar(view: View, choice: Choice, topic: Hashable, *, archives: bool = False) -> Element:
+    """The bar above a list while rows are selected. With `archives`, failed jobs can be moved to the archive."""
     queue = view.host.queue
+    archivist = Archivist(queue, view.host.objects)
+
+    async def put_away(job_id: UUID) -> None:
+        if not await archivist.archive(choice.known[str(job_id)]):
+            raise WrongState(f"The job {job_id} has changed since it was listed.")
 
     async def all_of(jobs: list[Job], action: str, word: str, act: Callable[[UUID], Awaitable[object]]) -> None:
         said: list[str] = []
@@ -103,6 +114,7 @@ def bulk_bar(view: View, choice: Choice, topic: Hashable) -> Element:
         count = tag("span", "", "strong")
         retry = deed("Retry", lambda: all_of(choice.jobs(may_retry), "job.retry", "retried", queue.retry), look="small")
         cancel = deed("Cancel", lambda: all_of(choice.jobs(may_cancel), "job.cancel", "cancelled", queue.cancel), look="small")
+        archive = deed("Archive", lambda: all_of(choice.jobs(may_archive), "job.archive", "archived", put_away), look="small")
         priority = Field("Priority", "50", kind="number", least=0, most=100)
         sort = deed(
             "Set",
@@ -118,6 +130,7 @@ def bulk_bar(view: View, choice: Choice, topic: Hashable) -> Element:
         count.set_text(f"{len(choice.ids)} selected")
         for part, fits in ((retry, may_retry), (cancel, may_cancel), (sort, may_prioritise), (priority, may_prioritise)):
             part.set_visibility(bool(choice.jobs(fits)))
+        archive.set_visibility(archives and bool(choice.jobs(may_archive)))
 
     choice.on_change = changed
     return bar

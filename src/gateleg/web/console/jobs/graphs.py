@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.badges import Look, look_of
+from gateleg.web.console.jobs.labels import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Job
 
-_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 184, 44, 64, 14, 8
+_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 208, 44, 64, 14, 8
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,11 @@ def placed(jobs: Mapping[UUID, Job]) -> list[Node]:
         rows = [nodes[other].row for other in job.dependencies if other in nodes]
         return sum(rows) / len(rows) if rows else 0.0
 
+    told_apart = labels(jobs.values())
     for column in sorted(set(columns.values())):
         inside = [job for job in jobs.values() if columns[job.job_id] == column]
         for row, job in enumerate(sorted(inside, key=lambda one: (height(one), one.created_at, str(one.job_id)))):
-            about = job.job_type if job.job_stage else (job.subject or str(job.job_id)[:8])
+            about = told_apart.get(job.job_id) or (job.job_type if job.job_stage else (job.subject or str(job.job_id)[:8]))
             nodes[job.job_id] = Node(job.job_id, job.job_stage or job.job_type, about, look_of(job), column, row)
     return list(nodes.values())
 
@@ -100,10 +102,10 @@ def _edge(start: Node, stop: Node, *, done: bool) -> str:
 def _box(node: Node, current: UUID) -> str:
     here = " here" if node.job_id == current else ""
     return (
-        f'<a href="/jobs/{node.job_id}"><title>{escape(node.title)}: {node.look.word}</title>'
+        f'<a href="/jobs/{node.job_id}"><title>{escape(node.title)}, {escape(node.about)}: {node.look.word}</title>'
         f'<g class="k-{node.look.kind}{here}" transform="translate({node.x} {node.y})"><rect width="{_WIDTH}" height="{_HEIGHT}" rx="8"/>'
         f'<circle cx="16" cy="{_HEIGHT // 2}" r="5"/><text x="30" y="19">{escape(_cut(node.title))}</text>'
-        f'<text class="about" x="30" y="34">{node.look.word} · {escape(_cut(node.about, 14))}</text></g></a>'
+        f'<text class="about" x="30" y="34">{node.look.word} · {escape(_cut(node.about, 18))}</text></g></a>'
     )
 
 

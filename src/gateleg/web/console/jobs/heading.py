@@ -15,6 +15,7 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.ids import short_id
 from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise, may_retry
 from gateleg.web.console.jobs.filters import Filters
+from gateleg.web.console.jobs.trees import tree_look
 from gateleg.web.console.live import Pulse
 from gateleg.web.console.markup import Tag, tag
 from gateleg.web.console.times import ago, duration, since
@@ -23,7 +24,8 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.jobs import Job
+    from gateleg.jobs import Branch, Job
+    from gateleg.web.console.badges import Look
     from gateleg.web.console.frame import View
     from gateleg.web.console.jobs.shown import Shown
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 class Heading:
     """The head of the page. `show` draws it anew when something in it has changed."""
 
-    def __init__(self, view: View, shown: Shown) -> None:
+    def __init__(self, view: View, shown: Shown, branch: Branch | None) -> None:
         self._view = view
         self._drawn: dict[int, object] = {}
         with tag("header", classes="stack gap-2"):
@@ -41,14 +43,18 @@ class Heading:
                     self.pulse = Pulse()
                     self._deeds = tag("div", classes="deeds")
             self._below = tag("div", classes="stack gap-1")
-        self.show(shown)
+        self.show(shown, branch)
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: Shown, branch: Branch | None) -> None:
         """Draw what has changed and leave the rest: a button that is drawn anew while it is pressed hears nothing."""
         moments = (shown.started_at, shown.completed_at, shown.archived_at)
-        self._redraw(self._titles, (shown.look, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown))
+        look = shown.look if branch is None or not branch.children else tree_look(branch, shown.look)
+        words = branch.summary if branch is not None and branch.children else ""
+        self._branch = branch
+        self._redraw(self._titles, (look, words, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown, look, words))
+        below = open_below(shown, branch)
         if self._view.may(Role.OPERATOR):
-            self._redraw(self._deeds, offered(shown), lambda: self._offer(shown))
+            self._redraw(self._deeds, offered(shown, below), lambda: self._offer(shown, below))
         self._redraw(self._below, (shown.archived_at, shown.progress, shown.status), lambda: _draw_below(shown))
 
     def _redraw(self, part: Tag, key: object, draw: Callable[[], None]) -> None:
@@ -58,31 +64,36 @@ class Heading:
             with part:
                 draw()
 
-    def _draw_titles(self, shown: Shown) -> None:
+    def _draw_titles(self, shown: Shown, look: Look, words: str) -> None:
         with tag("div", classes="line gap-2"):
             tag("h1", shown.title)
-            chip(shown.look, large=True)
+            chip(look, large=True)
+            if words:
+                tag("span", words, "meta")
         _facts(shown)
 
-    def _offer(self, shown: Shown) -> None:
+    def _offer(self, shown: Shown, below: bool) -> None:
         if shown.job is not None:
-            self._offer_for(shown.job)
+            self._offer_for(shown.job, below)
         with tag("a", classes="deed", href=f"/jobs/submit?like={shown.job_id}"):
             ui.icon("content_copy")
             tag("span", "Submit again")
 
-    def _offer_for(self, job: Job) -> None:
+    def _offer_for(self, job: Job, below: bool) -> None:
         if may_prioritise(job):
             deed(f"Priority {job.priority}", lambda: self._ask_priority(job), icon="low_priority")
         if may_retry(job):
             deed("Retry", self.retry, icon="replay", look="first")
         if may_force(job):
             deed("Stop now", lambda: self._force(job), icon="dangerous", look="danger")
-        if may_cancel(job):
-            deed("Cancel", lambda: self._cancel(job), icon="cancel", look="danger")
+        if below:
+            deed("Cancel tree", self._cancel_below, icon="cancel", look="danger")
+        elif may_cancel(job):
+            queue = self._view.host.queue
+            deed("Cancel", lambda: self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled"), icon="cancel", look="danger")
 
-    async def _do(self, action: str, act: Callable[[], Awaitable[object]], done: str, **details: Any) -> None:
-        view, job_id = self._view, str(self._view.request.path_params["job_id"])
+    async def _do(self, action: str, act: Callable[[], Awaitable[object]], done: str, *, on: UUID | None = None, **details: Any) -> None:
+        view, job_id = self._view, str(on or self._view.request.path_params["job_id"])
 
         async def work() -> None:
             await act()
@@ -96,14 +107,17 @@ class Heading:
         job_id = UUID(str(self._view.request.path_params["job_id"]))
         await self._do("job.retry", lambda: self._view.host.queue.retry(job_id), "It waits for a worker again")
 
-    async def _cancel(self, job: Job) -> None:
-        queue = self._view.host.queue
-        branch = await queue.tree(job.job_id)
-        open_below = [one for one in branch if one.job_id != job.job_id and one.status in ("PENDING", "PROCESSING")]
-        if not open_below:
-            await self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled")
-        elif await confirm("Cancel the whole tree?", f"{len(open_below)} jobs below this one are cancelled with it.", verb="Cancel all"):
-            await self._do("job.cancel-tree", lambda: queue.cancel_tree(job.job_id), "Cancelled, with all below it")
+    async def _cancel_below(self) -> None:
+        if self._branch is not None:
+            await self.cancel_tree(self._branch)
+
+    async def cancel_tree(self, branch: Branch) -> None:
+        """Ask, and cancel a job with everything below it that has not ended."""
+        count = branch.unfinished
+        loss = f"{count:,} {'job that has' if count == 1 else 'jobs that have'} not ended {'is' if count == 1 else 'are'} cancelled."
+        if await confirm("Cancel the whole tree?", loss, verb="Cancel all"):
+            cancel = self._view.host.queue.cancel_tree
+            await self._do("job.cancel-tree", lambda: cancel(branch.job_id), "The tree is cancelled", on=branch.job_id)
 
     async def _force(self, job: Job) -> None:
         loss = "The worker was asked to stop and has not yet. What this attempt has done so far and not written down is lost."
@@ -124,10 +138,15 @@ class Heading:
             await self._do("job.priority", lambda: queue.set_priority(job.job_id, int(answer)), f"Priority {answer}", priority=int(answer))
 
 
-def offered(shown: Shown) -> tuple[object, ...]:
+def open_below(shown: Shown, branch: Branch | None) -> bool:
+    """Whether jobs below a job still wait or run; the job itself may have ended long ago."""
+    return branch is not None and branch.unfinished > (0 if shown.finished else 1)
+
+
+def offered(shown: Shown, below: bool = False) -> tuple[object, ...]:
     """What can be done with a job now: as long as it stays the same, so do the buttons."""
     job = shown.job
-    return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job))
+    return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job), below)
 
 
 def _draw_below(shown: Shown) -> None:
@@ -161,7 +180,7 @@ def _facts(shown: Shown) -> None:
                 tag("span", "took")
                 tag("span", duration(shown.run_seconds), "num")
         if shown.retry_count:
-            tag("span", f"tried again {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
+            tag("span", f"retried {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
         for word in shown.tags:
             tag("a", word, "plain-chip", href=Filters(tag=word).address())
 

@@ -8,16 +8,17 @@ from uuid import UUID
 from nicegui import context, ui
 
 from gateleg.jobs import JobMissing
+from gateleg.web.console.badges import BY_STATUS, chip
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, current_view, frame
+from gateleg.web.console.ids import shortened
 from gateleg.web.console.jobs import panels
-from gateleg.web.console.jobs.deeds import may_retry
 from gateleg.web.console.jobs.heading import Heading
-from gateleg.web.console.jobs.looking import Story, story_topic, tree_topic
+from gateleg.web.console.jobs.looking import Story, Tree, story_topic, tree_topic
 from gateleg.web.console.jobs.places import CRUMBS
 from gateleg.web.console.jobs.shown import Shown, shown_of
-from gateleg.web.console.jobs.trees import summary, tree_html
+from gateleg.web.console.jobs.trees import Drawing, found_in, tree_html, tree_look
 from gateleg.web.console.live import follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import PATIENT
@@ -36,7 +37,7 @@ def register() -> None:
     """Serve a job at `/jobs/{job_id}`."""
 
     @ui.page("/jobs/{job_id}", response_timeout=PATIENT)
-    async def job(job_id: str, tab: str | None = None) -> None:
+    async def job(job_id: str, tab: str | None = None, tree: str | None = None) -> None:
         try:
             known = UUID(job_id)
         except ValueError:
@@ -51,7 +52,7 @@ def register() -> None:
             return
         shown = shown_of(story.job)
         with frame(title=shown.title, section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
-            await _Page(view, topic, story, shown).build(tab)
+            await _Page(view, topic, story, shown).build(tab, whole_tree=tree == "whole")
 
 
 def _missing(job_id: str) -> None:
@@ -72,13 +73,15 @@ class _Page:
         self._shown_facts: object = None
         self._leave: Callable[[], None] = lambda: None
 
-    async def build(self, tab: str | None) -> None:
-        self.heading = Heading(self.view, self.shown)
+    async def build(self, tab: str | None, *, whole_tree: bool) -> None:
+        topic = tree_topic(self.view.host.queue, self.shown.root or self.shown.job_id)
+        self.tree = await self.view.live.now(topic)
+        self.heading = Heading(self.view, self.shown, self._branch())
         self._failure = tag("div", classes="fill")
         self._show_failure()
         with tag("div", classes="beside"):
             with tag("div", classes="stack gap-2"):
-                await self._tree()
+                self._show_tree(topic, whole=whole_tree)
                 self._facts = tag("section", classes="card", aria_label="Facts")
                 self._show_facts()
             with tag("div", classes="stack gap-2"):
@@ -115,7 +118,7 @@ class _Page:
 
     def _show(self, story: Story) -> None:
         self.story, self.shown = story, shown_of(story.job)
-        self.heading.show(self.shown)
+        self.heading.show(self.shown, self._branch())
         self._show_failure()
         self._show_facts()
         if self._update is not None:
@@ -128,13 +131,11 @@ class _Page:
         self._shown_failure = key
         self._failure.clear()
         with self._failure:
-            panels.failure_note(self.story, self.shown, self._retry_button)
+            panels.failure_note(self.story, self.shown)
 
-    def _retry_button(self) -> None:
-        job = self.shown.job
-        if job is not None and may_retry(job) and self.view.may(Role.OPERATOR):
-            with tag("div"):
-                deed("Retry", self.heading.retry, icon="replay", look="small")
+    def _branch(self) -> Branch | None:
+        """The job with all that it has started."""
+        return None if self.tree is None else found_in(self.tree.branch, self.shown.job_id)
 
     def _show_facts(self) -> None:
         shown = self.shown
@@ -144,6 +145,7 @@ class _Page:
         self._shown_facts = key
         self._facts.clear()
         with self._facts, tag("dl", classes="facts"):
+            _fact("State", shown.look.word)
             _fact("Attempts", str(shown.attempt) if shown.max_retries is None else f"{shown.attempt} (up to {shown.max_retries + 1})")
             _fact("Priority", str(shown.priority))
             if shown.worker_id:
@@ -153,6 +155,10 @@ class _Page:
                     tag("dt", name)
                     with tag("dd"):
                         ago(moment)
+            if shown.parent is not None:
+                tag("dt", "Submitted by")
+                with tag("dd"):
+                    tag("a", shortened(str(shown.parent)), "link", href=f"/jobs/{shown.parent}")
             if shown.cancel_reason:
                 _fact("Cancelled because", shown.cancel_reason)
             for name, count in (("Waits for", len(shown.dependencies)), ("Waited for by", len(shown.dependents))):
@@ -161,24 +167,47 @@ class _Page:
                     with tag("dd"):
                         tag("a", f"{count} job{'' if count == 1 else 's'}", "link", href="?tab=graph")
 
-    async def _tree(self) -> None:
-        topic = tree_topic(self.view.host.queue, self.shown.root or self.shown.job_id)
-        first = await self.view.live.now(topic)
-        box = tag("section", classes="card", aria_label="Tree")
-        with box:
+    def _show_tree(self, topic: Topic[Tree | None], *, whole: bool) -> None:
+        with tag("section", classes="card", aria_label="Tree") as box:
             with tag("div", classes="card-head"):
-                tag("h3", "Tree")
-                words = tag("span", "", "meta")
+                with tag("div", classes="line gap-1"):
+                    tag("h3", "Tree")
+                    state = tag("span", classes="line")
+                if self.view.may(Role.OPERATOR):
+                    cancel = deed("Cancel tree", self._cancel_tree, look="small danger")
+                else:
+                    cancel = tag("span")
+            words = tag("p", "", "meta below-head")
             drawing = ui.html("", sanitize=False).classes("fill")
+        drawn: object = None
 
-        def show(branch: Branch | None) -> None:
-            box.set_visibility(branch is not None and bool(branch.children))
-            if branch is not None:
-                words.set_text(summary(branch))
-                drawing.set_content(tree_html(branch, self.shown.job_id))
+        def show(tree: Tree | None) -> None:
+            nonlocal drawn
+            self.tree = tree
+            self.heading.show(self.shown, self._branch())
+            box.set_visibility(tree is not None and bool(tree.branch.children))
+            if tree is None:
+                return
+            look = tree_look(tree.branch, BY_STATUS[tree.branch.status])
+            if look != drawn:
+                drawn = look
+                state.clear()
+                with state:
+                    chip(look)
+            # On the page of the root the heading has all of this.
+            below = tree.branch.job_id != self.shown.job_id
+            state.set_visibility(below)
+            words.set_visibility(below)
+            cancel.set_visibility(below and bool(tree.branch.unfinished))
+            words.set_text(tree.branch.summary)
+            drawing.set_content(tree_html(tree.branch, Drawing(self.shown.job_id, tree.labels, whole=whole)))
 
-        show(first)
-        follow(self.view.live, topic, show, known=first)
+        show(self.tree)
+        follow(self.view.live, topic, show, known=self.tree)
+
+    async def _cancel_tree(self) -> None:
+        if self.tree is not None:
+            await self.heading.cancel_tree(self.tree.branch)
 
 
 def _fact(name: str, value: Any) -> None:

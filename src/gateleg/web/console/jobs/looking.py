@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import ArchivedJob, Job, JobMissing
+from gateleg.web.console.jobs.labels import labels
+from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
 from gateleg.web.console.logs import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from uuid import UUID
 
     from gateleg.jobs import AsyncQueue, Branch, LogEntry
 
 #: How many jobs a graph shows.
 _NODES = 40
+#: How many jobs of a tree are labelled.
+_LABELLED = 500
 
 
 @dataclass(frozen=True)
@@ -47,16 +52,38 @@ def _reader(queue: AsyncQueue, job_id: UUID) -> Callable[[], Awaitable[Story]]:
     return look
 
 
-def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Branch | None]:
-    """The tree below a root; None when the root has left the queue."""
+@dataclass(frozen=True)
+class Tree:
+    """A job tree, and labels for those of its jobs that look alike otherwise."""
 
-    async def look() -> Branch | None:
+    branch: Branch
+    labels: Mapping[UUID, str] = field(default_factory=dict)
+
+
+def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
+    """The tree below a root; None when the root has left the queue."""
+    known: dict[UUID, Job] = {}
+
+    async def look() -> Tree | None:
         try:
-            return await queue.tree(root)
+            branch = await queue.tree(root)
         except JobMissing:
             return None
+        # What labels are made of never changes, so every job is read once.
+        fresh = [Job.key(job_id=one) for one in alike(branch)[:_LABELLED] if one not in known]
+        known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
+        return Tree(branch, labels(known.values()))
 
     return Topic(("tree", root), look, every=2.0)
+
+
+def alike(branch: Branch) -> list[UUID]:
+    """The jobs of a tree that neither their type nor their stage tells from a sibling; those that are drawn first come first."""
+    found: list[UUID] = []
+    for parent in branch:
+        names = Counter((child.job_type, child.stage) for child in parent.children)
+        found += [child.job_id for child in by_urgency(parent.children) if names[child.job_type, child.stage] > 1]
+    return found
 
 
 def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:

@@ -14,8 +14,9 @@ from gateleg.web.console.failures import Told, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.graphs import graph_svg
 from gateleg.web.console.jobs.looking import graph_topic
-from gateleg.web.console.jobs.shown import short_kind, telling_line
+from gateleg.web.console.jobs.shown import failure_text, telling_line
 from gateleg.web.console.jobs.timeline import Bar, bars
+from gateleg.web.console.jobs.traces import parts_of
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
 from gateleg.web.console.markup import tag
@@ -58,7 +59,7 @@ def timeline_panel(view: View, story: Story, shown: Shown) -> Callable[[Story, S
     show_bars(shown)
     with tag("section", classes="section", aria_label="Log"):
         tag("h3", "Log")
-        log = LogView(story.lines, story.first, empty="The handler has said nothing.")
+        log = LogView(story.lines, story.first, empty="The handler has logged nothing.")
 
     def show(story: Story, shown: Shown) -> None:
         show_bars(shown)
@@ -119,7 +120,7 @@ async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
             rows.append(Row(f"{kind} {location}", {"name": name, "kind": kind, "about": None if about is None else meta_cell(about)}))
     await _pictures(view, places.get("objects", []))
     with tag("section", classes="card tight", aria_label="Artifacts"):
-        Grid("Artifacts", columns, rows)
+        Grid("Artifacts", columns, rows, complete=True)
 
 
 async def _pictures(view: View, keys: list[str]) -> None:
@@ -165,19 +166,31 @@ def raw_panel(view: View, story: Story, shown: Shown) -> None:
     json_block(story.job.model_dump(mode="json", exclude_none=True), "The job as it is stored")
 
 
-def failure_note(story: Story, shown: Shown, retry: Callable[[], None] | None) -> None:
-    """Why it failed: the error, the attempt, the line of the log; and a button next to it."""
+def failure_note(story: Story, shown: Shown) -> None:
+    """Why it failed: the error, the attempt, the line of the log that tells most, and where in the code it was."""
     failure = shown.failure
     if failure is None:
         return
     line = telling_line(story.lines, shown.attempts[-1].started_at if shown.attempts else None)
     where = f"In attempt {shown.attempt}" + (f" on {shown.worker_id}" if shown.worker_id else "")
-    with trouble(Told(f"{short_kind(failure.kind)}: {failure.message}", where, details=failure.trace or "")) as box:
-        with tag("div", classes="line gap-2") as more:
-            if retry is not None:
-                retry()
-            if line is not None and line.message not in failure.message:
-                with tag("div", classes="meta"):
-                    tag("span", "The log said ")
-                    tag("span", line.message, "mono")
-        more.move(box, target_index=2)
+    error = failure_text(failure)
+    with trouble(Told(error, where)):
+        if line is not None and line.message not in failure.message:
+            with tag("div", classes="meta"):
+                tag("span", "Last line of the log: ")
+                tag("span", line.message, "mono")
+        if failure.trace:
+            _trace(failure.trace, error)
+
+
+def _trace(trace: str, error: str) -> None:
+    with tag("div", classes="trace", role="group", aria_label="Traceback"):
+        for part in parts_of(trace, error=error):
+            if not part.folded:
+                tag("pre", part.text)
+                continue
+            with tag("details"):
+                tag("summary", f"{part.frames} frame{'' if part.frames == 1 else 's'} of Gateleg and libraries")
+                tag("pre", part.text)
+    with tag("div"):
+        tag("button", "Copy the traceback", "deed small", type="button", data_copy=trace)

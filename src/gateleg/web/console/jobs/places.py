@@ -19,7 +19,7 @@ PLACES = (
     ("/jobs/queues", "Queues"),
     ("/jobs/workers", "Workers"),
     ("/jobs/schedules", "Schedules"),
-    ("/jobs/dead", "Dead letters"),
+    ("/jobs/dead", "Failed"),
     ("/jobs/archive", "Archive"),
 )
 #: The way to a page of the section.

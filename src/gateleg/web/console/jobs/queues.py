@@ -120,7 +120,7 @@ def register() -> None:
 def _list(view: View, topic: Topic[tuple[QueueView, ...]], first: tuple[QueueView, ...], pulse: Pulse) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Queues"):
-        grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+        grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], complete=True, on_deed=lambda name, verb: _act(view, name, verb))
 
     def show(found: tuple[QueueView, ...]) -> None:
         grid.show([queue_row(one, deeds=operator) for one in found])

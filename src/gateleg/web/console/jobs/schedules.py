@@ -1,52 +1,55 @@
-"""The page about schedules: what runs when, with the next runs; making, changing, switching and running one now."""
+"""The pages about schedules: the list with the next runs and the last outcome, the runs of one, and changing it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from gateleg.jobs import BadConfig, JobError, Submission
+from gateleg.jobs import ArchivedJob, Job, JobMissing, Submission
 from gateleg.jobs.schedules import next_run
-from gateleg.web.console.badges import Look
+from gateleg.web.console.badges import BY_STATUS, Look, chip
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, mono_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.deeds import carry_out
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.fields import Field
-from gateleg.web.console.forms import problems_by_field
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.jobs.submit import JobForm
-from gateleg.web.console.leaving import guarded, leave_to, unguarded
+from gateleg.web.console.jobs.rows import COLUMNS as JOB_COLUMNS
+from gateleg.web.console.jobs.rows import job_row
+from gateleg.web.console.jobs.schedule_form import schedule_form
 from gateleg.web.console.live import Pulse, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.paging import address
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
-from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
+    from uuid import UUID
 
     from gateleg.jobs import AsyncQueue, Schedule
 
-ON, OFF = Look("done", "On", "event_available"), Look("neutral", "Off", "event_busy")
+ON, OFF = Look("done", "Enabled", "event_available"), Look("neutral", "Disabled", "event_busy")
 #: its application has started without it
 UNDECLARED = Look("neutral", "No longer declared", "event_busy")
+#: How many runs of a schedule are listed.
+_RUNS = 200
 COLUMNS = (
     Column("name", "Schedule"),
     Column("state", "State"),
     Column("type", "Type"),
     Column("when", "When"),
     Column("next", "Next run"),
-    Column("then", "Then", desk=True),
     Column("last", "Last run"),
-    Column("skipped", "Left out", right=True, desk=True),
+    Column("skipped", "Skipped", right=True, desk=True),
     Column("deeds", "", right=True),
 )
 
@@ -69,10 +72,19 @@ def when_text(schedule: Schedule) -> str:
     return f"{schedule.cron}{zone}"
 
 
-def schedule_row(schedule: Schedule, now: datetime, *, deeds: bool) -> Row:
-    """A schedule in the list; it opens its form."""
+@dataclass(frozen=True)
+class Listed:
+    """A schedule, and the job of its last run as far as it still exists."""
+
+    schedule: Schedule
+    last: Job | ArchivedJob | None = None
+
+
+def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
+    """A schedule in the list; its name opens its runs."""
+    schedule, last = listed.schedule, listed.last
     times = upcoming(schedule, now)
-    switch = deed_cell("off", "Switch off") if schedule.active else deed_cell("on", "Switch on")
+    switch = deed_cell("off", "Disable") if schedule.active else deed_cell("on", "Enable")
     state = UNDECLARED if schedule.undeclared_at is not None else ON if schedule.enabled else OFF
     return Row(
         schedule.name,
@@ -81,23 +93,65 @@ def schedule_row(schedule: Schedule, now: datetime, *, deeds: bool) -> Row:
             "state": chip_cell(state),
             "type": schedule.job_type,
             "when": mono_cell(when_text(schedule)) if schedule.cron else when_text(schedule),
-            "next": ago_cell(times[0]) if times else meta_cell("not while it is off"),
-            "then": [part for time in times[1:] if isinstance(part := ago_cell(time), dict)],
-            "last": ago_cell(schedule.last_run_at) or meta_cell("never"),
+            "next": ago_cell(times[0]) if times else meta_cell("disabled"),
+            "last": [
+                part if isinstance(part := ago_cell(schedule.last_run_at), dict) else meta_cell("never"),
+                *([chip_cell(BY_STATUS[last.status], f"/jobs/{last.job_id}")] if last is not None else []),
+            ],
             "skipped": str(schedule.skipped) if schedule.skipped else None,
-            "deeds": [deed_cell("run", "Run now"), switch, deed_cell("remove", "Remove", look="danger")] if deeds else None,
+            "deeds": [deed_cell("run", "Run now"), deed_cell("edit", "Edit"), switch, deed_cell("remove", "Remove", look="danger")]
+            if deeds
+            else None,
         },
-        href=f"/jobs/schedules/edit?name={schedule.name}" if deeds else None,
+        href=address("/jobs/schedules/runs", {"name": schedule.name}),
     )
 
 
-def schedules_topic(queue: AsyncQueue) -> Topic[list[Schedule]]:
-    """All schedules."""
-    return Topic("schedules", queue.schedules, every=3.0)
+def schedules_topic(queue: AsyncQueue) -> Topic[list[Listed]]:
+    """All schedules with their last runs."""
+    archived: dict[UUID, ArchivedJob | None] = {}
+
+    async def last_run(job_id: UUID, live: Mapping[UUID, Job]) -> Job | ArchivedJob | None:
+        if job_id in live:
+            return live[job_id]
+        if job_id not in archived:
+            # What is archived does not change any more, so it is read once.
+            archived[job_id] = await _archived(queue, job_id)
+        return archived[job_id]
+
+    async def look() -> list[Listed]:
+        found = await queue.schedules()
+        ids = [one.last_job_id for one in found if one.last_job_id is not None]
+        jobs = await queue.store.batch_get([Job.key(job_id=job_id) for job_id in ids]) if ids else []
+        live = {job.job_id: job for job in jobs if job is not None}
+        return [Listed(one, await last_run(one.last_job_id, live) if one.last_job_id is not None else None) for one in found]
+
+    return Topic("schedules", look, every=3.0)
+
+
+async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
+    try:
+        found = await queue.get_or_archived(job_id)
+    except JobMissing:
+        return None
+    return found if isinstance(found, ArchivedJob) else None
+
+
+async def runs_of(queue: AsyncQueue, schedule: Schedule) -> list[Job]:
+    """The jobs in the queue that a schedule has submitted, newest first."""
+    mark = submitted_by(schedule.name)
+    question = Job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark))
+    found = [job async for job in queue.store.query(question) if job.created_by is not None and job.created_by.endswith(mark)]
+    return sorted(found, key=lambda job: job.created_at, reverse=True)[:_RUNS]
+
+
+def submitted_by(name: str) -> str:
+    """What jobs of a schedule say of who has submitted them, after the name of somebody who has run it by hand."""
+    return f"schedule:{name}"
 
 
 def register() -> None:
-    """Serve the schedules at `/jobs/schedules`, and the form of one at `/jobs/schedules/edit`."""
+    """Serve the schedules at `/jobs/schedules`, the runs of one at `/jobs/schedules/runs`, its form at `/jobs/schedules/edit`."""
 
     @ui.page("/jobs/schedules", response_timeout=PATIENT)
     async def schedules() -> None:
@@ -105,6 +159,18 @@ def register() -> None:
             pulse = section_head(view, "/jobs/schedules", deed=("Add a schedule", "/jobs/schedules/edit"))
             topic = schedules_topic(view.host.queue)
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
+
+    @ui.page("/jobs/schedules/runs")
+    async def runs(name: str = "") -> None:
+        crumbs = [*CRUMBS, Crumb("Schedules", "/jobs/schedules")]
+        with frame(title=name, section="jobs", crumbs=crumbs, wide=True, titled=False) as view:
+            schedule = {one.name: one for one in await view.host.queue.schedules()}.get(name)
+            if schedule is None:
+                empty("clock", "No such schedule", f"There is no schedule {name}.", button="All schedules", href="/jobs/schedules")
+                return
+            pulse = _runs_head(view, schedule)
+            topic = Topic(("runs", name), partial(runs_of, view.host.queue, schedule), every=3.0)
+            await show_when_there(view.live.now(topic), lambda first: _runs(view, topic, first, pulse), pulse=pulse)
 
     @ui.page("/jobs/schedules/edit", response_timeout=PATIENT)
     async def edit(name: str | None = None, type: str | None = None) -> None:
@@ -114,20 +180,54 @@ def register() -> None:
                 trouble(refusal(Role.OPERATOR))
                 return
             known = {one.name: one for one in await view.host.queue.schedules()}
-            await _form(view, known.get(name or ""), type)
+            await schedule_form(view, known.get(name or ""), type)
 
 
-def _list(view: View, topic: Topic[list[Schedule]], first: list[Schedule], pulse: Pulse) -> None:
+def _list(view: View, topic: Topic[list[Listed]], first: list[Listed], pulse: Pulse) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Schedules"):
-        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], on_deed=lambda name, verb: _act(view, name, verb))
+        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], complete=True, on_deed=lambda name, verb: _act(view, name, verb))
         with tag("div") as nothing:
-            sentence = "A schedule submits a job again and again: every so many seconds, or at the times of cron."
+            sentence = "A schedule submits a job again and again, at a fixed interval or by a cron expression."
             add = {"button": "Add a schedule", "href": "/jobs/schedules/edit"} if operator else {}
             empty("clock", "No schedules", sentence, **add)
 
-    def show(found: list[Schedule]) -> None:
+    def show(found: list[Listed]) -> None:
         grid.show([schedule_row(one, view.host.store.setup.now(), deeds=operator) for one in found])
+        grid.set_visibility(bool(found))
+        nothing.set_visibility(not found)
+
+    show(first)
+    follow(view.live, topic, show, pulse, known=first)
+
+
+def edit_address(name: str) -> str:
+    """Where a schedule is changed."""
+    return address("/jobs/schedules/edit", {"name": name})
+
+
+def _runs_head(view: View, schedule: Schedule) -> Pulse:
+    with tag("header", classes="head"):
+        with tag("div", classes="titles"):
+            with tag("div", classes="line gap-2"):
+                tag("h1", schedule.name)
+                chip(ON if schedule.enabled else OFF, large=True)
+            tag("p", f"Submits {schedule.job_type}: {when_text(schedule)}", "meta")
+        with tag("div", classes="deeds"):
+            pulse = Pulse()
+            if view.may(Role.OPERATOR):
+                tag("a", "Edit", "deed", href=edit_address(schedule.name))
+    return pulse
+
+
+def _runs(view: View, topic: Topic[list[Job]], first: list[Job], pulse: Pulse) -> None:
+    with tag("section", classes="card tight", aria_label="Runs"):
+        grid = Grid("Runs", JOB_COLUMNS)
+        with tag("div") as nothing:
+            empty("clock", "No runs", "Runs are listed here until they are archived.", button="The archive", href="/jobs/archive")
+
+    def show(found: list[Job]) -> None:
+        grid.show([job_row(job) for job in found])
         grid.set_visibility(bool(found))
         nothing.set_visibility(not found)
 
@@ -137,12 +237,15 @@ def _list(view: View, topic: Topic[list[Schedule]], first: list[Schedule], pulse
 
 async def _act(view: View, name: str, verb: str) -> None:
     queue = view.host.queue
+    if verb == "edit":
+        ui.navigate.to(edit_address(name))
+        return
 
     async def work() -> Any:
         if verb == "run":
             one = next(found for found in await queue.schedules() if found.name == name)
             submission = Submission(one.job_type, one.job_config, queue=one.queue, priority=one.priority, subject=one.subject)
-            await queue.submit(replace(submission, created_by=f"{view.principal.name}, for the schedule {name}"))
+            await queue.submit(replace(submission, created_by=f"{view.principal.name}, {submitted_by(name)}"))
         elif verb == "remove":
             await queue.unschedule(name)
         else:
@@ -152,66 +255,6 @@ async def _act(view: View, name: str, verb: str) -> None:
     loss = "It submits nothing any more. Jobs that it has submitted stay."
     if verb == "remove" and not await confirm(f"Remove {name}?", loss, verb="Remove"):
         return
-    said = {"run": "Submitted", "remove": f"{name} is removed", "on": f"{name} is on", "off": f"{name} is off"}
+    said = {"run": "Submitted", "remove": f"{name} is removed", "on": f"{name} is enabled", "off": f"{name} is disabled"}
     if await carry_out(view, Role.OPERATOR, work, said[verb]):
         view.live.hurry("schedules")
-
-
-async def _form(view: View, schedule: Schedule | None, type: str | None) -> None:
-    handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
-    if not handlers:
-        empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
-        return
-    wanted = schedule.job_type if schedule is not None else type
-    chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
-    with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="When")), tag("div", classes="fields"):
-        name = Field("Name", schedule.name if schedule else "", required=True, off=schedule is not None)
-        kinds = Field(
-            "Type",
-            chosen.job_type,
-            kind="choice",
-            choices=[(handler.job_type, handler.job_type) for handler in handlers],
-            on_change=lambda value: ui.navigate.to(f"/jobs/schedules/edit?type={value}"),
-            off=schedule is not None,
-        )
-        unguarded(kinds)
-        every = Field("Every", str(schedule.every or "") if schedule else "", kind="number", least=1, hint="Seconds; or else cron")
-        hint = "Minute, hour, day, month, weekday: */15 8-18 * * mon-fri"
-        cron = Field("Cron", (schedule.cron or "") if schedule else "", hint=hint)
-        zone = Field("Time zone", schedule.timezone if schedule else "UTC", hint="Of the cron fields, such as Europe/Berlin")
-        late = Field("Leave out when later than", str(schedule.max_delay if schedule else 600), kind="number", least=0, hint="Seconds")
-    form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)))
-    options = {"subject": schedule.subject, "queue": schedule.queue, "priority": schedule.priority} if schedule is not None else None
-    form.build(schedule.job_config if schedule is not None else None, options)
-    problem = tag("div", classes="fill")
-
-    async def save() -> None:
-        problem.clear()
-        submission = form.read()
-        name.show_wrong(None if name.text else "This is needed.")
-        if submission is None or not name.text:
-            return
-        try:
-            view.require(Role.OPERATOR)
-            await view.host.queue.schedule(
-                name.text,
-                submission,
-                cron=cron.text or None,
-                every=int(every.text) if every.text else None,
-                timezone=zone.text or "UTC",
-                max_delay=int(late.text or 600),
-                enabled=schedule.enabled if schedule is not None else True,
-            )
-        except BadConfig as error:
-            form.show_wrong(problems_by_field(error.problems), {})
-            return
-        except (JobError, NotAllowed, ValueError) as error:
-            with problem:
-                trouble(error)
-            return
-        await view.host.audit.note(view.principal, "schedule.save", name.text)
-        leave_to("/jobs/schedules")
-
-    with tag("div", classes="line gap-1"):
-        deed("Save", save, icon="check", look="first")
-        unguarded(tag("a", "Leave it", "deed", href="/jobs/schedules"))

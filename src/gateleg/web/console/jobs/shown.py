@@ -116,6 +116,11 @@ def short_kind(kind: str) -> str:
     return kind.rsplit(".", 1)[-1]
 
 
+def failure_text(failure: Failure) -> str:
+    """An error as its headline: the exception's name and its message."""
+    return f"{short_kind(failure.kind)}: {failure.message}"
+
+
 def telling_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
     """The line of a log that says most about a failure: the last error that the handler has written, or else its last line.
 

@@ -13,12 +13,12 @@ from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
 from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.places import CRUMBS
 from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import tag
+from gateleg.web.console.model_form import field_of
 from gateleg.web.console.patience import PATIENT
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.jobs import ArchivedJob, Handler, Job
+    from gateleg.web.console.fields import Field
 
 #: How a job is run; what is left empty is as the handler says.
 _OPTIONS = (
@@ -92,24 +93,6 @@ class JobForm:
             one.show_wrong(config.get(name))
         for name, one in self.options.items():
             one.show_wrong(options.get(name))
-
-
-def field_of(asked: Asked, *, placeholder: str = "") -> Field:
-    """A field on a page."""
-    whole = asked.control == "area" or asked.form == "json"
-    return Field(
-        asked.label,
-        asked.start,
-        kind=asked.control,
-        hint=asked.hint,
-        placeholder=placeholder,
-        required=asked.required,
-        whole=whole,
-        rows=3 if asked.form == "strings" else 6,
-        choices=asked.choices,
-        least=asked.least,
-        most=asked.most,
-    )
 
 
 def register() -> None:

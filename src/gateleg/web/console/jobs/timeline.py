@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
-from gateleg.web.console.jobs.shown import short_kind
+from gateleg.web.console.jobs.shown import failure_text
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 OUTCOMES: dict[str, tuple[str, Kind]] = {
     "completed": ("Done", "done"),
     "failed": ("Failed", "failed"),
-    "retried": ("Failed, tried again", "failed"),
-    "snoozed": ("Put off", "waiting"),
-    "released": ("Given back by its worker", "waiting"),
+    "retried": ("Failed, retried", "failed"),
+    "snoozed": ("Snoozed", "waiting"),
+    "released": ("Released by its worker", "waiting"),
     "cancelled": ("Cancelled", "cancelled"),
     "lost": ("Worker lost", "warning"),
 }
@@ -58,10 +58,11 @@ def bars(shown: Shown, now: datetime) -> list[Bar]:
 
     first = shown.attempts[0].started_at if shown.attempts else shown.started_at
     made = [_waiting(*place(begin, first or end), begin, first or end, going_on=first is None and not shown.finished)]
+    headline = None if shown.failure is None else failure_text(shown.failure)
     for at, attempt in enumerate(shown.attempts):
         bar = _ended(attempt, *place(attempt.started_at, attempt.ended_at))
-        # The same error again and again is said once, where it was last.
-        repeated = at + 1 < len(shown.attempts) and error_text(shown.attempts[at + 1]) == bar.error
+        # An error that attempts repeat stands at the last of them, and one that heads the page only there.
+        repeated = bar.error == headline or (at + 1 < len(shown.attempts) and error_text(shown.attempts[at + 1]) == bar.error)
         made.append(replace(bar, error=None) if repeated else bar)
     if shown.status == JobStatus.PROCESSING and shown.started_at is not None:
         left, width = place(shown.started_at, now)
@@ -73,8 +74,8 @@ def bars(shown: Shown, now: datetime) -> list[Bar]:
 
 
 def error_text(attempt: Attempt) -> str | None:
-    """What an attempt has failed with."""
-    return None if attempt.error is None else f"{short_kind(attempt.error.kind)}: {attempt.error.message}"
+    """The error that an attempt failed with."""
+    return None if attempt.error is None else failure_text(attempt.error)
 
 
 def _waiting(left: float, width: float, start: datetime, stop: datetime, *, going_on: bool) -> Bar:

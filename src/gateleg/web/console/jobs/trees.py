@@ -2,72 +2,105 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
-from gateleg.web.console.badges import BY_STATUS
+from gateleg.web.console.badges import BY_STATUS, RUNNING, Look
 from gateleg.web.console.jobs.stages import telling_stage
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from gateleg.jobs import Branch
 
-#: How many children of one job are drawn at most; what is left out is counted.
-SHOWN = 12
-#: Who is drawn first when there are too many: what needs eyes, then what moves, then the rest.
-_RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.CANCELLED: 3, JobStatus.COMPLETED: 4}
+#: How many children of one job are drawn at first, and at most when all are asked for.
+SHOWN, MOST = 12, 1000
+#: Who is drawn first when there are too many: what needs attention, then what moves, then what is done, then the rest.
+_RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.COMPLETED: 3, JobStatus.CANCELLED: 4}
 _LATER = datetime.max.replace(tzinfo=UTC)
+PARTLY_FAILED = Look("failed", "Partly failed", "error")
+PARTLY_CANCELLED = Look("cancelled", "Partly cancelled", "cancel")
+
+
+def by_urgency(children: Sequence[Branch]) -> list[Branch]:
+    """Children in the order in which they are drawn when there is no room for all."""
+    return sorted(children, key=lambda child: _RANK[child.status])
 
 
 def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN) -> list[Branch]:
     """The children to draw, in their order: all, or those that matter most and the one that leads to the current job."""
     if len(children) <= most:
         return list(children)
-    ranked = sorted(range(len(children)), key=lambda at: (not _leads(children[at], current), _RANK[children[at].status], at))
-    return [children[at] for at in sorted(ranked[:most])]
+    kept = {child.job_id for child in sorted(by_urgency(children), key=lambda child: not _leads(child, current))[:most]}
+    return [child for child in children if child.job_id in kept]
 
 
 def _leads(branch: Branch, current: UUID) -> bool:
     return any(one.job_id == current for one in branch)
 
 
-def summary(branch: Branch) -> str:
-    """How far a tree is, in words: `7 of 12 done, 1 failed`."""
+def found_in(branch: Branch, job_id: UUID) -> Branch | None:
+    """A job with all below it, inside a larger tree."""
+    return next((one for one in branch if one.job_id == job_id), None)
+
+
+def tree_look(branch: Branch, own: Look) -> Look:
+    """How a job looks together with all that it has started: it runs until the last of them has ended."""
+    if branch.status in (JobStatus.PENDING, JobStatus.PROCESSING):
+        return own
+    if branch.unfinished:
+        return RUNNING
     counts = branch.counts
-    total, done = sum(counts.values()), counts.get(JobStatus.COMPLETED, 0)
-    rest = [
-        f"{counts[status]} {BY_STATUS[status].word.lower()}" for status in (JobStatus.FAILED, JobStatus.PROCESSING) if counts.get(status)
-    ]
-    return ", ".join([f"{done} of {total} done", *rest])
+    if branch.status != JobStatus.COMPLETED or counts[JobStatus.COMPLETED] == sum(counts.values()):
+        return own
+    return PARTLY_FAILED if JobStatus.FAILED in counts else PARTLY_CANCELLED
 
 
-def tree_html(branch: Branch, current: UUID) -> str:
-    """The tree as HTML: each job is a link with its state, its name and its time; the current one is marked."""
-    return f'<ul class="tree">{_item(branch, current)}</ul>'
+@dataclass(frozen=True)
+class Drawing:
+    """What a drawing of a tree depends on besides the tree."""
+
+    #: the job whose page it is
+    current: UUID
+    labels: Mapping[UUID, str] = field(default_factory=dict)
+    #: draw all children, not only those that matter most
+    whole: bool = False
 
 
-def _item(branch: Branch, current: UUID) -> str:
+def tree_html(branch: Branch, drawing: Drawing) -> str:
+    """The tree as HTML: each job is a link with its state, its name, its label and its time; the current one is marked."""
+    return f'<ul class="tree">{_item(branch, drawing)}</ul>'
+
+
+def _item(branch: Branch, drawing: Drawing) -> str:
     look = BY_STATUS[branch.status]
-    here = ' aria-current="true"' if branch.job_id == current else ""
+    here = ' aria-current="true"' if branch.job_id == drawing.current else ""
     stage = telling_stage(branch.job_type, branch.stage)
     name = escape(stage or branch.job_type)
-    kind = f'<span class="meta">{escape(branch.job_type)}</span>' if stage else ""
-    below = ""
-    if branch.children:
-        drawn = chosen(sorted(branch.children, key=_turn), current)
-        left = len(branch.children) - len(drawn)
-        more = f'<li class="more meta">and {left} more</li>' if left else ""
-        below = f"<ul>{''.join(_item(child, current) for child in drawn)}{more}</ul>"
+    meta = " · ".join(escape(part) for part in (drawing.labels.get(branch.job_id), branch.job_type if stage else None) if part)
+    about = f'<span class="meta label" title="{meta}">{meta}</span>' if meta else ""
+    below = f"<ul>{_children(branch, drawing)}</ul>" if branch.children else ""
     return (
         f'<li><a href="/jobs/{branch.job_id}" class="k-{look.kind}"{here}>'
         f'<i class="q-icon material-icons" aria-hidden="true">{look.icon}</i>'
-        f'<span class="name">{name}</span>{kind}<span class="sr">{look.word}</span>{_time(branch)}</a>{below}</li>'
+        f'<span class="name">{name}</span>{about}<span class="sr">{look.word}</span>{_time(branch)}</a>{below}</li>'
     )
+
+
+def _children(branch: Branch, drawing: Drawing) -> str:
+    drawn = chosen(sorted(branch.children, key=_turn), drawing.current, MOST if drawing.whole else SHOWN)
+    left = len(branch.children) - len(drawn)
+    more = ""
+    if left:
+        words = f"and {left:,} more"
+        link = f'<a class="link" href="/jobs/{drawing.current}?tree=whole">{words}</a>'
+        more = f'<li class="more meta">{words if drawing.whole else link}</li>'
+    return "".join(_item(child, drawing) for child in drawn) + more
 
 
 def _turn(branch: Branch) -> tuple[datetime, datetime]:

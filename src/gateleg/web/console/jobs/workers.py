@@ -35,7 +35,7 @@ COLUMNS = (
     Column("version", "Version", desk=True),
     Column("host", "Host", desk=True),
     Column("up", "Up for", right=True),
-    Column("seen", "Heard of", right=True),
+    Column("seen", "Last seen", right=True),
     Column("clock", "Clock", right=True, desk=True),
 )
 
@@ -93,7 +93,7 @@ def register() -> None:
 
 def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: Pulse) -> None:
     with tag("section", classes="card tight", aria_label="Workers"):
-        grid = Grid("Workers", COLUMNS)
+        grid = Grid("Workers", COLUMNS, complete=True)
         with tag("div") as nothing:
             sentence = "Jobs wait until one is. Start one on any machine that reaches the store: gateleg worker"
             empty("people", "No worker is there", sentence)

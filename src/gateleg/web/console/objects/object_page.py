@@ -117,8 +117,8 @@ def _facts(info: ObjectInfo) -> None:
     facts = [("Key", info.key), ("Size", f"{info.size:,} bytes"), ("Type", info.content_type), ("ETag", info.etag)]
     facts += [("SHA-256", info.sha256)] if info.sha256 else []
     facts += [(name, value) for name, value in info.metadata.items()]
-    with card(label="What is known"):
-        tag("h3", "What is known")
+    with card(label="Properties"):
+        tag("h3", "Properties")
         with tag("dl", classes="facts tall"):
             for name, text in facts:
                 tag("dt", name)

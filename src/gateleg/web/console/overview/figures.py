@@ -75,7 +75,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "done",
             "check_circle",
             total_done,
-            f"{retried} tried again",
+            f"{retried} retried",
             lines["completed"],
             Filters(status=JobStatus.COMPLETED).address(),
         ),
@@ -93,7 +93,7 @@ def fitting_step(hours: Sequence[Hour], now: datetime) -> int:
 def failure_text(done: int, failed: int) -> str:
     """How large a part has failed."""
     if not failed:
-        return "nothing has failed"
+        return "none failed"
     part = failed / (done + failed)
     return f"{part:.1%} of all" if part >= 0.001 else "less than 0.1% of all"
 
@@ -120,7 +120,7 @@ def latency(tallies: Sequence[MinuteCounts], now: datetime, minutes: int = 60) -
             runs[at].update(tally.run_times)
             waits[at].update(tally.wait_times)
     return times, [
-        Series("half ran under", "running", [quantile(one, 0.5) for one in runs]),
-        Series("95 % ran under", "cancelled", [quantile(one, 0.95) for one in runs]),
-        Series("95 % waited under", "warning", [quantile(one, 0.95) for one in waits], dashed=True),
+        Series("median run time", "running", [quantile(one, 0.5) for one in runs]),
+        Series("95th percentile run time", "cancelled", [quantile(one, 0.95) for one in runs]),
+        Series("95th percentile wait", "warning", [quantile(one, 0.95) for one in waits], dashed=True),
     ]

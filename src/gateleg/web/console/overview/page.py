@@ -78,7 +78,7 @@ class _Page:
             self._charts()
         with tag("div", classes="halves"):
             self._health = card(label="Health")
-            self._deployed = card(label="What runs where")
+            self._deployed = card(label="Deployment")
         self._drawn: dict[str, object] = {}
         self._show()
         follow(self.view.live, present_topic(self.view.host), self._take_present, self.pulse, known=self.present)
@@ -196,7 +196,7 @@ def _draw_alarms(found: list[Alarm]) -> None:
 
 
 def _draw_deployed(facts: list[tuple[str, str]]) -> None:
-    tag("h3", "What runs where")
+    tag("h3", "Deployment")
     with tag("dl", classes="facts"):
         for name, value in facts:
             tag("dt", name)

@@ -43,4 +43,4 @@ async def configuration_panel(view: View) -> None:
     """Show what is in force."""
     tag("p", "In force since this host was started. Change gateleg.toml, a GATELEG_ variable or a flag, and start it again.", "meta")
     with tag("section", classes="card tight", aria_label="Configuration"):
-        Grid("Configuration", COLUMNS, setting_rows(view.host.settings))
+        Grid("Configuration", COLUMNS, setting_rows(view.host.settings), complete=True)

@@ -92,7 +92,7 @@ async def keys_panel(view: View) -> None:
             with tag("section", classes="card tight", aria_label="API keys"):
                 if keys:
                     rows = [key_row(key, view.host.store.setup.now()) for key in keys]
-                    Grid("API keys", COLUMNS, rows, on_deed=lambda key_id, verb: _revoke(view, key_id, show))
+                    Grid("API keys", COLUMNS, rows, complete=True, on_deed=lambda key_id, verb: _revoke(view, key_id, show))
                 else:
                     sentence = "While there is no key, this host answers only to this machine. With one, it asks everyone for theirs."
                     empty("people", "No keys yet", sentence)

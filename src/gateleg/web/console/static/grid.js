@@ -1,6 +1,7 @@
 // A table whose rows change in place. Cells are texts, or values with a kind `t` that says how to draw them.
 export default {
   template: `
+    <div class="fill"><div v-if="complete && rows.length > 8" class="grid-filter"><input type="search" class="box" placeholder="Filter" :aria-label="'Filter ' + label" v-model="filter" /><span v-if="filter" class="meta num" role="status">{{ shown.length }} of {{ rows.length }}</span></div>
     <div class="grid-box" tabindex="-1">
       <table class="grid">
         <caption class="sr">{{ label }}</caption>
@@ -9,19 +10,19 @@ export default {
             <th v-if="selectable" class="pick" scope="col">
               <input type="checkbox" aria-label="Select all rows" :checked="all" @change="toggleAll" />
             </th>
-            <th v-for="column in columns" :key="column.key" scope="col" :class="{ right: column.right }" :style="width(column)">{{ column.label }}</th>
+            <th v-for="column in columns" :key="column.key" scope="col" :class="{ right: column.right }" :style="width(column)" :aria-sort="sort.key === column.key ? (sort.down ? 'descending' : 'ascending') : undefined"><button v-if="complete && column.label" type="button" class="sorter" @click="sortBy(column.key)">{{ column.label }}<i aria-hidden="true">{{ sort.key === column.key ? (sort.down ? '\u25BE' : '\u25B4') : '' }}</i></button><template v-else>{{ column.label }}</template></th>
           </tr>
         </thead>
         <tbody>
-          <tr v-for="row in rows" :key="row.id" data-row :data-id="row.id" :class="{ open: row.href, chosen: chosen.has(row.id) }" @click="open($event, row)">
+          <tr v-for="row in shown" :key="row.id" data-row :data-id="row.id" :class="{ open: row.href, chosen: chosen.has(row.id) }" @click="open($event, row)">
             <td v-if="selectable" class="pick">
-              <input type="checkbox" :aria-label="'Select ' + row.id" :checked="chosen.has(row.id)" @change="toggle(row.id)" @click.stop />
+              <input type="checkbox" :aria-label="'Select ' + (row.label || row.id)" :checked="chosen.has(row.id)" @change="toggle(row.id)" @click.stop />
             </td>
             <td v-for="(column, index) in columns" :key="column.key" :data-label="column.label"
                 :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, none: blank(row.cells[column.key]), state: row.cells[column.key]?.t === 'chip', changed: changed.has(row.id + ' ' + column.key) }">
               <span class="cell"><template v-for="(part, at) in parts(row.cells[column.key])" :key="at">
                 <template v-if="typeof part === 'string'"><a v-if="index === 0 && row.href && at === 0" class="name" :href="row.href">{{ part }}</a><span v-else class="clip">{{ part }}</span></template>
-                <span v-else-if="part.t === 'chip'" :class="'chip k-' + part.kind"><i class="q-icon material-icons glyph" aria-hidden="true">{{ part.icon }}</i><span>{{ part.word }}</span></span>
+                <component :is="part.href ? 'a' : 'span'" v-else-if="part.t === 'chip'" :href="part.href" :class="'chip k-' + part.kind"><i class="q-icon material-icons glyph" aria-hidden="true">{{ part.icon }}</i><span>{{ part.word }}</span></component>
                 <time v-else-if="part.t === 'ago'" data-ago :datetime="part.at" :title="exact(part.at)">{{ ago(part.at) }}</time>
                 <time v-else-if="part.t === 'since'" data-since :datetime="part.at" :title="exact(part.at)">{{ since(part.at) }}</time>
                 <button v-else-if="part.t === 'id'" type="button" class="id" :data-copy="part.full" :title="part.full + ' (copy)'" :aria-label="'Copy ' + part.full">{{ part.short }}</button>
@@ -36,13 +37,24 @@ export default {
           </tr>
         </tbody>
       </table>
-    </div>`,
-  props: { label: String, columns: Array, rows: Array, selectable: Boolean },
+    </div></div>`,
+  props: { label: String, columns: Array, rows: Array, selectable: Boolean, complete: Boolean },
   emits: ["deed", "choose"],
-  data: () => ({ chosen: new Set(), changed: new Set(), before: null }),
+  data: () => ({ chosen: new Set(), changed: new Set(), before: null, filter: "", sort: { key: null, down: false } }),
   computed: {
     all() {
-      return this.rows.length > 0 && this.rows.every((row) => this.chosen.has(row.id));
+      return this.shown.length > 0 && this.shown.every((row) => this.chosen.has(row.id));
+    },
+    // The rows as they are filtered and sorted here, which is for lists that are complete.
+    shown() {
+      const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+      const text = (row) => Object.values(row.cells).map(this.text).join(" ").toLowerCase();
+      const kept = words.length ? this.rows.filter((row) => words.every((word) => text(row).includes(word))) : this.rows;
+      const { key, down } = this.sort;
+      if (key === null) return kept;
+      const compare = (one, other) => one.localeCompare(other, undefined, { numeric: true });
+      const sorted = [...kept].sort((one, other) => compare(this.text(one.cells[key]), this.text(other.cells[key])));
+      return down ? sorted.reverse() : sorted;
     },
   },
   watch: {
@@ -63,6 +75,15 @@ export default {
     width: (column) => (column.width ? { width: column.width } : {}),
     blank: (cell) => cell === null || cell === undefined || cell === "" || (Array.isArray(cell) && !cell.length),
     parts: (cell) => (cell === null || cell === undefined ? [] : Array.isArray(cell) ? cell : [cell]),
+    // What a cell is filtered and sorted by: times by the moment, progress by its part.
+    text(cell) {
+      return this.parts(cell).map((part) => (typeof part === "string" ? part.replace(/(\d),(?=\d{3})/g, "$1") : String(part.at ?? part.part ?? part.full ?? part.word ?? part.text ?? ""))).join(" ");
+    },
+    // First one way, then the other, then as the rows came.
+    sortBy(key) {
+      if (this.sort.key !== key) this.sort = { key, down: false };
+      else this.sort = this.sort.down ? { key: null, down: false } : { key, down: true };
+    },
     remember(rows) {
       return new Map(rows.map((row) => [row.id, Object.fromEntries(Object.entries(row.cells).map(([key, cell]) => [key, JSON.stringify(cell)]))]));
     },
@@ -88,7 +109,7 @@ export default {
       this.choose([...next]);
     },
     toggleAll() {
-      this.choose(this.all ? [] : this.rows.map((row) => row.id));
+      this.choose(this.all ? [] : this.shown.map((row) => row.id));
     },
     open(event, row) {
       if (!row.href || event.target.closest("a, button, input") || String(getSelection())) return;

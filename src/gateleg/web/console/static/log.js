@@ -3,11 +3,30 @@ export default {
   template: `
     <div class="log" role="log" aria-live="off" tabindex="0" aria-label="Log" ref="box" @scroll="scrolled">
       <p v-if="!lines.length" class="meta">{{ empty }}</p>
-      <div v-for="line in lines" :key="line.number" class="log-line" :class="line.level"><span class="log-number">{{ line.number }}</span><time class="log-time" :title="exact(line.at)">{{ clock(line.at) }}</time><span class="log-level">{{ line.level }}</span><span class="log-text">{{ line.text }}</span></div>
+      <template v-for="block in blocks" :key="block[0].number">
+        <div v-if="block.length === 1" class="log-line" :class="block[0].level"><span class="log-number">{{ block[0].number }}</span><time class="log-time" :title="exact(block[0].at)">{{ clock(block[0].at) }}</time><span class="log-level">{{ block[0].level }}</span><span class="log-text">{{ block[0].text }}</span></div>
+        <details v-else class="log-trace">
+          <summary class="log-line" :class="block[0].level"><span class="log-number">{{ block[0].number }}</span><time class="log-time" :title="exact(block[0].at)">{{ clock(block[0].at) }}</time><span class="log-level">{{ block[0].level }}</span><span class="log-text">Traceback, {{ block.length }} lines</span></summary>
+          <div v-for="line in block" :key="line.number" class="log-line" :class="line.level"><span class="log-number">{{ line.number }}</span><span></span><span></span><span class="log-text">{{ line.text }}</span></div>
+        </details>
+      </template>
     </div>`,
   props: { initial: Array, empty: String, most: Number },
   data() {
     return { lines: this.initial, following: true };
+  },
+  computed: {
+    // Lines one by one, and a traceback, which is logged at one moment, as one block.
+    blocks() {
+      const blocks = [];
+      let open = null;
+      for (const line of this.lines) {
+        if (open && line.at === open[0].at && line.level === open[0].level) open.push(line);
+        else blocks.push((open = [line]));
+        if (open.length === 1 && !/Traceback \(most recent call last\):$/.test(line.text)) open = null;
+      }
+      return blocks;
+    },
   },
   mounted() {
     this.toEnd();

@@ -51,7 +51,7 @@ def capacity_tab(view: View, seen: Seen, table: Table) -> None:
         with section("What questions cost"):
             tag("p", "As reported by the answers that this host has had since it was started; beside it the cost on paper.", "meta")
             with card("tight"):
-                Grid("Cost by pattern", _SPENT, [_spent_row(entry) for entry in spent])
+                Grid("Cost by pattern", _SPENT, [_spent_row(entry) for entry in spent], complete=True)
 
 
 def _part_row(part: Part) -> Row:

@@ -60,7 +60,7 @@ def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) 
     single = owners[0] if owners and all(owner is owners[0] for owner in owners) else None
     mixed = bool(table.specs) and single is None
     if mixed:
-        columns: tuple[str, ...] = ("Entity", *table.attributes, "The rest")
+        columns: tuple[str, ...] = ("Entity", *table.attributes, "Other attributes")
         rows = [_mixed_row(table, owner, item) for owner, item in zip(owners, items, strict=True)]
         return Grid(columns, tuple(rows))
     names = column_names(table, single, items)
@@ -190,6 +190,11 @@ def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
 def key_text(table: Table, item: Item) -> str:
     """The key of an item as an address holds it."""
     return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
+
+
+def key_words(table: Table, item: Item) -> str:
+    """The key of an item for those who hear it: `pk=BOOK#1, sk=BOOK`."""
+    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
 
 
 def read_key(table: Table, text: str) -> Item | None:

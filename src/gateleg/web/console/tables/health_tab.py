@@ -35,7 +35,7 @@ def health_tab(view: View, seen: Seen, table: Table) -> None:
         found = list(dict.fromkeys(lint(table)))
         if not found:
             with card():
-                empty("check", "Nothing to remark", "The declaration has nothing that works and is probably not meant.")
+                empty("check", "No lint findings", "The declaration has no likely mistakes.")
         for code in dict.fromkeys(finding.code for finding in found):
             _rule(code, [finding for finding in found if finding.code == code])
 

@@ -51,7 +51,7 @@ async def item(name: str, key: str = "", form: str = "") -> None:
         forbidden = why_not_read(view.principal, name)
         if forbidden:
             tag("h1", name)
-            empty("table", "Not for your eyes", forbidden)
+            empty("table", "Not allowed", forbidden)
             return
         wanted = read_key(found.stored, key)
         stored = None if wanted is None else await read_item(view.host.store, found.stored, wanted)

@@ -4,40 +4,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, meta_cell, mono_cell
+from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
-from gateleg.web.console.tables.grids import grid_of, item_address, moment_of
+from gateleg.web.console.markup import tag
+from gateleg.web.console.tables.grids import grid_of, item_address, key_words, moment_of
+from gateleg.web.console.tables.references import addresses, references
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.cells import Cell as Drawn
     from gateleg.web.console.tables.grids import Cell
+    from gateleg.web.console.tables.grids import Row as ItemRow
 
 #: More columns than this are on the item's own page.
 _COLUMNS = 12
 
 
 def items_grid(
-    table: Table, items: Sequence[Item], spec: Spec[Any] | None = None, *, on_choose: Callable[[list[str]], None] | None = None
+    table: Table,
+    items: Sequence[Item],
+    spec: Spec[Any] | None = None,
+    *,
+    tables: Sequence[Table] = (),
+    complete: bool = False,
+    on_choose: Callable[[list[str]], None] | None = None,
 ) -> Grid:
-    """The grid of some items. A row's id is the item's key, as an address holds it."""
+    """The grid of some items. A row's id is the item's key, as an address holds it.
+
+    One that is `complete` can be sorted and filtered in place. References to items of `tables` are links.
+    """
     shown = grid_of(table, items, spec)
     columns = [
         Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4)
         for number, name in enumerate(shown.columns[:_COLUMNS])
     ]
+    known = references(spec, tables) if spec is not None else {}
     rows = [
         Row(
             row.key,
-            {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])},
+            _cells(shown.columns, row, known, addresses(spec, item, known) if spec is not None else {}),
             item_address(table.name, row.key),
+            f"item {key_words(table, item)}",
         )
-        for row in shown.rows
+        for row, item in zip(shown.rows, items, strict=True)
     ]
-    return Grid(f"Items of {table.name}", columns, rows, on_choose=on_choose)
+    grid = Grid(f"Items of {table.name}", columns, rows, complete=complete, on_choose=on_choose)
+    if len(shown.columns) > _COLUMNS:
+        left = ", ".join(shown.columns[_COLUMNS:])
+        tag("p", f"On the page of each item there is also: {left}", "meta more-columns")
+    return grid
+
+
+def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]], links: Mapping[str, str]) -> dict[str, Drawn]:
+    drawn = {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])}
+    for number, name in enumerate(columns[:_COLUMNS]):
+        if name not in links:
+            continue
+        text = shortened(row.cells[number].text)
+        # The first text is the link to the item itself.
+        drawn[str(number)] = link_cell(text, links[name]) if number else [text, link_cell(known[name].name, links[name])]
+    return drawn
 
 
 def _numbers(rows: Sequence[Any], number: int) -> bool:

@@ -34,7 +34,7 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
     """The tab."""
     forbidden = why_not_read(view.principal, table.name)
     if forbidden:
-        empty("table", "Not for your eyes", forbidden)
+        empty("table", "Not allowed", forbidden)
         return
     spec = next((spec for spec in table.specs if spec.name == query.get("entity")), None)
     cursor = query.get("cursor") or None
@@ -55,7 +55,9 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
                 tag("span", f"{cost} Read no faster than {UNITS_A_SECOND:,.0f} units a second, in no order.", "meta num")
                 chosen = _Chosen(view, table, found.items) if changeable else None
             if found.items:
-                items_grid(table, found.items, spec, on_choose=chosen.choose if chosen else None)
+                complete = not cursor and not found.next
+                tables = view.host.tables_for(view.principal)
+                items_grid(table, found.items, spec, tables=tables, complete=complete, on_choose=chosen.choose if chosen else None)
             else:
                 empty("search", "None on this page", "There may be more further on: pages end after some thousand items.")
         pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))

@@ -66,7 +66,7 @@ async def tables(q: str = "") -> None:
                 empty("table", "No tables yet", "Declare a table and its entities in Python; this list shows them with what is deployed.")
                 return
             with card("tight", label="All tables"):
-                grid = Grid("Tables", _COLUMNS)
+                grid = Grid("Tables", _COLUMNS, complete=True)
                 nothing = empty("search", "No table has that", "Search for a part of a name, an entity, an index, or a state.")
 
             def find(text: str) -> None:

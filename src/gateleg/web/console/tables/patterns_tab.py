@@ -48,15 +48,15 @@ async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> No
     """The tab: all patterns, or one of them with its form and its answer."""
     access = find_access(table, query.get("pattern", ""))
     if access is None:
-        _drawing(table)
         if not table.specs:
             with tag("div", classes="note"):
                 tag("p", "No application here declares this table.", "strong")
                 remedy = "Its items can be looked at and changed as DynamoDB JSON. Declare it in Python to ask patterns and to edit fields."
                 tag("p", remedy, "meta")
         if any(spec.patterns for spec in table.specs):
-            with section("What can be asked"), tag("div", classes="tiles"):
+            with section("Access patterns"), tag("div", classes="tiles"):
                 _cards(table, None)
+        _drawing(table)
         _entities(table)
         return
     with tag("div", classes="beside"):
@@ -67,7 +67,7 @@ async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> No
 
 
 def _drawing(table: Table) -> None:
-    with card("drawing", label="Keys and indexes"):
+    with section("Keys and indexes"), card("drawing", label="Diagram"):
         ui.html(table_svg(table), sanitize=False).props["tabindex"] = "0"
 
 
@@ -88,7 +88,7 @@ def _cards(table: Table, chosen: Access[Any] | None) -> None:
 def _entities(table: Table) -> None:
     if not table.specs:
         return
-    with section("What is stored"):
+    with section("Entities"):
         for spec in table.specs:
             with tag("details", classes="card fold", open=len(table.specs) == 1):
                 with tag("summary"):
@@ -109,7 +109,7 @@ async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -
             tag("p", access.pattern.description or f"Ask {asks_by(access)}.", "meta")
         _form(access, texts, asked, reverse)
     if forbidden:
-        empty("table", "Not for your eyes", forbidden)
+        empty("table", "Not allowed", forbidden)
     elif asked.query is not None:
         await _answer(view, access, texts, asked, query, reverse)
     else:
@@ -159,12 +159,13 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
     def show(found: Answer) -> None:
         if found.note:
             trouble(Told(found.note, "Such items come last, as they are stored; open one to change it as DynamoDB JSON."))
-        with card("tight", label="What was found"):
+        with card("tight", label="Result"):
             with tag("div", classes="card-head"):
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
                 tag("span", cost_words(found.sent), "meta num", title="Capacity units as the answers report them")
             if found.items:
-                items_grid(table, found.items, spec_of(access.entity))
+                complete = not cursor and not found.next
+                items_grid(table, found.items, spec_of(access.entity), tables=view.host.tables_for(view.principal), complete=complete)
             else:
                 empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
         if found.next or cursor:

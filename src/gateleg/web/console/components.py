@@ -1,0 +1,103 @@
+"""What pages of applications are built from, so that they look and behave like the console. Import from here.
+
+Page frame      `frame` puts navigation, search and heading around a page, and gives it its `View`; `Crumb` is a step on the way to it
+Layout          `section` has a heading, `card` a border; `stack` and `line` place elements below and beside each other; `tag` is any HTML
+Table           `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
+                `bar_cell` and `button_cell`
+Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
+Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it
+Status          `badge` is a state as icon, word and colour; `ago`, `since` and `duration` are times
+States of pages `empty` where there is nothing yet, `trouble` for an error, `show_when_there` while something slow is read
+Live updates    `Topic` and `follow`: one poller per topic for all open pages
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.badges import Look, chip
+from gateleg.web.console.cells import Column, Row, ago_cell, bar_cell, chip_cell, id_cell, link_cell, meta_cell
+from gateleg.web.console.cells import deed_cell as button_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out
+from gateleg.web.console.deeds import deed as button
+from gateleg.web.console.dialogs import sheet
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.markup import card, line, section, stack, tag
+from gateleg.web.console.model_form import ModelForm
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.paging import address, pager
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.tabs import Tabs
+from gateleg.web.console.times import ago, duration, since
+
+if TYPE_CHECKING:
+    from nicegui.element import Element
+
+    from gateleg.web.console.cells import Part
+    from gateleg.web.console.theme import Kind
+
+_ICONS: dict[Kind, str] = {
+    "waiting": "schedule",
+    "running": "play_circle",
+    "done": "check_circle",
+    "failed": "error",
+    "cancelled": "cancel",
+    "warning": "warning",
+    "neutral": "circle",
+}
+
+
+def badge(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Element:
+    """A state on a page. `kind` is its colour: waiting, running, done, failed, cancelled, warning or neutral."""
+    return chip(Look(kind, word, icon or _ICONS[kind]))
+
+
+def badge_cell(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Part:
+    """A state in a cell of a `Grid`."""
+    return chip_cell(Look(kind, word, icon or _ICONS[kind]))
+
+
+__all__ = [
+    "Column",
+    "Crumb",
+    "Field",
+    "Grid",
+    "ModelForm",
+    "Row",
+    "Tabs",
+    "Topic",
+    "View",
+    "address",
+    "ago",
+    "ago_cell",
+    "badge",
+    "badge_cell",
+    "bar_cell",
+    "button",
+    "button_cell",
+    "card",
+    "carry_out",
+    "confirm",
+    "duration",
+    "empty",
+    "follow",
+    "frame",
+    "id_cell",
+    "line",
+    "link_cell",
+    "meta_cell",
+    "pager",
+    "section",
+    "sheet",
+    "show_when_there",
+    "since",
+    "stack",
+    "tag",
+    "trouble",
+]

@@ -1,0 +1,63 @@
+"""Labels that tell jobs of one type apart: the subject, or the part of the config that differs. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gateleg.web.console.jobs.stages import telling_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from uuid import UUID
+
+    from gateleg.jobs import Job
+
+#: The longest label, and how many differing values it names.
+_LENGTH, _VALUES = 48, 2
+
+
+def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
+    """Labels for jobs that would otherwise look alike, because they have the same parent, type and stage.
+
+    The rest have none. Jobs with nothing that differs are labelled with the beginning of their id.
+    """
+    alike: dict[tuple[Any, ...], list[Job]] = {}
+    for job in jobs:
+        alike.setdefault((job.parent_job_id, job.job_type, telling_stage(job.job_type, job.job_stage)), []).append(job)
+    return {job_id: label for group in alike.values() if len(group) > 1 for job_id, label in _told_apart(group).items()}
+
+
+def _told_apart(group: Sequence[Job]) -> dict[UUID, str]:
+    subjects = [job.subject or "" for job in group]
+    if len(set(subjects)) == len(group):
+        return {job.job_id: _cut(job.subject or str(job.job_id)[:8]) for job in group}
+    differing = _differing([_flat(job.job_config) for job in group])
+    several = len(set(subjects)) > 1
+    return {
+        job.job_id: _cut(", ".join([*([job.subject] if several and job.subject else []), *told]) or str(job.job_id)[:8])
+        for job, told in zip(group, differing, strict=True)
+    }
+
+
+def _differing(configs: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """Of each config the values that the others do not have: of one name, if that is enough, or of the first few that differ."""
+    names = list(dict.fromkeys(name for config in configs for name in config))
+    differing = [name for name in names if len({config.get(name) for config in configs}) > 1]
+    enough = next(([name] for name in differing if len({config.get(name) for config in configs}) == len(configs)), differing[:_VALUES])
+    return [[f"{name} {config[name]}" for name in enough if name in config] for config in configs]
+
+
+def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """A config as texts by name; the names in nested objects are joined with dots."""
+    found: dict[str, str] = {}
+    for name, value in config.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{above}{name}.")
+        else:
+            found[f"{above}{name}"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1]}…"

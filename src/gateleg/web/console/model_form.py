@@ -1,0 +1,101 @@
+"""`ModelForm`: a form that a pydantic model makes, with the model's own errors at the fields that they are about."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nicegui import context
+from pydantic import BaseModel, ValidationError
+
+from gateleg.web.console.deeds import deed
+from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
+from gateleg.web.console.markup import tag
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def field_of(asked: Asked, *, placeholder: str = "") -> Field:
+    """The control for one field of a form."""
+    return Field(
+        asked.label,
+        asked.start,
+        kind=asked.control,
+        hint=asked.hint,
+        placeholder=placeholder,
+        required=asked.required,
+        whole=asked.control == "area" or asked.form == "json",
+        rows=3 if asked.form == "strings" else 6,
+        choices=asked.choices,
+        least=asked.least,
+        most=asked.most,
+    )
+
+
+class ModelForm(Generic[M]):
+    """A form for a model: `ModelForm(Note, save, title="New note")`.
+
+    `on_submit` is called with the valid model; it may be asynchronous. What it raises is shown below the fields, and what was typed stays.
+    `values` fills the fields at first; what it does not have is filled with the model's defaults.
+    """
+
+    def __init__(
+        self,
+        model: type[M],
+        on_submit: Callable[[M], Awaitable[Any] | Any],
+        *,
+        title: str = "",
+        submit: str = "Save",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._model, self._on_submit = model, on_submit
+        self._asked = asked_of(model, values)
+        with tag("section", classes="card stack gap-2 narrow", aria_label=title or submit):
+            if title:
+                tag("h3", title)
+            with tag("div", classes="fields"):
+                self.fields = {asked.name: field_of(asked) for asked in self._asked}
+            self._problem = tag("div", classes="fill")
+            with tag("div"):
+                deed(submit, self.submit, look="first")
+
+    def clear(self) -> None:
+        """Put the defaults back into the fields."""
+        for asked in self._asked:
+            self.fields[asked.name].set(asked.start)
+
+    async def submit(self) -> None:
+        """Read the fields, check them, and hand the model on."""
+        client = context.client
+        made = self.read()
+        if made is None:
+            return
+        try:
+            answer = self._on_submit(made)
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception as error:
+            with client, self._problem:
+                trouble(error)
+
+    def read(self) -> M | None:
+        """The model, or None when something is wrong; then it is shown at its field."""
+        self._problem.clear()
+        values, wrong = read_all(self._asked, {name: field.value for name, field in self.fields.items()})
+        made = None
+        if not wrong:
+            try:
+                made = self._model.model_validate(values)
+            except ValidationError as error:
+                wrong = problems_by_field([dict(problem) for problem in error.errors()])
+        for name, field in self.fields.items():
+            field.show_wrong(wrong.get(name))
+        for about in [text for name, text in wrong.items() if name not in self.fields]:
+            with self._problem:
+                trouble(Told(about))
+        return made

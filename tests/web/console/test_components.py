@@ -1,0 +1,91 @@
+"""The example of the docs, served as it stands, and plain NiceGUI elements inside the frame, in a real browser."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from gateleg.web.console import components
+from tests.web.console.conftest import Served, serving
+
+OpenPage = Callable[..., Page]
+DOCS = Path(__file__).parents[3] / "docs/how-to/console.md"
+PLAIN = """
+from nicegui import ui
+from gateleg.web import Application
+from gateleg.web.console.components import frame
+
+def register_pages(resources):
+    @ui.page("/plain")
+    async def show():
+        with frame(title="Plain", section="plain"):
+            with ui.card():
+                ui.input("Title")
+                ui.button("Save it")
+                ui.button("Leave it").props("flat")
+            names = [f"column_{at}" for at in range(20)]
+            ui.table(columns=[{"name": one, "label": one, "field": one} for one in names], rows=[dict.fromkeys(names, "a value")])
+
+plain = Application(name="plain", title="Plain", icon="star", pages=register_pages)
+"""
+
+
+def test_the_docs_name_every_component() -> None:
+    text = DOCS.read_text()
+    assert [name for name in components.__all__ if f"`{name}`" not in text] == []
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("pages")
+    (code,) = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "loans_page.py").write_text(code)
+    (folder / "plain_page.py").write_text(PLAIN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{folder}:{':'.join(sys.path)}")
+        with serving(folder, "--idle", "--application", "loans_page:application", "--application", "plain_page:plain") as served:
+            yield served
+
+
+def style(element: Locator, name: str) -> str:
+    return str(element.evaluate(f"element => getComputedStyle(element).getPropertyValue({name!r})"))
+
+
+@pytest.mark.browser
+def test_the_example_of_the_docs_works(pages: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{pages.url}/loans")
+    expect(page.get_by_text("Nothing is lent")).to_be_visible()
+    page.get_by_role("button", name="Lend").click()
+    expect(page.get_by_text("This is needed.")).to_be_visible()
+    page.get_by_label("Title").fill("Kindred")
+    page.get_by_role("button", name="Lend").click()
+    expect(page.locator("tr[data-id='Kindred'] .chip")).to_contain_text("On time")
+    expect(page.get_by_label("Title")).to_have_value("")
+    page.get_by_label("Title").fill("Kindred")
+    page.get_by_role("button", name="Lend").click()
+    expect(page.get_by_role("alert")).to_contain_text("Kindred")
+    expect(page.get_by_label("Title")).to_have_value("Kindred")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_plain_elements_have_the_colours_of_the_console_and_no_capitals(pages: Served, open_page: OpenPage, dark: bool) -> None:
+    page = open_page(f"{pages.url}/plain", dark=dark)
+    button = page.get_by_role("button", name="Save it")
+    assert style(button, "text-transform") == "none"
+    colours = "rgb(236, 237, 239)" if dark else "rgb(24, 24, 27)", "rgb(22, 23, 26)" if dark else "rgb(255, 255, 255)"
+    assert (style(button, "background-color"), style(button, "color")) == colours
+    assert style(page.locator(".q-card").first, "background-color") == colours[1]
+    box = page.locator(".q-field").bounding_box()
+    assert box is not None
+    assert box["width"] < 500
+
+
+@pytest.mark.browser
+def test_a_plain_table_scrolls_inside_itself_on_a_phone(pages: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{pages.url}/plain", width=390)
+    expect(page.get_by_role("cell", name="a value").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
