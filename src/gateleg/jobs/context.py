@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gateleg.jobs.signals import Stopped
+from gateleg.jobs.submit.submission import Submitter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
     from uuid import UUID
 
     from gateleg.jobs.submit.submission import Submission, Submitted
@@ -43,7 +44,7 @@ class Link(Protocol):
         ...
 
 
-class JobContext:
+class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
     """The job that a handler works on, and what it can say about it. All of it may be used from any thread.
 
     Leases are renewed by the worker. A handler that runs for long looks at `should_stop` now and then, or calls `check`.
@@ -94,6 +95,10 @@ class JobContext:
         reason = self._link.stopping
         if reason is not None:
             raise Stopped(reason)
+
+    def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
+        """Submit what a task asks for: `submit`."""
+        return self.submit(submission)
 
     async def submit(self, submission: Submission) -> Submitted:
         """Submit a child of this job; refused when the job is no longer this worker's."""

@@ -17,6 +17,7 @@ from gateleg.jobs.monitor import stats as _stats
 from gateleg.jobs.queue_context import QueueContext, QueueSettings
 from gateleg.jobs.retention import sweeper
 from gateleg.jobs.submit import enqueue
+from gateleg.jobs.submit.submission import Submitter
 from gateleg.jobs.tables.archive import archive_table
 from gateleg.jobs.tables.job import queue_table
 from gateleg.jobs.tables.records import ledger_table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from gateleg.jobs.handlers import Jobs
-    from gateleg.jobs.submit.submission import Submission
+    from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.store import AsyncStore, Store, WriteOperation
     from gateleg.store.flow import Flow
 
@@ -141,7 +142,7 @@ class QueueVerbs:
     sweep = Verb(sweeper.sweep)
 
 
-class Queue(QueueVerbs, within=""):
+class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`."""
 
     store: Store
@@ -150,8 +151,12 @@ class Queue(QueueVerbs, within=""):
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
 
+    def submit_task(self, submission: Submission) -> Submitted:
+        """Submit what a task asks for: `submit`."""
+        return self.submit(submission)
 
-class AsyncQueue(QueueVerbs, within="Awaitable"):
+
+class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within="Awaitable"):
     """The same, awaited: `await greet.submit(AsyncQueue(store, jobs), Greeting(name="Nina"))`."""
 
     store: AsyncStore
@@ -159,3 +164,7 @@ class AsyncQueue(QueueVerbs, within="Awaitable"):
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None) -> None:
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+
+    def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
+        """Submit what a task asks for: `submit`."""
+        return self.submit(submission)

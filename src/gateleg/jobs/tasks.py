@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import BaseModel
 
@@ -12,16 +12,16 @@ from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.submit.submission import Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from uuid import UUID
 
     from gateleg.jobs.context import JobContext
-    from gateleg.jobs.queue import AsyncQueue, Queue
-    from gateleg.jobs.submit.submission import Submitted
+    from gateleg.jobs.submit.submission import Submitter
 
 C = TypeVar("C")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class SubmitOptions(TypedDict, total=False):
@@ -75,15 +75,9 @@ class Task(Generic[C, R]):
         """The submission of a job of this type, for `submit_many`, `enlist`, `writes` and `schedule`."""
         return Submission(self.job_type, cast("Any", config), **options)
 
-    @overload
-    def submit(self, to: Queue, config: C, **options: Unpack[SubmitOptions]) -> Submitted: ...
-
-    @overload
-    def submit(self, to: AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Coroutine[Any, Any, Submitted]: ...
-
-    def submit(self, to: Queue | AsyncQueue | JobContext, config: C, **options: Unpack[SubmitOptions]) -> Any:
+    def submit(self, to: Submitter[S], config: C, **options: Unpack[SubmitOptions]) -> S:
         """Submit one job to a queue, or to the context of a job, whose child it becomes. An `AsyncQueue` and a `JobContext` are awaited."""
-        return to.submit(self.submission(config, **options))
+        return to.submit_task(self.submission(config, **options))
 
 
 def function_of(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:

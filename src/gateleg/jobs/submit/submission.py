@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID, uuid4
 
 import orjson
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.store import WriteOperation
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,14 @@ class Submitted:
 
     job: Job
     created: bool = True
+
+
+class Submitter(Generic[S]):
+    """Where a task can be submitted: a queue, or the context of a job. `S` is what submitting gives: the job, or a coroutine for it."""
+
+    def submit_task(self, submission: Submission) -> S:
+        """Submit one job."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
