@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -8,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.jobs import Queue, Submission
+from gateleg.jobs import Queue, Submission, follow
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from tests.cli import stubborn
+from tests.jobs import chores
 
 COMMAND = [sys.executable, "-m", "gateleg"]
 DEMO = "gateleg.cli.demo.application:application"
@@ -41,10 +43,10 @@ def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-def worker_on(tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """A worker of the stubborn jobs, in a process of its own."""
+def worker_on(tmp_path: Path, *options: str, app: str = "tests.cli.stubborn") -> subprocess.Popen[str]:
+    """A worker, of the stubborn jobs unless others are given, in a process of its own."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
-    command = [*COMMAND, "worker", "--app", "tests.cli.stubborn", "--store", f"embedded:{tmp_path}/d", "--lease", "60", *options]
+    command = [*COMMAND, "worker", "--app", app, "--store", f"embedded:{tmp_path}/d", "--lease", "60", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ)
 
 
@@ -68,3 +70,34 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
             process.kill()
     assert f"stopping: stubborn {job.job_id} have up to" in told
     assert ("went on although asked to stop" in told) if len(signals) == 1 else ("Ended at once" in told)
+
+
+def test_attempts_are_logged_as_json_and_what_handlers_print_and_log_is_in_the_logs_of_their_jobs(tmp_path: Path) -> None:
+    with worker_on(tmp_path, "--log", "json", app="tests.jobs.chores") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                queue = Queue(store, chores.jobs)
+                job = queue.submit(Submission("speaks")).job
+                fails = queue.submit(Submission("fails")).job
+                for one in (job, fails):
+                    list(follow(queue, one.job_id, every=0.05))
+                log = [entry.message for entry in queue.log(job.job_id)]
+            process.send_signal(signal.SIGTERM)
+            lines = process.stdout.read().splitlines()
+        finally:
+            process.kill()
+    assert log == ["printed", "logged"]
+    assert "printed" in lines
+    told = [json.loads(line) for line in lines if line.startswith("{")]
+    assert not [line for line in told if line["logger"] == "shop"]
+    started, ended = [line for line in told if line.get("job_id") == str(job.job_id)]
+    common = {"job_type": "speaks", "queue": "default", "attempt": 1}
+    assert common.items() <= started.items()
+    assert common.items() <= ended.items()
+    assert started["worker"] == ended["worker"]
+    assert (ended["outcome"], ended["level"]) == ("completed", "info")
+    assert ended["seconds"] >= 0
+    (failed,) = [line for line in told if line.get("job_id") == str(fails.job_id) and "outcome" in line]
+    assert (failed["outcome"], failed["error"], failed["level"]) == ("failed", "ValueError", "warning")

@@ -24,6 +24,7 @@ from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
 from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
+from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.maintenance import Duties
 from gateleg.jobs.worker.quarantine import Places, confined
@@ -64,7 +65,7 @@ class Worker:
     a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
     one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
-    logs into `objects`.
+    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Worker:
         drain_seconds: float = 30.0,
         duties: bool = True,
         objects: AsyncObjects | None = None,
+        capture: bool = True,
     ) -> None:
         self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
@@ -102,6 +104,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
+        self._capture = capture
 
     @property
     def stopping(self) -> bool:
@@ -126,8 +129,9 @@ class Worker:
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
-            await self._claim_on()
-            await self._drain()
+            with capturing() if self._capture else contextlib.nullcontext():
+                await self._claim_on()
+                await self._drain()
         finally:
             quiet()
             for task in aside:
