@@ -29,6 +29,7 @@ from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.maintenance import Duties
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
+from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
@@ -129,7 +130,7 @@ class Worker:
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
-            with capturing() if self._capture else contextlib.nullcontext():
+            with capturing() if self._capture else contextlib.nullcontext(), watching_loop():
                 await self._claim_on()
                 await self._drain()
         finally:
