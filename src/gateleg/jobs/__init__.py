@@ -68,9 +68,10 @@ from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, 
 from gateleg.jobs.tables.records import Hour, Minute, QueueState, Schedule, WorkerRecord
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
-from gateleg.jobs.worker.worker import Worker
+from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker
 
 __all__ = [
+    "DRAIN_GRACE",
     "TABLES",
     "ArchivedJob",
     "AsyncQueue",
