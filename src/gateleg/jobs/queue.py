@@ -111,7 +111,6 @@ class Queue:
     run_schedules = called(_schedules.run_schedules)
     overdue = called(sweeper.overdue)
     archive_job = called(sweeper.archive_job)
-    sweep = called(sweeper.sweep)
 
 
 class AsyncQueue:
@@ -173,4 +172,3 @@ class AsyncQueue:
     run_schedules = awaited(_schedules.run_schedules)
     overdue = awaited(sweeper.overdue)
     archive_job = awaited(sweeper.archive_job)
-    sweep = awaited(sweeper.sweep)
