@@ -32,6 +32,9 @@ class TestWorker:
     done the clock is moved on to the next of them. Schedules are left alone: they have no end.
     """
 
+    #: pytest is not to take it for a class of tests, where a test imports it
+    __test__ = False
+
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:
         self.queue = queue
         self.clock = clock
