@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -206,9 +207,13 @@ def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
     assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["jobs"]}
 
 
+def _shifted(ahead: float) -> float:
+    return time.time() + ahead
+
+
 def test_workers_show_how_far_their_clocks_are_ahead(desk: Desk) -> None:
     for name, ahead in (("right", 0.0), ("fast", 90.0), ("slow", -7200.0)):
-        with Store.connect(desk.store, clock=lambda ahead=ahead: time.time() + ahead) as store:
+        with Store.connect(desk.store, clock=partial(_shifted, ahead)) as store:
             queue = Queue(store, Jobs())
             queue.ensure_tables()
             now = queue.context.now()
