@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import threading
 from typing import Any
 
 from gateleg.jobs import JobContext, Jobs
+from gateleg.web import Application
 
 jobs = Jobs()
 
@@ -14,3 +16,11 @@ async def stubborn(job: JobContext, config: dict[str, Any]) -> None:
     while True:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(3600)
+
+
+@jobs.handler("blocks")
+async def blocks(job: JobContext, config: dict[str, Any]) -> None:
+    threading.Event().wait()
+
+
+application = Application("stubborn", "Stubborn", "block", jobs=jobs)

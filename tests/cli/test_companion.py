@@ -43,10 +43,20 @@ async def test_a_companion_works_until_nobody_holds_its_input(tmp_path: Path) ->
 async def test_a_companion_is_there_for_the_block_and_gone_after_it(tmp_path: Path) -> None:
     task = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
     async with Host.open(settings_in(tmp_path), [application]) as host:
-        async with worker_process(task):
+        async with worker_process(task, asyncio.Event()):
             assert await asyncio.wait_for(done(host), 120) == JobStatus.COMPLETED
             assert len(await host.queue.workers()) == 1
         assert await host.queue.workers() == []
+
+
+async def test_a_companion_leaves_when_told_while_its_host_still_serves(tmp_path: Path) -> None:
+    task, stop = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1), asyncio.Event()
+    async with Host.open(settings_in(tmp_path), [application]) as host, worker_process(task, stop):
+        assert await asyncio.wait_for(done(host), 120) == JobStatus.COMPLETED
+        stop.set()
+        async with asyncio.timeout(60):
+            while await host.queue.workers():
+                await asyncio.sleep(0.05)
 
 
 def test_a_companion_without_a_task_ends_at_once() -> None:

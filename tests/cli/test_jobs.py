@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,11 +14,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
-from gateleg.jobs import DeclaredSchedule, Jobs, Queue
+from gateleg.jobs import DeclaredSchedule, Jobs, Queue, Submission
+from gateleg.jobs import TestWorker as InlineWorker
+from gateleg.jobs.retention.archiving import log_key
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus, Logs
+from gateleg.jobs.tables.records import WorkerRecord
+from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from tests.jobs.chores import jobs
+
+#: What a worker's record has besides its name and its clock.
+RECORD: dict[str, Any] = {
+    "host": "here", "pid": 1, "app_version": "", "queues": ["default"], "weights": {"default": 1}, "concurrency": 1, "lease_seconds": 30.0,
+}  # fmt: skip
 
 
 class Desk:
@@ -41,10 +52,8 @@ class Desk:
 
     def finish(self, **options: Any) -> None:
         """Run everything that is ready."""
-        from gateleg.jobs import TestWorker
-
         with Store.connect(self.store) as store:
-            TestWorker(Queue(store, jobs)).run(**options)
+            InlineWorker(Queue(store, jobs)).run(**options)
 
 
 @pytest.fixture
@@ -192,6 +201,64 @@ def test_the_archive_is_swept_and_listed(desk: Desk) -> None:
     desk.finish()
     assert "0 jobs archived" in desk.ok("archive", "--sweep")
     assert desk.ok("archive", "--subject", "s") == "No archived jobs.\n"
+
+
+def long_ago(desk: Desk) -> Job:
+    """A job that was finished a month ago, with a long log."""
+    month = 31 * 86400
+    with Store.connect(desk.store, clock=lambda: time.time() - month) as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        job = queue.submit(Submission("echo", {"words": [f"word {number}" for number in range(60)]}, subject="s")).job
+        InlineWorker(queue).run()
+    return job
+
+
+def test_a_sweep_copies_long_logs_to_the_object_store(desk: Desk, tmp_path: Path) -> None:
+    job = long_ago(desk)
+    assert desk.ok("archive", "--sweep", "--objects", f"dir:{tmp_path}/objects") == "1 jobs archived\n"
+    assert "all 60 are in the object" in desk.run("logs", str(job.job_id)).stderr
+    assert len(DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id)).splitlines()) == 60
+
+
+def test_a_sweep_takes_the_object_store_of_the_settings(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = long_ago(desk)
+    monkeypatch.setenv("GATELEG_OBJECTS", f"dir:{tmp_path}/objects")
+    assert desk.ok("archive", "--sweep") == "1 jobs archived\n"
+    assert DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id))
+
+
+def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk) -> None:
+    job = long_ago(desk)
+    assert "1 of them have long logs, which stay in the queue's tables" in desk.ok("archive", "--sweep")
+    assert len(desk.ok("logs", str(job.job_id)).splitlines()) == 60
+
+
+def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
+    first = desk.submit("fails")
+    desk.submit("echo", "--after", first)
+    desk.finish()
+    assert "gateleg.settle" not in {job["job_type"] for job in desk.json("list")["jobs"]}
+    assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["jobs"]}
+
+
+def _shifted(ahead: float) -> float:
+    return time.time() + ahead
+
+
+def test_workers_show_how_far_their_clocks_are_ahead(desk: Desk) -> None:
+    for name, ahead in (("right", 0.0), ("fast", 90.0), ("slow", -7200.0)):
+        with Store.connect(desk.store, clock=partial(_shifted, ahead)) as store:
+            queue = Queue(store, Jobs())
+            queue.ensure_tables()
+            now = queue.context.now()
+            queue.report_worker(WorkerRecord(worker_id=name, clock_ahead=ahead, started_at=now, seen_at=now, **RECORD))
+    lines = desk.ok("workers").splitlines()
+    shown = {name: next(line for line in lines if name in line) for name in ("right", "fast", "slow")}
+    assert "1 m 30 s ahead" in shown["fast"]
+    assert "2 h 0 m behind" in shown["slow"]
+    assert "ahead" not in shown["right"]
+    assert {one["worker_id"]: one["clock_ahead"] for one in desk.json("workers")} == {"right": 0.0, "fast": 90.0, "slow": -7200.0}
 
 
 def test_a_worker_runs_jobs_until_it_is_told_to_stop(desk: Desk) -> None:

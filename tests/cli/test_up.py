@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()"]
 def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A command in a process of its own, and a client that has opened the link that it has printed."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
+    environ["PYTHONPATH"] = os.getcwd()
     with (folder / "err.txt").open("w") as errors:
         process = subprocess.Popen(
             [*COMMAND, command, "--port", "0", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ
@@ -94,6 +96,37 @@ def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path)
         [*COMMAND, "jobs", "show", slow, "--store", "embedded:d", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert json.loads(listed.stdout)["status"] != "FAILED"
+
+
+def test_a_second_ctrl_c_ends_up_and_its_worker_at_once(tmp_path: Path) -> None:
+    (tmp_path / "gateleg.toml").write_text('applications = ["tests.cli.stubborn:application"]\n')
+    with running(tmp_path, "up", "--no-browser", "--data", "d", "--drain", "600") as (process, client):
+        assert process.stdout is not None
+        job = client.post("/api/jobs", json={"job_type": "stubborn"}).json()["job"]["job_id"]
+        told(tmp_path, f"stubborn {job} started")
+        (worker,) = client.get("/api/jobs/workers").json()
+        process.send_signal(signal.SIGINT)
+        assert any(line.startswith("Stopping: jobs have up to 600 s to end") for line in process.stdout)
+        told(tmp_path, f"stopping: stubborn {job} have up to 600 s to end")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    gone(worker["pid"])
+
+
+def told(folder: Path, text: str) -> None:
+    """Wait until the errors of a command have a text."""
+    until = time.monotonic() + 60
+    while text not in (folder / "err.txt").read_text():
+        assert time.monotonic() < until, (folder / "err.txt").read_text()
+        time.sleep(0.05)
+
+
+def gone(pid: int) -> None:
+    """Wait until a process has ended."""
+    until = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_serve_answers_without_a_worker_and_stops_when_told(tmp_path: Path) -> None:

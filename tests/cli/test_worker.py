@@ -1,7 +1,10 @@
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,12 +12,15 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
 from gateleg.cli.worker import _opened
-from gateleg.jobs import Queue, Submission
+from gateleg.endpoint import EndpointOptions, serve_in_thread
+from gateleg.engine import Engine
+from gateleg.jobs import Queue, Submission, follow
 from gateleg.jobs import QueueSettings as JobSettings
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from gateleg.web.settings import Settings
 from tests.cli import stubborn
+from tests.jobs import chores
 
 COMMAND = [sys.executable, "-m", "gateleg"]
 DEMO = "gateleg.cli.demo.application:application"
@@ -44,10 +50,10 @@ def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-def worker_on(tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """A worker of the stubborn jobs, in a process of its own."""
+def worker_on(tmp_path: Path, *options: str, app: str = "tests.cli.stubborn", store: str | None = None) -> subprocess.Popen[str]:
+    """A worker, of the stubborn jobs unless others are given, in a process of its own."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
-    command = [*COMMAND, "worker", "--app", "tests.cli.stubborn", "--store", f"embedded:{tmp_path}/d", "--lease", "60", *options]
+    command = [*COMMAND, "worker", "--app", app, "--store", store or f"embedded:{tmp_path}/d", "--lease", "60", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ)
 
 
@@ -64,7 +70,7 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
             told = ""
             for number in signals:
                 process.send_signal(number)
-                told += process.stdout.readline()
+                told += process.stdout.readline() + process.stdout.readline()
             told += process.stdout.read()
             assert process.wait(60) == (0 if len(signals) == 1 else 130)
         finally:
@@ -79,3 +85,110 @@ async def test_a_worker_of_mere_handlers_writes_their_schedules(tmp_path: Path) 
         async with _opened("tests.cli.nightly", settings, JobSettings()) as (queue, _):
             (found,) = await queue.schedules()
             assert (found.name, found.declared_by, found.active, found.version) == ("nightly", "tests.cli.nightly", True, 1)
+
+
+def test_a_handler_that_blocks_the_loop_does_not_keep_its_worker_on_a_second_ctrl_c(tmp_path: Path) -> None:
+    with worker_on(tmp_path, "--drain", "600") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                job = Queue(store, stubborn.jobs).submit(Submission("blocks")).job
+            assert f"blocks {job.job_id} started, attempt 1" in process.stdout.readline()
+            # Told by the watchdog: the handler blocks.
+            assert "blocks the worker's event loop" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert any(line.startswith("Stopping: jobs have up to 600 s to end") for line in process.stdout)
+            process.send_signal(signal.SIGINT)
+            assert "Ended at once" in process.stdout.read()
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
+
+
+def test_a_worker_that_drains_says_again_what_it_waits_for(tmp_path: Path) -> None:
+    with worker_on(tmp_path, "--drain", "600") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                job = Queue(store, stubborn.jobs).submit(Submission("stubborn")).job
+            assert f"stubborn {job.job_id} started, attempt 1" in process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            assert process.stdout.readline().startswith("Stopping: jobs have up to 600 s to end")
+            assert f"stopping: stubborn {job.job_id} have up to 600 s to end" in process.stdout.readline()
+            assert f"still waiting for stubborn {job.job_id}, which have 59" in process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port: int = taken.getsockname()[1]
+    return port
+
+
+@pytest.mark.parametrize("command", ["worker", "serve"])
+def test_a_store_that_is_away_at_the_start_is_waited_for(tmp_path: Path, command: str) -> None:
+    port = free_port()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GATELEG_")} | {"PYTHONUNBUFFERED": "1"}
+    options = ["--app", "tests.jobs.chores"] if command == "worker" else ["--port", "0"]
+    run = [*COMMAND, command, *options, "--store", f"http://127.0.0.1:{port}"]
+    environ |= {"PYTHONPATH": os.getcwd()}
+    with subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ) as process:
+        try:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            assert f"The store http://127.0.0.1:{port} is away" in first, first
+            with Engine(":memory:") as engine, serve_in_thread(engine, EndpointOptions(port=port)):
+                assert "is there, after" in process.stdout.readline()
+                assert ("works on default" if command == "worker" else "Serving") in process.stdout.readline()
+                process.send_signal(signal.SIGTERM)
+                process.stdout.read()
+                assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_waiting_for_a_store_ends_with_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    with worker_on(tmp_path, store=f"http://127.0.0.1:{free_port()}") as process:
+        try:
+            assert process.stdout is not None
+            assert "is away" in process.stdout.readline()
+            process.send_signal(number)
+            assert process.stdout.read().endswith("\nStopped before the store was there.\n")
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+def test_attempts_are_logged_as_json_and_what_handlers_print_and_log_is_in_the_logs_of_their_jobs(tmp_path: Path) -> None:
+    with worker_on(tmp_path, "--log", "json", app="tests.jobs.chores") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                queue = Queue(store, chores.jobs)
+                job = queue.submit(Submission("speaks")).job
+                fails = queue.submit(Submission("fails")).job
+                for one in (job, fails):
+                    list(follow(queue, one.job_id, every=0.05))
+                log = [entry.message for entry in queue.log(job.job_id)]
+            process.send_signal(signal.SIGTERM)
+            lines = process.stdout.read().splitlines()
+        finally:
+            process.kill()
+    assert log == ["printed", "logged"]
+    assert "printed" in lines
+    told = [json.loads(line) for line in lines if line.startswith("{")]
+    assert not [line for line in told if line["logger"] == "shop"]
+    started, ended = [line for line in told if line.get("job_id") == str(job.job_id)]
+    common = {"job_type": "speaks", "queue": "default", "attempt": 1}
+    assert common.items() <= started.items()
+    assert common.items() <= ended.items()
+    assert started["worker"] == ended["worker"]
+    assert (ended["outcome"], ended["level"]) == ("completed", "info")
+    assert ended["seconds"] >= 0
+    (failed,) = [line for line in told if line.get("job_id") == str(fails.job_id) and "outcome" in line]
+    assert (failed["outcome"], failed["error"], failed["level"]) == ("failed", "ValueError", "warning")

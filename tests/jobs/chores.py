@@ -1,5 +1,6 @@
 """An application with a few jobs, for tests of the command line."""
 
+import logging
 from typing import Any
 
 from pydantic import BaseModel
@@ -29,3 +30,9 @@ async def fails(job: JobContext, config: dict[str, Any]) -> None:
 async def family(job: JobContext, config: dict[str, Any]) -> None:
     for number in range(2):
         await job.submit(Submission("echo", stage=f"child {number}"))
+
+
+@jobs.handler("speaks")
+def speaks(job: JobContext, config: dict[str, Any]) -> None:
+    print("printed")
+    logging.getLogger("shop").info("logged")

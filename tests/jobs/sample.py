@@ -1,5 +1,6 @@
 """Handlers and short ways for the tests of the queue."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +11,13 @@ from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.queue import Queue
+from gateleg.jobs.queue import AsyncQueue, Queue
+from gateleg.jobs.retention.archiving import Archivist
 from gateleg.jobs.rules import Completed, Failed, Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, Results
+from gateleg.store import AsyncStore
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 
 class Sizes(BaseModel):
@@ -54,3 +58,11 @@ def claimed(queue: Queue, picker: Picker, worker: str = "w1", name: str = "defau
     job = queue.claim(picker, name, worker)
     assert job is not None
     return job
+
+
+def swept(queue: Queue, limit: int = 1000) -> int:
+    """Finished jobs that are due are moved to the archive, as a worker on the same store does it; how many."""
+    assert isinstance(queue.store.transport, EmbeddedTransport)
+    store = AsyncStore(AsyncEmbeddedTransport(queue.store.transport.engine))
+    store.setup = queue.store.setup
+    return asyncio.run(Archivist(AsyncQueue(store, queue.context.jobs)).sweep(limit=limit))

@@ -9,7 +9,7 @@ from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.jobs.tables.records import LogChunk
 from gateleg.store import Store
-from tests.jobs.sample import DONE, claimed, failed, submitted
+from tests.jobs.sample import DONE, claimed, failed, submitted, swept
 
 
 def test_a_completed_job_is_archived_after_seven_days(queue: Queue, picker: Picker, clock: ManualClock) -> None:
@@ -17,9 +17,9 @@ def test_a_completed_job_is_archived_after_seven_days(queue: Queue, picker: Pick
     clock.advance(5)
     queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=6, hours=23)
-    assert queue.sweep() == 0
+    assert swept(queue) == 0
     clock.advance(hours=2)
-    assert queue.sweep() == 1
+    assert swept(queue) == 1
     archived = queue.get_or_archived(job.job_id)
     assert isinstance(archived, ArchivedJob)
     assert (archived.status, archived.subject, archived.tags, archived.wait_seconds) == (JobStatus.COMPLETED, "s", ["t"], 5)
@@ -32,9 +32,9 @@ def test_a_failed_job_is_kept_for_thirty_days(queue: Queue, picker: Picker, cloc
     job = submitted(queue)
     queue.finish(claimed(queue, picker), failed(final=True))
     clock.advance(days=29)
-    assert queue.sweep() == 0
+    assert swept(queue) == 0
     clock.advance(days=2)
-    assert queue.sweep() == 1
+    assert swept(queue) == 1
     archived = queue.get_or_archived(job.job_id)
     assert isinstance(archived, ArchivedJob)
     assert archived.error is not None
@@ -45,7 +45,7 @@ def test_a_job_that_waited_for_long_is_kept_from_its_end(queue: Queue, picker: P
     clock.advance(days=20)
     queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=1)
-    assert queue.sweep() == 0
+    assert swept(queue) == 0
 
 
 def test_waiting_and_running_jobs_are_never_swept(queue: Queue, picker: Picker, clock: ManualClock) -> None:
@@ -53,7 +53,7 @@ def test_waiting_and_running_jobs_are_never_swept(queue: Queue, picker: Picker, 
     submitted(queue)
     claimed(queue, picker)
     clock.advance(days=400)
-    assert queue.sweep() == 0
+    assert swept(queue) == 0
 
 
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(queue: Queue, picker: Picker, clock: ManualClock, store: Store) -> None:
@@ -61,7 +61,7 @@ def test_a_sweep_that_is_stopped_goes_on_where_it_was(queue: Queue, picker: Pick
         submitted(queue)
         queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=8)
-    assert [queue.sweep(limit=25), queue.sweep(limit=25), queue.sweep(limit=25), queue.sweep(limit=25)] == [25, 25, 10, 0]
+    assert [swept(queue, limit=25), swept(queue, limit=25), swept(queue, limit=25), swept(queue, limit=25)] == [25, 25, 10, 0]
     assert store.count(Job.in_status(status=JobStatus.COMPLETED)) == 0
 
 
@@ -98,7 +98,7 @@ def test_a_dependency_in_the_archive_counts_as_completed(queue: Queue, picker: P
     job = submitted(queue)
     queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=8)
-    queue.sweep()
+    swept(queue)
     queue.submit(Submission("plain", depends_on=[job.job_id]))
     assert claimed(queue, picker).dependencies == [job.job_id]
 
@@ -115,7 +115,7 @@ def test_a_job_brings_its_dependents_in_line_before_it_leaves(queue: Queue, pick
     others = [submitted(queue, depends_on=[first.job_id]).job_id for _ in range(more_than_one_transaction)]
     queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=8)
-    assert queue.sweep() == 1
+    assert swept(queue) == 1
     settlement = claimed(queue, picker)
     assert queue.settle(first.job_id) == 0
     queue.finish(settlement, DONE)
@@ -131,6 +131,6 @@ def test_a_job_that_waits_for_one_that_has_failed_is_cancelled_when_that_one_lea
     queue.settle(first.job_id)
     assert queue.retry(second.job_id).waiting_for == {str(first.job_id)}
     clock.advance(days=31)
-    queue.sweep()
+    swept(queue)
     assert isinstance(queue.get_or_archived(first.job_id), ArchivedJob)
     assert queue.get(second.job_id).cancelled_by == first.job_id

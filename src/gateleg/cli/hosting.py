@@ -11,12 +11,14 @@ from gateleg.cli.failures import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
 
     from gateleg.web import Application
     from gateleg.web.host import Host
     from gateleg.web.settings import Settings
+
+    Beside = Callable[[asyncio.Event], AbstractAsyncContextManager[object]]
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Settings file; gateleg.toml, if it is there.")]
 HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on; off loopback, a key must exist.")]
@@ -28,6 +30,8 @@ DynamoFlag = Annotated[
     bool | None, typer.Option("--dynamodb/--no-dynamodb", help="Speak DynamoDB's protocol at /dynamodb, for SDKs; off by default.")
 ]
 LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
+#: Seconds in which a host closes what it has opened, after its requests and the worker beside it have ended.
+_LAST_STEPS = 2.0
 
 
 def announce_link(link: str | None) -> None:
@@ -57,11 +61,13 @@ def run_host(
     ready: Callable[[str, str | None], None],
     *,
     prepared: Callable[[Host], Any] | None = None,
-    beside: Callable[[], AbstractAsyncContextManager[object]] | None = None,
+    beside: Beside | None = None,
+    drain: float | None = None,
 ) -> None:
     """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs.
 
-    `ready` is told the address, and while there is no key the link that signs a browser in.
+    `ready` is told the address, and while there is no key the link that signs a browser in. `beside` gets the event that is set when
+    everything is to stop; jobs then have `drain` seconds to end, and the process ends a few seconds later.
     """
     import asyncio
 
@@ -72,7 +78,7 @@ def run_host(
     set_up_logs(settings)
     try:
         with asyncio.Runner(loop_factory=_quick_loop()) as runner:
-            runner.run(_run(settings, applications, ready, prepared, beside))
+            runner.run(_run(settings, applications, ready, prepared, beside, drain))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
@@ -110,21 +116,28 @@ async def _run(
     applications: list[Application],
     ready: Callable[[str, str | None], None],
     prepared: Callable[[Host], Any] | None,
-    beside: Callable[[], AbstractAsyncContextManager[object]] | None,
+    beside: Beside | None,
+    drain: float | None,
 ) -> None:
     import asyncio
     import contextlib
 
+    from gateleg.cli.leaving import stopping_on_signals
+    from gateleg.cli.waiting import opened_when_there
+    from gateleg.jobs import DRAIN_GRACE
     from gateleg.web.host import Host
     from gateleg.web.serving import address_of, check_reach, listen, serve
 
     stop = asyncio.Event()
-    with _signals(stop):
-        async with Host.open(settings, applications) as host:
+    words = "requests have up to 10 s to end" if drain is None else f"jobs have up to {drain:g} s to end, requests 10 s"
+    with stopping_on_signals(stop, (drain or 0.0) + DRAIN_GRACE + _LAST_STEPS, words):
+        async with opened_when_there(lambda: Host.open(settings, applications), settings, stop) as host:
+            if host is None:
+                return
             await check_reach(host)
             listener = listen(settings)
             try:
-                async with beside() if beside is not None else contextlib.nullcontext():
+                async with beside(stop) if beside is not None else contextlib.nullcontext():
                     if prepared is not None:
                         await prepared(host)
                     # The largest part of what is loaded, and of no use to a host that cannot start.
@@ -147,30 +160,3 @@ def _warming(settings: Settings) -> Callable[[], Awaitable[None]] | None:
     from gateleg.web.console.warming import warm
 
     return warm
-
-
-def _signals(stop: asyncio.Event) -> Any:
-    """Set an event on SIGINT and SIGTERM. A second SIGINT does not wait for anything."""
-    import asyncio
-    import contextlib
-    import signal
-
-    @contextlib.contextmanager
-    def watching() -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-
-        def told(number: int) -> None:
-            if stop.is_set() and number == signal.SIGINT:
-                signal.signal(signal.SIGINT, signal.SIG_DFL)
-                signal.raise_signal(signal.SIGINT)
-            stop.set()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, told, number)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-
-    return watching()

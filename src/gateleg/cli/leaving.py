@@ -1,15 +1,23 @@
-"""How the process of a worker ends: in a few seconds, whatever handlers have left running in it."""
+"""How a command ends that runs until a signal: soon after the first, and at once after a second Ctrl-C, with its children."""
 
 from __future__ import annotations
 
-import logging
+import asyncio
+import contextlib
 import os
+import signal
 import sys
 import threading
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-#: Seconds that a process has to end by itself once its worker has stopped.
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+#: Seconds that a process has to end by itself once everything in it has stopped.
 _GRACE = 2.0
+#: The processes that end with this one, each the leader of a session.
+children: set[subprocess.Popen[bytes]] = set()
 
 
 def end_soon(seconds: float = _GRACE) -> None:
@@ -20,8 +28,42 @@ def end_soon(seconds: float = _GRACE) -> None:
 
 
 def end_now(status: int) -> NoReturn:
-    """End this process without waiting for anything."""
-    logging.shutdown()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    """End this process and its children without waiting for anything: whatever was printed or logged has been written."""
+    for child in children:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
     os._exit(status)
+
+
+@contextlib.contextmanager
+def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Iterator[None]:
+    """Set an event on SIGINT and SIGTERM, and say so; the process ends within as many seconds. A second SIGINT ends it at once.
+
+    The handlers are called although the event loop may be blocked: then nobody sees the event, but the process ends all the same.
+    """
+    loop = asyncio.get_running_loop()
+    told = False
+
+    def tell(number: int, frame: object) -> None:
+        nonlocal told
+        if told and number == signal.SIGINT:
+            _say("Ended at once; jobs that were running are run again when their leases end.")
+            end_now(130)
+        if not told:
+            told = True
+            _say(f"Stopping: {words}. Ctrl-C again ends everything at once.")
+            end_soon(within)
+            loop.call_soon_threadsafe(stop.set)
+
+    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(text: str) -> None:
+    """Print a line from a signal handler, which may have interrupted somebody who prints: so not by the same object."""
+    with contextlib.suppress(OSError, ValueError):
+        os.write(sys.stdout.fileno(), text.encode() + b"\n")

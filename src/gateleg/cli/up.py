@@ -50,7 +50,7 @@ def up(
         if browser:
             _open_browser(link or address)
 
-    run_host(settings, applications, ready, prepared=prepare, beside=lambda: worker_process(task))
+    run_host(settings, applications, ready, prepared=prepare, beside=lambda stop: worker_process(task, stop), drain=drain)
     typer.echo("Gateleg has stopped.")
 
 

@@ -9,9 +9,10 @@ from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.hosting import ConfigOption, LogOption, ObjectsFlag, PrefixFlag, StoreFlag
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
-    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs import AsyncQueue, Worker
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
@@ -38,7 +39,10 @@ def worker(
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long."""
+    """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long; a second SIGINT ends it at once.
+
+    A store that is away is waited for.
+    """
     import asyncio
 
     from gateleg.cli.hosting import explain, settings_from
@@ -64,30 +68,34 @@ async def _work(
     version: str,
 ) -> None:
     import asyncio
-    import signal
 
-    from gateleg.cli.leaving import end_now, end_soon
-    from gateleg.jobs import Worker
+    from gateleg.cli.leaving import end_soon, stopping_on_signals
+    from gateleg.cli.waiting import opened_when_there
+    from gateleg.jobs import DRAIN_GRACE, Worker
     from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.settings import shown
 
-    async with _opened(app, settings, rules) as (queue, objects):
-        named = queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1}
-        worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
-
-        def stop(number: int) -> None:
-            if number == signal.SIGINT and worker.stopping:
-                typer.echo("Ended at once; jobs that were running are run again when their leases end.")
-                end_now(130)
-            worker.stop()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
-        typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
-        collect_garbage_less_often()
-        await worker.run()
-        typer.echo(f"{worker.worker_id} has stopped")
+    stop = asyncio.Event()
+    with stopping_on_signals(stop, drain + DRAIN_GRACE, f"jobs have up to {drain:g} s to end"):
+        async with opened_when_there(lambda: _opened(app, settings, rules), settings, stop) as opened:
+            if opened is None:
+                typer.echo("Stopped before the store was there.")
+                return
+            queue, objects = opened
+            named = queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1}
+            worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
+            stopping = asyncio.create_task(_stop_when(stop, worker))
+            typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
+            collect_garbage_less_often()
+            await worker.run()
+            stopping.cancel()
+            typer.echo(f"{worker.worker_id} has stopped")
     end_soon()
+
+
+async def _stop_when(stop: "asyncio.Event", worker: "Worker") -> None:
+    await stop.wait()
+    worker.stop()
 
 
 @asynccontextmanager

@@ -17,8 +17,11 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.cli.leaving import children, end_soon
+from gateleg.jobs import DRAIN_GRACE
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from gateleg.web.settings import Settings
 
@@ -50,9 +53,8 @@ class Task:
 
 
 @contextlib.asynccontextmanager
-async def worker_process(task: Task) -> AsyncIterator[None]:
-    """A worker process while the block runs. At its end, running jobs are let end."""
-    stop = asyncio.Event()
+async def worker_process(task: Task, stop: asyncio.Event) -> AsyncIterator[None]:
+    """A worker process until `stop` is set, or the block ends. Then running jobs are let end, and the end of the block waits for them."""
     keeping = asyncio.create_task(_keep(task, stop))
     try:
         yield
@@ -85,11 +87,12 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:
-            return await asyncio.wait_for(asyncio.shield(ended), task.drain_seconds + 15)
+            return await asyncio.wait_for(asyncio.shield(ended), task.drain_seconds + DRAIN_GRACE)
         except TimeoutError:
             process.kill()
             return await ended
     finally:
+        children.discard(process)
         told.cancel()
 
 
@@ -100,6 +103,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
     """
     # In a session of its own, so that Ctrl-C in a terminal reaches the host alone, which then says when to stop.
     process = subprocess.Popen([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.PIPE, start_new_session=True)
+    children.add(process)
     assert process.stdin is not None
     with contextlib.suppress(OSError):
         process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
@@ -110,7 +114,6 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.cli.leaving import end_soon
     from gateleg.jobs import Worker
     from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.host import Host
@@ -130,10 +133,15 @@ async def _work(task: Task) -> None:
             drain_seconds=task.drain_seconds,
             objects=host.objects,
         )
-        loop.add_signal_handler(signal.SIGTERM, worker.stop)
+
+        def stop() -> None:
+            end_soon(task.drain_seconds + DRAIN_GRACE)
+            worker.stop()
+
+        loop.add_signal_handler(signal.SIGTERM, stop)
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        watching = asyncio.create_task(_until_end(reader, worker))
+        watching = asyncio.create_task(_until_end(reader, stop))
         collect_garbage_less_often()
         if host.queue.context.jobs:
             await worker.run()
@@ -146,11 +154,11 @@ async def _work(task: Task) -> None:
     end_soon()
 
 
-async def _until_end(reader: asyncio.StreamReader, worker: Any) -> None:
+async def _until_end(reader: asyncio.StreamReader, stop: Callable[[], None]) -> None:
     """Stop the worker when nobody holds the other end of the input any more."""
     while await reader.read(4096):
         continue
-    worker.stop()
+    stop()
 
 
 def main() -> None:

@@ -66,9 +66,10 @@ from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, 
 from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
 from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
-from gateleg.jobs.worker.worker import Worker
+from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker
 
 __all__ = [
+    "DRAIN_GRACE",
     "TABLES",
     "ArchivedJob",
     "AsyncQueue",

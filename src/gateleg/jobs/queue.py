@@ -139,7 +139,6 @@ class QueueVerbs:
     run_schedules = Verb(_schedules.run_schedules)
     overdue = Verb(sweeper.overdue)
     archive_job = Verb(sweeper.archive_job)
-    sweep = Verb(sweeper.sweep)
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):

@@ -73,7 +73,9 @@ def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[d
 def report_worker(context: QueueContext, record: WorkerRecord) -> Flow[None]:
     """Say that a worker is alive, and what it does."""
     now = context.now()
-    current = record.model_copy(update={"seen_at": now, "expires_at": now + 10 * ALIVE})
+    # By the clocks of the others: the record of a worker whose clock is hours behind would else expire at once.
+    expires_at = now - timedelta(seconds=record.clock_ahead) + 10 * ALIVE
+    current = record.model_copy(update={"seen_at": now, "expires_at": expires_at})
     yield from put(current, returning="none").flow(context.setup)
 
 

@@ -75,7 +75,9 @@ def set_up_logs(settings: Settings) -> None:
     """Have this process log as the settings say, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if settings.log == "json" else HumanLines())
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.partition(".")[0] == "gateleg")
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
+    # What the loggers of others tell below warnings is not for operators, but handlers of jobs have it in the log of their job.
+    root.setLevel(logging.INFO)
     logging.getLogger("gateleg").setLevel(settings.log_level.upper())

@@ -5,6 +5,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import ManualClock
+from gateleg.jobs.retention.archiving import Archivist
 from gateleg.web.host import Host
 from tests.web.conftest import run_all
 
@@ -221,7 +222,7 @@ async def test_the_archive_is_asked_for_a_subject_or_a_type(client: httpx.AsyncC
     job = await submit(client, subject="s")
     await run_all(host)
     clock.advance(days=8)
-    await host.queue.sweep()
+    await Archivist(host.queue).sweep()
     found = (await client.get("/api/jobs/archive", params={"subject": "s"})).json()["items"]
     assert [(one["job_id"], one["archived"]) for one in found] == [(job["job_id"], True)]
     assert (await client.get(f"/api/jobs/{job['job_id']}")).json()["archived"] is True

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.hosting import ConfigOption  # noqa: TC001 (read when the command is built)
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
+from gateleg.cli.jobs.sweeping import swept
 from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
 
 if TYPE_CHECKING:
@@ -189,17 +191,26 @@ def archive(
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="First move the finished jobs that are due to the archive.")] = False,
+    objects: Annotated[
+        str | None,
+        typer.Option(help="Where --sweep puts long logs: dir:FOLDER or s3://bucket. That of the settings, if they name one."),
+    ] = None,
+    config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List archived jobs of a type or about a subject, newest first."""
+    """List archived jobs of a type or about a subject, newest first.
+
+    With --sweep, long logs of the jobs that move are copied to the object store, as a worker does it.
+    """
     from gateleg.cli.jobs.showing import archived_row, plain
     from gateleg.cli.tables.printing import print_json, print_rows
 
     if not sweep and (subject is None) == (type is None):
         fail("give --subject or --type", MISUSED)
+    if sweep:
+        for line in swept(store, prefix, objects, config):
+            typer.echo(line, err=json)
     with opened_queue(store, prefix) as opened:
-        if sweep:
-            typer.echo(f"{opened.sweep(limit=1_000_000):,} jobs archived", err=json)
         if subject is None and type is None:
             return
         page = opened.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)

@@ -108,9 +108,17 @@ def workers(store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json:
                     "running": f"{len(one.running)} of {one.concurrency}",
                     "up": age(one.started_at),
                     "seen": age(one.seen_at),
+                    "clock": _clock(one.clock_ahead),
                     "memory": f"{one.memory_bytes / 1e6:,.0f} MB",
                     "version": one.app_version,
                 }
                 for one in found
             ]
         )
+
+
+def _clock(ahead: float | None) -> str:
+    """How far the clock of a worker is from those of the others, where it is."""
+    from gateleg.cli.jobs.showing import span
+
+    return f"{span(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}" if ahead else ""

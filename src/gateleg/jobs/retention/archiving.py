@@ -25,11 +25,12 @@ def log_key(job_id: UUID) -> str:
 
 
 class Archivist:
-    """Archives finished jobs. Without an object store their logs stay in the ledger, and expire there."""
+    """Archives finished jobs. Without an object store long logs stay in the ledger until they expire; `kept_logs` counts them."""
 
     def __init__(self, queue: AsyncQueue, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
         self.objects = objects
+        self.kept_logs = 0
 
     async def sweep(self, *, limit: int = 1000) -> int:
         """Archive jobs that have been finished for longer than they are kept, at most so many; how many there were."""
@@ -56,7 +57,9 @@ class Archivist:
             body = "".join(line.model_dump_json() + "\n" for line in lines)
             await self.objects.put(log_key(job.job_id), body.encode(), content_type=_TYPE)
             location = log_key(job.job_id)
-        return await self.queue.archive_job(job, log_location=location)
+        archived = await self.queue.archive_job(job, log_location=location)
+        self.kept_logs += archived and location is None and job.logs.earlier > 0
+        return archived
 
     async def log(self, job: Job | ArchivedJob) -> list[LogEntry]:
         """The whole log of a job, wherever it is."""

@@ -50,18 +50,3 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
     if log_location is not None:
         yield from delete_all(LogChunk.of_job(job_id=job.job_id)).flow(context.setup)
     return True
-
-
-def sweep(context: QueueContext, *, limit: int = 1000) -> Flow[int]:
-    """Move finished jobs that are due to the archive, at most so many; how many were moved."""
-    moved = 0
-    for status in context.settings.retention:
-        cursor: str | None = None
-        while moved < limit:
-            found = yield from overdue(context, status, cursor=cursor, limit=min(25, limit - moved))
-            for job in found.jobs:
-                moved += yield from archive_job(context, job)
-            cursor = found.next
-            if cursor is None:
-                break
-    return moved

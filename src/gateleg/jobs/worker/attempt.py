@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobError, LeaseLost
@@ -44,6 +45,8 @@ class Execution:
         self.queue = queue
         self.job = job
         self._loop = asyncio.get_running_loop()
+        # What is done when a handler has spoken is not done in the handler's context: it would be taken for its output.
+        self._own_context = contextvars.copy_context()
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._pulse: Pulse | None = None
         self._ended = False
@@ -57,7 +60,7 @@ class Execution:
 
     def _wake(self) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._heard)
+            self._loop.call_soon_threadsafe(self._heard, context=self._own_context)
 
     def _heard(self) -> None:
         if not self._ended:
@@ -91,6 +94,7 @@ class Execution:
             return await self.run.outcome()
         finally:
             self._took = self._loop.time() - began
+            self.notes.end_lines()
             self._end_wait()
 
     async def carry_out(

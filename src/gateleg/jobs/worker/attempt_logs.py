@@ -21,7 +21,7 @@ def tell_start(job: Job) -> None:
     waited = bool(job.attempts) and job.attempts[-1].outcome == "snoozed"
     level = logging.DEBUG if waited else logging.INFO
     if _log.isEnabledFor(level):
-        _log.log(level, "%s %s started, attempt %d", job.job_type, job.job_id, job.tries, extra=_fields(job))
+        _log.log(level, "%s %s started, attempt %d", job.job_type, job.job_id, job.tries, extra=fields_of(job))
 
 
 def tell_end(job: Job) -> None:
@@ -37,10 +37,11 @@ def tell_end(job: Job) -> None:
     if last.outcome == "retried" and job.run_at is not None:
         told += f"; next attempt at {job.run_at:%H:%M:%S}"
     error = None if last.error is None else last.error.kind
-    _log.log(level, "%s", told, extra=_fields(job) | {"outcome": last.outcome, "seconds": round(seconds, 3), "error": error})
+    _log.log(level, "%s", told, extra=fields_of(job) | {"outcome": last.outcome, "seconds": round(seconds, 3), "error": error})
 
 
-def _fields(job: Job) -> dict[str, Any]:
+def fields_of(job: Job) -> dict[str, Any]:
+    """What a log record says of the job that it is about."""
     return {
         "job_id": str(job.job_id),
         "job_type": job.job_type,

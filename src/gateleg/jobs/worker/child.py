@@ -26,6 +26,7 @@ from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submit.submission import Submission, Submitted
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.texts import told_by, writable
+from gateleg.jobs.worker.capture import PrintedLines, log_to, print_to
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Pipe:
         self._lines = connection.makefile("rb")
         self._lock = threading.Lock()
         self._answers: dict[int, Future[dict[str, Any]]] = {}
+        self.printed = PrintedLines(self.capture)
         self.stopping: str | None = None
         #: called when the handler is to stop
         self.on_stop: Callable[[], object] = lambda: None
@@ -71,6 +73,10 @@ class Pipe:
     def log(self, message: str, level: str = "INFO") -> None:
         """Add to the log."""
         self.send("log", writable(message), writable(level))
+
+    def capture(self, message: str, level: str = "INFO") -> None:
+        """Add what was printed or logged to the log."""
+        self.send("capture", writable(message), writable(level))
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
@@ -134,6 +140,22 @@ async def _handled(pipe: Pipe, work: Awaitable[Any]) -> Any:
     return await task
 
 
+def _result(pipe: Pipe, order: dict[str, Any]) -> Any:
+    """Run the handler; what it has printed is with the worker afterwards."""
+    print_to(pipe)
+    try:
+        job = spec_of(Job).decode(order["job"])
+        config = job.job_config if order["config"] is None else _named(order["config"]).model_validate(job.job_config)
+        handle = _named(order["handle"])
+        log_to(pipe)
+        result = handle(JobContext(job, pipe), config)
+        if inspect.isawaitable(result):
+            result = asyncio.run(_handled(pipe, result))
+        return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+    finally:
+        pipe.printed.end()
+
+
 def main(descriptor: int) -> None:
     """Run one handler and tell the worker what came of it."""
     pipe = Pipe(socket.socket(fileno=descriptor))
@@ -141,19 +163,16 @@ def main(descriptor: int) -> None:
     sys.path[:] = order["path"]
     threading.Thread(target=pipe.listen, daemon=True).start()
     try:
-        job = spec_of(Job).decode(order["job"])
-        config = job.job_config if order["config"] is None else _named(order["config"]).model_validate(job.job_config)
-        result = _named(order["handle"])(JobContext(job, pipe), config)
-        if inspect.isawaitable(result):
-            result = asyncio.run(_handled(pipe, result))
-        pipe.send("result", result.model_dump(mode="json") if isinstance(result, BaseModel) else result)
+        pipe.send("result", _result(pipe, order))
     except Snooze as snooze:
         pipe.send("snooze", snooze.seconds)
     except GiveUp as error:
         pipe.send("give-up", told_by(error))
     except BaseException as error:
         kinds = [class_name(kind) for kind in type(error).__mro__ if kind is not object]
-        pipe.send("error", kinds, told_by(error), writable(traceback.format_exc()))
+        # Without the frame of this function, which says nothing of the handler.
+        trace = traceback.format_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        pipe.send("error", kinds, told_by(error), writable("".join(trace)))
 
 
 if __name__ == "__main__":

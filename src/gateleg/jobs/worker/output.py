@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.monitor.logs import FLUSH_BYTES, FLUSH_LIMIT, entries_of, fitting
 from gateleg.jobs.tables.job import LogEntry, Progress, Results
 from gateleg.jobs.texts import writable
+from gateleg.jobs.worker.capture import PrintedLines
 from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.model.codec.wire import float_text
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The most characters of what is said with a progress.
 _SAID = 500
+#: How many lines wait to be written before what a handler prints and logs is left out: one that prints without end must not fill memory.
+CAPTURED_LINES = 5000
 
 
 class Notes:
@@ -31,6 +34,8 @@ class Notes:
         self._progress: Progress | None = None
         self._unwritten = False
         self._closed = False
+        self._printed: PrintedLines | None = None
+        self._left_out = 0
         self.outputs: dict[str, list[str]] = {}
         self.metrics: dict[str, Any] = {}
 
@@ -41,6 +46,40 @@ class Notes:
                 return
             self._lines += entries_of(message, level, self._now())
         self._on_change()
+
+    def capture(self, message: str, level: str = "INFO") -> None:
+        """Add what the handler has printed, or logged with `logging`. While too many lines wait it is left out, and counted."""
+        with self._lock:
+            if self._closed:
+                return
+            entries = entries_of(message, level, self._now())
+            room = max(0, CAPTURED_LINES - len(self._lines))
+            if room:
+                self._tell_left_out()
+            self._lines += entries[:room]
+            self._left_out += len(entries[room:])
+        self._on_change()
+
+    @property
+    def printed(self) -> PrintedLines:
+        """What the handler prints, line by line."""
+        with self._lock:
+            if self._printed is None:
+                self._printed = PrintedLines(self.capture)
+            return self._printed
+
+    def end_lines(self) -> None:
+        """The handler prints no more: what it has printed without the end of a line is one."""
+        if self._printed is not None:
+            self._printed.end()
+        with self._lock:
+            self._tell_left_out()
+
+    def _tell_left_out(self) -> None:
+        if self._left_out:
+            told = f"{self._left_out:,} lines were left out here: they were printed faster than the log is written."
+            self._lines += entries_of(told, "WARNING", self._now())
+            self._left_out = 0
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is. Numbers that cannot be stored are refused here, where they come from."""

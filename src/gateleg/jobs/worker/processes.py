@@ -1,8 +1,7 @@
 """Handlers in processes of their own, which are killed with their children when they must end.
 
 The worker starts `python -m gateleg.jobs.worker.child` in a session of its own and talks with it over a socket, one JSON value a line. What
-the
-process prints goes into the job's log. When the worker dies the socket closes, and the process ends itself and its children.
+the process prints and logs goes into the job's log. When the worker dies the socket closes, and the process ends itself and its children.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import orjson
 from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
+from gateleg.jobs.worker.capture import PrintedLines
 from gateleg.jobs.worker.runners import Run
 from gateleg.model import spec_of
 
@@ -128,7 +128,7 @@ class ProcessRun(Run):
             raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
 
     async def _heard(self, kind: str, arguments: list[Any]) -> None:
-        if kind in ("log", "progress", "output", "metric"):
+        if kind in ("log", "capture", "progress", "output", "metric"):
             getattr(self, kind)(*arguments)
         elif kind == "submit":
             await self._submit_for(*arguments)
@@ -151,20 +151,14 @@ class ProcessRun(Run):
             self._send({"answer": number, "submitted": answers})
 
     async def _print(self, printed: IO[bytes]) -> None:
-        """Put what the process prints into the log."""
+        """Put what the process prints, by whatever means, into the log."""
         reader = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), printed)
-        decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        decoder, lines = codecs.getincrementaldecoder("utf-8")("replace"), PrintedLines(self.capture)
         with contextlib.closing(pipe):
             while block := await reader.read(_BLOCK):
-                *lines, rest = (rest + decoder.decode(block)).split("\n")
-                if len(rest) >= _BLOCK:
-                    # Whoever prints without end gets lines nevertheless.
-                    lines, rest = [*lines, rest], ""
-                for line in lines:
-                    self.log(line)
-        if rest:
-            self.log(rest)
+                lines.write("stdout", decoder.decode(block))
+        lines.end()
 
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end, and kill its process a little later."""

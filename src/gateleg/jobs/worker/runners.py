@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.jobs.context import JobContext
+from gateleg.jobs.worker.capture import captured_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -65,6 +66,10 @@ class Run:
         """Add to the log."""
         self.notes.log(message, level)
 
+    def capture(self, message: str, level: str = "INFO") -> None:
+        """Add what was printed or logged to the log."""
+        self.notes.capture(message, level)
+
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
         self.notes.progress(done, total, message)
@@ -89,7 +94,9 @@ class InlineRun(Run):
         self._check_stopping()
         config = self.handler.loaded_config(self.job.job_config)
         try:
-            return self.handler.checked_result(await self.handler.handle(JobContext(self.job, self), config))
+            with captured_by(self.notes):
+                result = await self.handler.handle(JobContext(self.job, self), config)
+            return self.handler.checked_result(result)
         except SystemExit as exit:
             # It is the handler that wanted to end, not the worker with all its other jobs.
             raise RuntimeError(f"The handler wanted to end the process with status {exit.code}.") from exit
@@ -128,9 +135,10 @@ class ThreadRun(Run):
         error: BaseException | None = None
         try:
             config = self.handler.loaded_config(self.job.job_config)
-            result = self.handler.handle(JobContext(self.job, self), config)
-            if inspect.isawaitable(result):
-                result = asyncio.run(_awaited(result))
+            with captured_by(self.notes):
+                result = self.handler.handle(JobContext(self.job, self), config)
+                if inspect.isawaitable(result):
+                    result = asyncio.run(_awaited(result))
         except BaseException as raised:
             error = raised
         # The worker may have given up on the thread and closed its loop.

@@ -24,10 +24,12 @@ from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
 from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
+from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.maintenance import Duties
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
+from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
@@ -53,7 +55,12 @@ _STATES_FOR = 2.0
 _MOMENT = 0.002
 #: Seconds that handlers have to end once a worker that stops has waited for them, and in which it tries to give their jobs back.
 _LAST_WORDS = 2.0
-_LAST_WRITES = 5.0
+_LAST_WRITES = 4.0
+#: Seconds after the time to drain in which a worker has ended, whatever handlers and the store do: the above, and the last reports.
+DRAIN_GRACE = 10.0
+#: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
+_TELL_EVERY = 5.0
+_NAMED = 20
 
 
 class Worker:
@@ -64,7 +71,7 @@ class Worker:
     a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
     one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
-    logs into `objects`.
+    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false.
     """
 
     def __init__(
@@ -79,6 +86,7 @@ class Worker:
         drain_seconds: float = 30.0,
         duties: bool = True,
         objects: AsyncObjects | None = None,
+        capture: bool = True,
     ) -> None:
         self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
@@ -102,6 +110,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
+        self._capture = capture
 
     @property
     def stopping(self) -> bool:
@@ -126,8 +135,9 @@ class Worker:
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
-            await self._claim_on()
-            await self._drain()
+            with capturing() if self._capture else contextlib.nullcontext(), watching_loop():
+                await self._claim_on()
+                await self._drain()
         finally:
             quiet()
             for task in aside:
@@ -285,12 +295,19 @@ class Worker:
     async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
         return await self.queue.settle(UUID(config["job_id"]))
 
+    async def _wait_for_running(self) -> None:
+        """Wait for running jobs as long as they have to end; say at once which they are, and now and then which are left."""
+        loop = asyncio.get_running_loop()
+        until, words = loop.time() + self._drain_seconds, "stopping: %s have up to %g s to end"
+        while self._tasks and (left := until - loop.time()) > 0:
+            _lives.info(words, _told(self.running.values()) or "ends that are written", round(left, 1))
+            await asyncio.wait(set(self._tasks), timeout=min(left, _TELL_EVERY))
+            words = "still waiting for %s, which have %g s left"
+
     async def _drain(self) -> None:
         """Wait for running jobs, and give back those that take too long: all in all a few seconds more than they have to end."""
         executions = list(self.running.values())
-        if self._tasks:
-            _lives.info("stopping: %s have up to %g s to end", _told(self.running.values()) or "ends that are written", self._drain_seconds)
-            await asyncio.wait(set(self._tasks), timeout=self._drain_seconds)
+        await self._wait_for_running()
         if self.running:
             _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))
         for execution in list(self.running.values()):
@@ -308,7 +325,8 @@ class Worker:
 
 def _told(executions: Iterable[Execution]) -> str:
     """Some jobs, for a line of log."""
-    return ", ".join(f"{one.job.job_type} {one.job.job_id}" for one in executions)
+    named = [f"{one.job.job_type} {one.job.job_id}" for one in executions]
+    return ", ".join(named[:_NAMED] + ([f"and {len(named) - _NAMED} more"] if len(named) > _NAMED else []))
 
 
 async def _pass(job: JobContext, config: dict[str, Any]) -> None:

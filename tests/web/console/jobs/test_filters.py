@@ -39,3 +39,10 @@ def test_another_filter_begins_at_the_first_page() -> None:
 def test_a_cursor_alone_is_no_filter() -> None:
     assert not Filters(cursor="abc").any
     assert Filters(tag="night").any
+
+
+def test_the_queues_own_jobs_are_asked_for_with_1() -> None:
+    assert not Filters().arguments()["internal"]
+    assert Filters.read({"internal": "1"}).arguments()["internal"]
+    assert Filters(queue="media").address(internal="1") == "/jobs?internal=1&queue=media"
+    assert Filters.read({"internal": "yes"}) == Filters()

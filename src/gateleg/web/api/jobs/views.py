@@ -220,6 +220,7 @@ class WorkerView(BaseModel):
     state: str
     running: list[UUID]
     memory_bytes: int
+    clock_ahead: float = Field(description="Seconds by which its clock is ahead of those of the other workers; negative when behind.")
     started_at: datetime
     seen_at: datetime
 

@@ -28,6 +28,8 @@ class Filters:
     subject: str | None = None
     worker: str | None = None
     tag: str | None = None
+    #: "1" to see the queue's own jobs as well
+    internal: str | None = None
     #: where the page begins
     cursor: str | None = None
 
@@ -37,6 +39,8 @@ class Filters:
         given: dict[str, Any] = {
             name: value for one in fields(cls) if (name := one.name) != "status" and (value := query.get(name, "").strip())
         }
+        if given.get("internal") != "1":
+            given.pop("internal", None)
         return cls(status=STATUS_WORDS.get(query.get("status", "").lower()), **given)
 
     def state(self) -> dict[str, str | None]:
@@ -58,4 +62,4 @@ class Filters:
     def arguments(self) -> dict[str, Any]:
         """The same, as the queue's verb takes it."""
         wanted = {"status": self.status, "job_type": self.type, "queue": self.queue, "subject": self.subject}
-        return {**wanted, "worker": self.worker, "tag": self.tag}
+        return {**wanted, "worker": self.worker, "tag": self.tag, "internal": self.internal == "1"}

@@ -81,6 +81,11 @@ def _filter_bar(view: View, filters: Filters) -> None:
             value = getattr(filters, name)
             if value is not None or name == "subject":
                 tag("input", classes="box", type="search", name=name, value=value or "", placeholder=label, aria_label=label)
+        shown = filters.internal is not None
+        if shown:
+            tag("input", type="hidden", name="internal", value="1")
+        words = "Hide the queue's own jobs" if shown else "Show the queue's own jobs"
+        tag("a", words, "deed bare", href=filters.address(internal=None if shown else "1"))
         if filters.any:
             tag("a", "Clear", "deed bare", href="/jobs")
         tag("button", "Filter", "sr", type="submit")

@@ -1,0 +1,63 @@
+"""Waiting for a store that is away when a command starts: a worker or a host may be started before its database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from gateleg.net.backoff import span
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from gateleg.web.settings import Settings
+
+T = TypeVar("T")
+_log = logging.getLogger("gateleg.cli")
+#: The first and the longest seconds between two tries.
+_AGAIN = (0.5, 15.0)
+#: Seconds after which it is said again that the store is away.
+_TELL_EVERY = 60.0
+
+
+@asynccontextmanager
+async def opened_when_there(
+    make: Callable[[], AbstractAsyncContextManager[T]], settings: Settings, stop: asyncio.Event
+) -> AsyncIterator[T | None]:
+    """What `make` opens on the store of the settings, once that can be reached; None when `stop` was set before."""
+    async with AsyncExitStack() as stack:
+        opening = asyncio.create_task(_entered(stack, make, settings))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            if not opening.done():
+                opening.cancel()
+                await asyncio.wait({opening})
+        yield None if opening.cancelled() else opening.result()
+
+
+async def _entered(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContextManager[T]], settings: Settings) -> T:
+    from gateleg.store import NoAnswer, ServiceFailed, Throttled, TimedOut
+    from gateleg.web.settings import shown
+
+    began, tries, told_at = time.monotonic(), 0, float("-inf")
+    while True:
+        try:
+            opened = await stack.enter_async_context(make())
+        except (NoAnswer, ServiceFailed, Throttled, TimedOut) as error:
+            tries, now = tries + 1, time.monotonic()
+            if now >= told_at + _TELL_EVERY:
+                told_at = now
+                _log.warning("The store %s is away: %s Trying again until it is there.", shown(settings.store), error.message)
+            await asyncio.sleep(span(tries, *_AGAIN) * (0.5 + random.random() / 2))
+        else:
+            if tries:
+                _log.warning("The store %s is there, after %.0f s.", shown(settings.store), time.monotonic() - began)
+            return opened
