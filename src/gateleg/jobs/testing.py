@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 
 class TestWorker:
-    """Runs what is in the queue: `Rehearsal(queue, clock).run()`.
+    """Runs what is in the queue: `TestWorker(queue, clock).run()`.
 
     Every handler runs inline, wherever it runs otherwise. With a clock, delayed jobs and retries are run as well: when nothing else can be
     done the clock is moved on to the next of them. Schedules are left alone: they have no end.
     """
+
+    #: pytest would take a class of this name for tests
+    __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:
         self.queue = queue
