@@ -100,6 +100,6 @@ def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
 @pytest.mark.parametrize("connect", [Store.connect, AsyncStore.connect])
 def test_a_file_that_is_no_store_is_told_as_an_error_of_the_store(tmp_path: Path, connect: Any) -> None:
     (tmp_path / "notes.db").write_text("these are notes")
-    with pytest.raises(CannotOpen, match="no SQLite database"):
+    with pytest.raises(CannotOpen, match="not a SQLite database"):
         connect(f"embedded:{tmp_path / 'notes.db'}")
     assert (tmp_path / "notes.db").read_text() == "these are notes"

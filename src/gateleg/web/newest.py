@@ -106,8 +106,8 @@ def _resumed(host: Host, asked: Query[Job], place: Any) -> str | None:
     """The store's cursor for a place in one state's list."""
     if place is None or "cursor" in place:
         return None if place is None else str(place["cursor"])
-    requests = Reading(asked).requests(host.store.setup)
-    return host.store.setup.cursors.seal(Position((place["after"],)), question_of([asked.pattern, requests]))
+    question = question_of([asked.pattern, Reading(asked).question(host.store.setup)])
+    return host.store.setup.cursors.seal(Position((place["after"],)), question)
 
 
 def _sealed(host: Host, places: dict[str, Any], question: bytes) -> str | None:
