@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.extras import MissingPackage, install_hint
 
 if TYPE_CHECKING:
     from gateleg.web import Application
@@ -41,7 +42,7 @@ def _of_suite(name: str) -> Application | None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("gateleg"):
             raise
-        _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
+        _log.info("%s is left out: %s is not installed. %s", name, error.name, install_hint(name))
         return None
     return application
 
@@ -50,7 +51,7 @@ def needs(extra: str, *modules: str) -> None:
     """End the command with what to install, when something of an extra is missing. Nothing is imported for it."""
     for module in modules:
         if find_spec(module) is None:
-            fail(f"{module} is not installed: run `pip install 'gateleg[{extra}]'`")
+            fail(str(MissingPackage(module, extra)))
 
 
 def named_application(place: str) -> Application:

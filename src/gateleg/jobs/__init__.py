@@ -24,7 +24,7 @@ person's edit is never lost to one. A result is written again until it is writte
 
 Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
 
-Every verb is a flow (`QueueContext` first), written once in the module it belongs to; `TestWorker` runs handlers in tests with a `ManualClock`.
+Every verb is a flow (`QueueContext` first), written once in its module; `TestWorker` runs handlers in tests with a `ManualClock`.
 """
 
 from gateleg.jobs.claim.selection import Picker
