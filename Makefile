@@ -62,7 +62,7 @@ peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI
 	$(BIN)/pytest -m peer tests
 
 wheel: $(READY) ## Build the wheel, install it with and without extras into fresh environments, and try each (minutes)
-	$(BIN)/pytest -m wheel tests/test_wheel.py
+	$(BIN)/pytest -m wheel -o faulthandler_timeout=0 tests/test_wheel.py
 
 bench: $(READY) ## Measure beside emulators, data layers and queues of others (an hour; uses npm, PostgreSQL and Redis where they are there)
 	$(BIN)/python bench/engine.py
