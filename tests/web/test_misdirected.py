@@ -1,5 +1,7 @@
 """A store or an SDK that is pointed at the console's address is told where DynamoDB is."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -15,8 +17,8 @@ CALL = {"x-amz-target": "DynamoDB_20120810.ListTables", "content-type": "applica
 
 
 @pytest.mark.parametrize(("dynamodb", "way"), [(False, "gateleg engine serve"), (True, "at /dynamodb below this address")])
-async def test_the_answer_has_the_form_of_dynamodb_and_says_where_to_go(dynamodb: bool, way: str, tmp_path: object) -> None:
-    settings = Settings(store="embedded::memory:", data=f"{tmp_path}", objects=f"dir:{tmp_path}/objects", dynamodb=dynamodb)
+async def test_the_answer_has_the_form_of_dynamodb_and_says_where_to_go(dynamodb: bool, way: str, tmp_path: Path) -> None:
+    settings = Settings(store="embedded::memory:", data=tmp_path, objects=f"dir:{tmp_path}/objects", dynamodb=dynamodb)
     async with Host.open(settings) as host:
         transport = httpx.ASGITransport(create_app(host, console=False))
         async with httpx.AsyncClient(transport=transport, base_url=HOME) as client:
