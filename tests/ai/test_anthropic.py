@@ -176,5 +176,5 @@ def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError(name=name)
 
     monkeypatch.setattr("gateleg.ai.providers.sdk.import_module", missing)
-    with pytest.raises(ExtraMissing, match=r"pip install 'gateleg\[anthropic\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install '\.\[anthropic\]'"):
         Models().chat("anthropic:claude-x", key="k")

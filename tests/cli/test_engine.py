@@ -44,8 +44,8 @@ def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]
 
 
 def test_version() -> None:
-    result = run("version")
-    assert (result.exit_code, result.output) == (0, f"{gateleg.__version__}\n")
+    result = run("--version")
+    assert (result.exit_code, result.output) == (0, f"gateleg {gateleg.__version__}\n")
 
 
 def test_help_loads_neither_the_engine_nor_the_endpoint() -> None:
@@ -118,7 +118,10 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path, command: str) 
 @pytest.mark.parametrize("command", ["check", "compact"])
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path, command: str) -> None:
     result = run("engine", command, "--path", str(tmp_path / "none"))
-    assert (result.exit_code, result.stderr) == (1, f"gateleg: no such file: {tmp_path / 'none' / 'gateleg.db'}\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"gateleg: there is no database at {tmp_path / 'none' / 'gateleg.db'}: name its data folder with --path\n",
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -73,4 +73,4 @@ def test_a_command_says_which_extra_it_misses(
     monkeypatch.setattr(installed, "find_spec", lambda name: None if name == module else object())
     told = CliRunner().invoke(app, command)
     assert told.exit_code == 1
-    assert told.stderr == f"gateleg: {module} is not installed: run `pip install 'gateleg[{extra}]'`\n"
+    assert told.stderr.startswith(f"gateleg: {module} is not installed. Install the extra `{extra}`: `pip install '.[{extra}]'`")

@@ -59,13 +59,18 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("COLUMNS", "200")
-    return Desk(f"embedded:{tmp_path / 'data'}")
+    monkeypatch.setenv("GATELEG_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("GATELEG_OBJECTS", f"dir:{tmp_path / 'objects'}")
+    place = f"embedded:{tmp_path / 'data'}"
+    with Store.connect(place) as store:
+        Queue(store, jobs).ensure_tables()
+    return Desk(place)
 
 
 def test_a_job_is_submitted_listed_and_shown(desk: Desk) -> None:
     name = desk.submit("echo", '{"words": ["a"]}', "--subject", "s", "--priority", "80", "--tag", "red")
     assert name in desk.ok("list")
-    (listed,) = desk.json("list", "--status", "pending", "--tag", "red")["jobs"]
+    (listed,) = desk.json("list", "--status", "pending", "--tag", "red")["items"]
     assert (listed["job_id"], listed["priority"], listed["subject"]) == (name, 80, "s")
     assert "PENDING" in desk.ok("show", name)
     desk.finish()
@@ -82,17 +87,17 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (("submit", "echo", "{", "--app", "tests.jobs.chores"), 2, "no JSON"),
+        (("submit", "echo", "{", "--app", "tests.jobs.chores"), 2, "not JSON"),
         (("submit", "echo", "[]", "--app", "tests.jobs.chores"), 2, "must be a JSON object"),
         (("submit", "echo", '{"words": 1}', "--app", "tests.jobs.chores"), 1, "bad-config"),
         (("submit", "nothing", "--app", "tests.jobs.chores"), 1, "unknown-job-type"),
-        (("submit", "nothing"), 2, "--app"),
+        (("submit", "nothing"), 1, "--app"),
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
-        (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is no gateleg.jobs.Jobs"),
+        (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
-        (("list", "--status", "LOST"), 2, "no status"),
+        (("list", "--status", "LOST"), 2, "not a status"),
         (("retry",), 2, "name a job"),
         (("archive",), 2, "give --subject or --type"),
     ],

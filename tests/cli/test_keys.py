@@ -14,7 +14,9 @@ from gateleg.web.tables import ApiKey, AuditEntry
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    return f"embedded:{tmp_path}/data"
+    place = f"embedded:{tmp_path}/data"
+    Store.connect(place).close()
+    return place
 
 
 def keys(store: str, *arguments: str) -> Result:

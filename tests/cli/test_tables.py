@@ -49,7 +49,9 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     for name, value in (("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_REGION", "us-east-1")):
         monkeypatch.setenv(name, value)
     if request.param == "embedded":
-        yield Desk(f"embedded:{tmp_path / 'data'}")
+        store = f"embedded:{tmp_path / 'data'}"
+        Store.connect(store).close()
+        yield Desk(store)
     else:
         with Engine(":memory:") as engine, serve_in_thread(engine) as url:
             yield Desk(url)
@@ -254,7 +256,7 @@ def test_a_backfill_moves_old_documents_and_then_has_nothing_to_do(filled: Desk,
     done = filled.json("backfill", "Document", "--resume", str(tmp_path / "progress.json"))
     assert (done["seen"], done["moved"]) == (1, 1)
     assert not (tmp_path / "progress.json").exists()
-    assert filled.run("backfill", "Document", "--dry-run").stdout == "1 items seen, 0 to be rewritten, 0 to be moved\n"
+    assert filled.run("backfill", "Document", "--dry-run").stdout == "1 item seen, 0 to be rewritten, 0 to be moved\n"
 
 
 def test_a_backfill_that_was_cut_short_goes_on_and_one_that_has_ended_begins_anew(filled: Desk, tmp_path: Path) -> None:
@@ -484,12 +486,6 @@ def test_modules_are_found_in_the_current_directory(tmp_path: Path) -> None:
     assert "cannot import broken: it needs nothing_of_this_name" in run("broken").stderr
     assert "cannot import missing: there is no such module" in run("missing").stderr
     assert "A has no key" in run("wrong").stderr
-
-
-def test_without_tables_the_option_is_named() -> None:
-    result = CliRunner().invoke(app, ["tables", "lint"])
-    assert result.exit_code == 2
-    assert "--tables" in result.stderr
 
 
 def test_drift_that_cannot_be_found_out_has_a_status_of_its_own() -> None:

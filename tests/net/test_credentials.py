@@ -79,7 +79,7 @@ def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("gateleg.net.credentials._new_session", missing)
     assert Chain(local=True).load() == LOCAL_CREDENTIALS
-    with pytest.raises(NoCredentials, match=r"pip install 'gateleg\[aws\]'"):
+    with pytest.raises(NoCredentials, match=r"pip install '\.\[aws\]'"):
         Chain().load()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

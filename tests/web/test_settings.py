@@ -32,7 +32,12 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None
 
 
 def test_a_variable_that_is_like_no_setting_is_somebody_elses() -> None:
-    assert load_settings(environ={"GATELEG_FAULT_ROUNDS": "9", "GATELEG_APP": "a:b", "HOME": "/"}).port == 8000
+    assert load_settings(environ={"GATELEG_FAULT_ROUNDS": "9", "GATELEG_CREDENTIALS": "a:b", "HOME": "/"}).port == 8000
+
+
+def test_a_variable_of_an_earlier_version_says_which_one_to_use() -> None:
+    with pytest.raises(BadSettings, match="GATELEG_APPLICATIONS"):
+        load_settings(environ={"GATELEG_APP": "shop.work:jobs"})
 
 
 def test_a_value_that_does_not_fit_names_where_it_came_from(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """All commands, put together. A group is imported when it is called, and what a command needs when it runs, so that each starts quickly."""
 
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -49,12 +49,14 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gateleg {gateleg.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def gateleg_command() -> None:
-    """Make it a group even while it has one command of its own."""
-
-
-@app.command()
-def version() -> None:
-    """Print the version."""
-    typer.echo(gateleg.__version__)
+def gateleg_command(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Take the options that stand before a command."""

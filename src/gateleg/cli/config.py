@@ -2,8 +2,8 @@
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption
-from gateleg.cli.tables.options import JsonOption
+from gateleg.cli.options import ConfigOption, JsonOption
+from gateleg.cli.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -11,10 +11,9 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Print every setting with its value and where it came from: a file, a GATELEG_ variable, or the default. Secrets stay hidden."""
-    from gateleg.cli.hosting import settings_from
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
 
-    settings = settings_from(config, {})
+    settings = settings_from(config)
     rows = [{"setting": name, "value": value, "from": origin} for name, value, origin in settings.table()]
     if json:
         print_json(rows)

@@ -8,27 +8,35 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.files import MEMORY, database_file
+from gateleg.cli.options import ConfigOption
+from gateleg.cli.printing import count
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     import ssl
 
     from gateleg.endpoint import EndpointOptions
+    from gateleg.store.addresses import StoreAddress
 
 app = typer.Typer(help="The embedded DynamoDB engine.", no_args_is_help=True)
 
-DataPath = Annotated[str, typer.Option("--path", help="Data folder (or database file).")]
+DataPath = Annotated[
+    str | None, typer.Option("--path", help="Data folder (or database file); that of the settings' embedded store, when left out.")
+]
 
 
 @app.command()
 def serve(
-    path: Annotated[str, typer.Option(help="Data folder (or database file); :memory: keeps nothing.")] = "data",
+    path: Annotated[
+        str | None,
+        typer.Option(help="Data folder (or database file); :memory: keeps nothing. That of the settings' embedded store, when left out."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; off loopback, --credentials is required.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
     durability: Annotated[
-        Literal["full", "relaxed"],
-        typer.Option(help="full: an answered write survives a power loss; relaxed: it survives a crash of the process."),
-    ] = "full",
+        Literal["full", "relaxed"] | None,
+        typer.Option(help="full: an answered write survives a power loss; relaxed: it survives a crash of the process. Full by default."),
+    ] = None,
     credentials: Annotated[
         list[str] | None,
         typer.Option(envvar="GATELEG_CREDENTIALS", help="key:secret that requests must be signed with; may be repeated."),
@@ -49,10 +57,12 @@ def serve(
         bool, typer.Option("--like-local", help="Do as DynamoDB Local does where it differs from the service; implies --separate.")
     ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
+    config: ConfigOption = None,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
     from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
+    from gateleg.store.addresses import database_file
 
     try:
         options = EndpointOptions(
@@ -69,24 +79,26 @@ def serve(
     except OpenToAll as error:
         fail(f"{error} (--credentials key:secret)", MISUSED)
     try:
-        engine = Engine(database_file(path), durability=durability, namespace=Namespace(account, region), like_local=like_local)
+        place = _place(path, config)
+        file = database_file(place.place)
+        engine = Engine(file, durability=durability or place.durability, namespace=Namespace(account, region), like_local=like_local)
     except EngineError as error:
         fail(str(error.message))
     except OSError as error:
-        fail(f"cannot use {path}: {error.strerror}")
+        fail(f"cannot use {file}: {error.strerror}")
     with closing(engine):
         if demo:
             from gateleg.cli.demo import load
 
             load(engine)
         try:
-            serve_until_signal(engine, options, lambda url: _announce(url, path, options))
+            serve_until_signal(engine, options, lambda url: _announce(url, file, options))
         except OSError as error:
             fail(_cannot_listen(error, options))
 
 
 @app.command()
-def check(path: DataPath = "data") -> None:
+def check(path: DataPath = None, config: ConfigOption = None) -> None:
     """Verify a database: that every page is as it was written, and that indexes and the log of changes agree with their tables.
 
     Prints each fault; exits with 1 if there is one.
@@ -94,7 +106,7 @@ def check(path: DataPath = "data") -> None:
     from gateleg.engine import EngineError, has_checksums
     from gateleg.engine import check_integrity as find_faults
 
-    file = _existing(path)
+    file = _existing(path, config)
     try:
         faults = find_faults(file)
     except EngineError as error:
@@ -102,19 +114,19 @@ def check(path: DataPath = "data") -> None:
     for fault in faults:
         typer.echo(fault)
     if faults:
-        fail(f"{file}: {len(faults)} {'fault' if len(faults) == 1 else 'faults'} found; `gateleg engine repair` saves what is sound")
+        fail(f"{file}: {count(len(faults), 'fault')} found; `gateleg engine repair` saves what is sound")
     typer.echo(f"{file}: no faults found")
     if not has_checksums(file):
         typer.echo("It has no checksums, because an earlier version made it: `gateleg engine compact` adds them.")
 
 
 @app.command()
-def compact(path: DataPath = "data") -> None:
+def compact(path: DataPath = None, config: ConfigOption = None) -> None:
     """Give the space of deleted data back to the disk, and checksums to a database that an earlier version made."""
     from gateleg.engine import EngineError
     from gateleg.engine import compact as shrink
 
-    file = _existing(path)
+    file = _existing(path, config)
     try:
         before, after = shrink(file)
     except EngineError as error:
@@ -125,7 +137,8 @@ def compact(path: DataPath = "data") -> None:
 @app.command()
 def repair(
     into: Annotated[Path, typer.Option("--into", help="Data folder (or database file) to write; it must not have a database yet.")],
-    path: DataPath = "data",
+    path: DataPath = None,
+    config: ConfigOption = None,
 ) -> None:
     """Save what is sound of a damaged database into a new one, and list what was lost. The damaged one is left as it is.
 
@@ -133,17 +146,17 @@ def repair(
     """
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
+    from gateleg.store.addresses import database_file
 
-    file, new = _existing(path), database_file(str(into))
+    file, new = _existing(path, config), database_file(str(into))
     try:
         report = save(file, new)
     except EngineError as error:
         fail(str(error.message))
-    for name, count in report.saved.items():
+    for name, saved in report.saved.items():
         recovered = report.recovered.get(name, 0)
-        typer.echo(
-            f"{name}: {count:,} items saved" + (f", {recovered:,} of them from the log, an index or loose pages" if recovered else "")
-        )
+        source = f", {recovered:,} of them from the log, an index or loose pages" if recovered else ""
+        typer.echo(f"{name}: {count(saved, 'item')} saved{source}")
     for note in report.notes:
         typer.echo(note)
     if not report.lost:
@@ -154,16 +167,35 @@ def repair(
     listing = Path(f"{new}.lost.jsonl")
     listing.touch(mode=0o600)
     listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
-    fail(
-        f"{new}: {len(report.lost)} {'item was' if len(report.lost) == 1 else 'items were'} lost; {listing} has what stands in their place"
-    )
+    fail(f"{new}: {count(len(report.lost), 'item')} lost; {listing} has what stands in their place")
 
 
-def _existing(path: str) -> str:
-    """The database file of a path, which must be there."""
-    file = database_file(path)
-    if file == MEMORY or not Path(file).is_file():
-        fail(f"no such file: {file}")
+def _place(path: str | None, config: Path | None) -> "StoreAddress":
+    """The embedded store that `--path` names, or else the settings."""
+    from gateleg.store import StoreError
+    from gateleg.store.addresses import StoreAddress, parse_address
+
+    if path is not None:
+        return StoreAddress("embedded", path)
+    settings = settings_from(config)
+    try:
+        address = parse_address(settings.store)
+    except StoreError as error:
+        fail(str(error), MISUSED)
+    if address.kind != "embedded":
+        fail(f"the store of the settings, {settings.store}, has no file on this machine: name a data folder with --path", MISUSED)
+    return address
+
+
+def _existing(path: str | None, config: Path | None) -> str:
+    """The database file of a path or of the settings, which must be there."""
+    from gateleg.store.addresses import MEMORY, database_file
+
+    file = database_file(_place(path, config).place)
+    if file == MEMORY:
+        fail(f"{MEMORY} has no file: name a data folder with --path", MISUSED)
+    if not Path(file).is_file():
+        fail(f"there is no database at {file}: name its data folder with --path")
     return file
 
 
@@ -204,11 +236,11 @@ def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
     return f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
 
 
-def _announce(url: str, path: str, options: "EndpointOptions") -> None:
+def _announce(url: str, file: str, options: "EndpointOptions") -> None:
     """Say that clients can connect, and how."""
     key, secret = next(iter(options.credentials.items()), ("any", "any"))
     shown = secret if not options.credentials else "..."
-    typer.echo(f"Serving {path if path == MEMORY else database_file(path)} at {url}")
+    typer.echo(f"Serving {file} at {url}")
     typer.echo(
         f'  boto3.resource("dynamodb", endpoint_url="{url}", region_name="{options.region}", '
         f'aws_access_key_id="{key}", aws_secret_access_key="{shown}")'

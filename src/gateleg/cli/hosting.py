@@ -1,13 +1,12 @@
-"""What `up` and `serve` share: settings from files, variables and flags; and running a host until a signal."""
+"""What `up` and `serve` share: running a host until a signal, and explaining what went wrong."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.failures import FAILED, fail
 
 if TYPE_CHECKING:
     import asyncio
@@ -20,16 +19,6 @@ if TYPE_CHECKING:
 
     Beside = Callable[[asyncio.Event], AbstractAsyncContextManager[object]]
 
-ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Settings file; gateleg.toml, if it is there.")]
-HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on; off loopback, a key must exist.")]
-PortOption = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
-StoreFlag = Annotated[str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION.")]
-PrefixFlag = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
-ObjectsFlag = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
-DynamoFlag = Annotated[
-    bool | None, typer.Option("--dynamodb/--no-dynamodb", help="Speak DynamoDB's protocol at /dynamodb, for SDKs; off by default.")
-]
-LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
 #: Seconds in which a host closes what it has opened, after its requests and the worker beside it have ended.
 _LAST_STEPS = 2.0
 
@@ -39,20 +28,6 @@ def announce_link(link: str | None) -> None:
     if link is not None:
         typer.echo(f"  Open {link}")
         typer.echo("  There is no key yet: the link signs you in as admin, on this machine only. Keep it to yourself.")
-
-
-def settings_from(config: Path | None, flags: dict[str, Any]) -> Settings:
-    """The settings in force; what is wrong with them ends the command."""
-    import os
-
-    from gateleg.web.settings import BadSettings, load_settings
-
-    try:
-        return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
-    except BadSettings as error:
-        for problem in error.problems[:-1]:
-            typer.echo(f"gateleg: {problem}", err=True)
-        fail(error.problems[-1], MISUSED)
 
 
 def run_host(

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.extras import MissingPackage, install_hint
 
 if TYPE_CHECKING:
     from gateleg.web import Application
@@ -41,7 +42,7 @@ def _of_suite(name: str) -> Application | None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("gateleg"):
             raise
-        _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
+        _log.info("%s is left out: %s is not installed. %s", name, error.name, install_hint(name))
         return None
     return application
 
@@ -50,7 +51,7 @@ def needs(extra: str, *modules: str) -> None:
     """End the command with what to install, when something of an extra is missing. Nothing is imported for it."""
     for module in modules:
         if find_spec(module) is None:
-            fail(f"{module} is not installed: run `pip install 'gateleg[{extra}]'`")
+            fail(str(MissingPackage(module, extra)))
 
 
 def named_application(place: str) -> Application:
@@ -59,19 +60,32 @@ def named_application(place: str) -> Application:
 
     found = loaded(place, "application")
     if not isinstance(found, Application):
-        fail(f"{place} is no gateleg.web.Application", MISUSED)
+        fail(f"{place} is not a gateleg.web.Application", MISUSED)
     return found
 
 
 def loaded(place: str, otherwise: str) -> Any:
-    """What is at `module:object`, also of a module in the working folder; without an object, what has the name `otherwise`."""
+    """The object at `module:object`; without an object, the one named `otherwise`. Modules of the current directory are found."""
     module, _, name = place.partition(":")
+    try:
+        return getattr(import_named(module), name or otherwise)
+    except AttributeError:
+        fail(f"{module} has no {name or otherwise}", MISUSED)
+
+
+def import_named(name: str) -> Any:
+    """A module that a command line or the settings name, also of the current directory; what it raises ends the command."""
+    from gateleg.model import DeclarationError
+
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        return getattr(importlib.import_module(module), name or otherwise)
+        return importlib.import_module(name)
+    except DeclarationError as error:
+        fail(f"{name} declares what cannot work: {error}", MISUSED)
     except ModuleNotFoundError as error:
-        fail(f"cannot import {module}: there is no module {error.name}", MISUSED)
-    except AttributeError:
-        fail(f"{module} has no {name or otherwise}", MISUSED)
+        missing = "there is no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
+        fail(f"cannot import {name}: {missing}", MISUSED)
+    except Exception as error:  # a module may raise anything while it is imported
+        fail(f"cannot import {name}: {type(error).__name__}: {error}", MISUSED)

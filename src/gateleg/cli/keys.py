@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, PrefixFlag, StoreFlag
-from gateleg.cli.tables.options import JsonOption
+from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -20,17 +20,27 @@ app = typer.Typer(help="The API keys of a host.", no_args_is_help=True)
 R = TypeVar("R")
 
 
-def _with_keys(config: "Path | None", store: str | None, prefix: str | None, work: "Callable[[Keys, Audit], Coroutine[Any, Any, R]]") -> R:
-    """Do something with the keys in the store of the settings."""
+def _with_keys(
+    config: "Path | None",
+    store: str | None,
+    prefix: str | None,
+    work: "Callable[[Keys, Audit], Coroutine[Any, Any, R]]",
+    *,
+    create: bool = False,
+) -> R:
+    """Do something with the keys in the store of the settings, which is made only with `create`."""
     import asyncio
 
-    from gateleg.cli.hosting import explain, settings_from
+    from gateleg.cli.hosting import explain
+    from gateleg.cli.opening import require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
     from gateleg.web.tables import TABLES
 
-    settings = settings_from(config, {"store": store, "prefix": prefix})
+    settings = settings_from(config, store=store, prefix=prefix)
+    if not create:
+        require_store(settings)
 
     async def run() -> R:
         async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as opened:
@@ -60,8 +70,8 @@ def create(
     group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that it belongs to, for applications.")] = None,
     days: Annotated[float | None, typer.Option(min=0.001, max=36_500, help="Days after which it ends.")] = None,
-    store: StoreFlag = None,
-    prefix: PrefixFlag = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Make a key and print it. This is the only time that it is shown."""
@@ -74,13 +84,13 @@ def create(
         await audit.note(_operator(), "key.create", made.key.key_id, name=name, role=role)
         return made.token
 
-    typer.echo(_with_keys(config, store, prefix, work))
+    typer.echo(_with_keys(config, store, prefix, work, create=True))
 
 
 @app.command(name="list")
-def listed(store: StoreFlag = None, prefix: PrefixFlag = None, config: ConfigOption = None, json: JsonOption = False) -> None:
+def listed(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
     """List all keys, also those that are over."""
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
 
     async def work(keys: "Keys", audit: "Audit") -> "list[ApiKey]":
         return await keys.list()
@@ -113,8 +123,8 @@ def _row(key: "ApiKey") -> dict[str, str]:
 @app.command()
 def revoke(
     key_id: Annotated[str, typer.Argument(help="The key's id, as `gateleg keys list` shows it.")],
-    store: StoreFlag = None,
-    prefix: PrefixFlag = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Take a key back. Hosts refuse it within a second, and end its sessions."""

@@ -2,39 +2,39 @@
 
 import typer
 
-from gateleg.cli.hosting import (
+from gateleg.cli.hosting import announce_link
+from gateleg.cli.options import (
     ConfigOption,
-    DynamoFlag,
+    DynamoOption,
     HostOption,
     LogOption,
-    ObjectsFlag,
+    ObjectsOption,
     PortOption,
-    PrefixFlag,
-    StoreFlag,
-    announce_link,
+    PrefixOption,
+    StoreOption,
 )
+from gateleg.cli.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def serve(
-    store: StoreFlag = None,
-    prefix: PrefixFlag = None,
-    objects: ObjectsFlag = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    objects: ObjectsOption = None,
     host: HostOption = None,
     port: PortOption = None,
-    dynamodb: DynamoFlag = None,
+    dynamodb: DynamoOption = None,
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Serve the API and the console. Workers run apart: `gateleg worker`. SIGINT and SIGTERM let requests end."""
-    from gateleg.cli.hosting import run_host, settings_from
+    from gateleg.cli.hosting import run_host
     from gateleg.cli.installed import installed_applications
     from gateleg.web.settings import shown
 
-    flags = {"store": store, "prefix": prefix, "objects": objects, "host": host, "port": port, "dynamodb": dynamodb, "log": log}
-    settings = settings_from(config, flags)
+    settings = settings_from(config, store=store, prefix=prefix, objects=objects, host=host, port=port, dynamodb=dynamodb, log=log)
 
     def ready(address: str, link: str | None) -> None:
         typer.echo(f"Serving {shown(settings.store)} at {address}")

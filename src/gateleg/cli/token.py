@@ -1,11 +1,12 @@
 """`gateleg token`: what lets somebody in at this machine while a host has no keys."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption
+from gateleg.cli.options import ConfigOption
+from gateleg.cli.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -15,11 +16,10 @@ def token(
     data: Annotated[Path | None, typer.Option("--data", help="The data folder of the host.")] = None, config: ConfigOption = None
 ) -> None:
     """Print the token of a host without keys, for `Authorization: Bearer ...`. The first key ends it."""
-    from gateleg.cli.hosting import explain, settings_from
+    from gateleg.cli.hosting import explain
     from gateleg.web.local import token_from
 
-    flags: dict[str, Any] = {"data": data}
-    settings = settings_from(config, flags)
+    settings = settings_from(config, data=data)
     try:
         typer.echo(token_from(settings.load_secret(make=False)))
     except Exception as error:

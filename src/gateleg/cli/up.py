@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.hosting import ConfigOption, DynamoFlag, HostOption, LogOption, PortOption, announce_link
+from gateleg.cli.hosting import announce_link
+from gateleg.cli.options import ConfigOption, DynamoOption, HostOption, LogOption, PortOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
@@ -22,20 +24,20 @@ def up(
     demo: Annotated[bool, typer.Option("--demo", help="Load something worth seeing.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the console in a browser, if there is one.")] = True,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
-    dynamodb: DynamoFlag = None,
+    dynamodb: DynamoOption = None,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after Ctrl-C.")] = 10.0,
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs end."""
-    from gateleg.cli.hosting import run_host, settings_from
+    from gateleg.cli.hosting import run_host
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.worker_process import Task, worker_process
 
     flags: dict[str, Any] = {"host": host, "port": port, "dynamodb": dynamodb, "log": log}
     if data is not None:
         flags |= {"data": data, "store": f"embedded:{data}", "objects": f"dir:{data / 'objects'}"}
-    settings = settings_from(config, flags)
+    settings = settings_from(config, **flags)
     applications = installed_applications(settings, demo=demo)
     task = Task.of(settings, demo=demo, concurrency=concurrency, drain_seconds=drain)
 

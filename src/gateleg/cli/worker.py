@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.hosting import ConfigOption, LogOption, ObjectsFlag, PrefixFlag, StoreFlag
+from gateleg.cli.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,13 +23,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def worker(
-    app: Annotated[
-        str | None,
-        typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers; all installed applications, when left out."),
-    ] = None,
-    store: StoreFlag = None,
-    prefix: PrefixFlag = None,
-    objects: ObjectsFlag = None,
+    app: AppOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    objects: ObjectsOption = None,
     queues: Annotated[
         str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, when left out.")
     ] = None,
@@ -45,12 +43,12 @@ def worker(
     """
     import asyncio
 
-    from gateleg.cli.hosting import explain, settings_from
+    from gateleg.cli.hosting import explain
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.web.logs import set_up_logs
 
     weights = None if queues is None else _weights(queues)
-    settings = settings_from(config, {"store": store, "prefix": prefix, "objects": objects, "log": log})
+    settings = settings_from(config, store=store, prefix=prefix, objects=objects, log=log)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, concurrency, drain, version))
@@ -115,7 +113,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
-        fail(f"{app} is no gateleg.jobs.Jobs and no gateleg.web.Application", MISUSED)
+        fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, handlers, rules)
         await queue.ensure_tables()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.engine.errors import EngineError
 from gateleg.engine.schema import Namespace
+from gateleg.extras import explained
 
 if TYPE_CHECKING:
     from gateleg.engine.database import Durability
@@ -43,4 +44,7 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise explained(error) from error

@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gateleg.extras import install_hint
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -125,7 +127,7 @@ class Chain:
             found = _from_environment()
             if found is None and not self._local:
                 raise NoCredentials(
-                    "AWS_ACCESS_KEY_ID is not set, and botocore, which looks elsewhere, is not installed: pip install 'gateleg[aws]'."
+                    f"AWS_ACCESS_KEY_ID is not set, and botocore, which looks elsewhere, is not installed. {install_hint('aws')}"
                 ) from None
             return found
         resolver = session.get_component("credential_provider")

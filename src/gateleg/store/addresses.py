@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gateleg.store.errors import BadAddress
@@ -18,6 +19,10 @@ __all__ = ["parse_address"]
 
 #: Requests of one batch or scan that may be under way at once over a network. The engine in this process gains nothing from it.
 _SIDE_BY_SIDE = 8
+#: The place of an embedded store that has no file.
+MEMORY = ":memory:"
+#: The database's name in a data folder.
+DATABASE_NAME = "gateleg.db"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,16 @@ def _embedded(place: str, options: str) -> StoreAddress:
     raise BadAddress(
         f"embedded:{place}?{options} names no store.", fix="After a question mark only durability=full or durability=relaxed may stand."
     )
+
+
+def database_file(path: str) -> str:
+    """The SQLite file that a path means: `:memory:`, a file that is there or is named `*.db`, or else `gateleg.db` in that folder."""
+    if path == MEMORY:
+        return path
+    place = Path(path)
+    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
+        return str(place)
+    return str(place / DATABASE_NAME)
 
 
 def concurrency_of(text: str) -> int:

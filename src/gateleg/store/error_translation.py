@@ -193,7 +193,7 @@ def translated(error: ServiceError | Unreachable, request: Request | None) -> St
     what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
     if error.code == CLOSED:
         return StoreClosed(what, request=request)
-    if error.code.startswith(FOREIGN):
+    if error.code.startswith(FOREIGN) or error.code == NotDynamoDB.__name__:
         return NotDynamoDB(error.message, request=request)
     if error.code == "ValidationException":
         return refused(what, error.message, request)

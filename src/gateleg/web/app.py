@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from gateleg.extras import explained
+
+try:
+    from fastapi import FastAPI, Request
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException

@@ -20,6 +20,7 @@ from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.headers import sent_path
 from gateleg.web.local import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
+from gateleg.web.misdirected import is_misdirected, misdirected_answer
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
@@ -93,6 +94,9 @@ class Gate:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if is_misdirected(scope, headers):
+            await misdirected_answer(self._host.settings.dynamodb)(scope, receive, send)
+            return
         path = scope["path"]
         try:
             self._check_host(headers)

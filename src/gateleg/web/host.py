@@ -98,7 +98,7 @@ class Host:
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
-        vault = _open_vault(settings, secret)
+        vault = open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
         store = AsyncStore.connect(
             settings.store,
@@ -141,7 +141,8 @@ class Host:
             await objects.close()
 
 
-def _open_vault(settings: Settings, secret: Secret) -> Objects:
+def open_vault(settings: Settings, secret: Secret) -> Objects:
+    """The object store that the settings name."""
     address = parse_objects_address(settings.objects)
     options: dict[str, Any] = {}
     if address.kind == "dir":

@@ -69,6 +69,10 @@ class Settings(BaseModel):
     console: bool = Field(default=True, description="whether the console is served at /")
     dynamodb: bool = Field(default=False, description="whether /dynamodb speaks DynamoDB's protocol, on an embedded store")
     applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
+    tables: tuple[str, ...] = Field(
+        default=(),
+        description="modules whose tables `gateleg tables` works on; those of applications and of Gateleg, when none is named",
+    )
     body_limit: int = Field(default=1_000_000, ge=1, description="bytes that the body of a request may have")
     upload_limit: int = Field(default=5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
     upload_rows: int = Field(default=5_000_000, ge=1, description="lines that a file may have which an application reads")
@@ -187,6 +191,9 @@ def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, 
         name = variable.removeprefix(PREFIX).lower()
         if not variable.startswith(PREFIX) or variable in OTHERS:
             continue
+        if variable == "GATELEG_APP":
+            problems.append("GATELEG_APP is not a setting: name applications with GATELEG_APPLICATIONS, or with --app")
+            continue
         if name in Settings.model_fields:
             found[name] = _listed(name, text)
         elif near := _nearest(name):
@@ -196,7 +203,7 @@ def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, 
 
 
 #: Variables of other commands.
-OTHERS = frozenset({"GATELEG_APP", "GATELEG_TABLES", "GATELEG_CREDENTIALS"})
+OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS"})
 
 
 def _listed(name: str, value: Any) -> Any:

@@ -243,3 +243,16 @@ async def test_what_an_operator_does_is_in_the_audit_log(client: httpx.AsyncClie
     assert by_action["job.cancel"]["request_id"] == cancelled.headers["x-request-id"]
     assert (await client.get("/api/audit", params={"actor": "local"})).json()["items"]
     assert (await client.get("/api/audit", params={"day": "2001-01-01"})).json()["items"] == []
+
+
+@pytest.mark.parametrize("name", ["job_type", "type"])
+async def test_jobs_are_filtered_by_type_under_the_name_that_they_are_submitted_with(client: httpx.AsyncClient, name: str) -> None:
+    await submit(client)
+    assert len((await client.get("/api/jobs", params={name: "add"})).json()["items"]) == 1
+    assert (await client.get("/api/jobs", params={name: "other"})).json()["items"] == []
+    assert (await client.get("/api/jobs/archive", params={name: "add"})).json()["items"] == []
+
+
+async def test_two_different_types_are_refused(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/jobs", params={"job_type": "add", "type": "other"})
+    assert (answer.status_code, code(answer)) == (400, "bad-request")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from gateleg.ai.errors import AiError, BadAnswer, ExtraMissing, ModelTimedOut, ModelUnreachable
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.steps import Say, Work, at_once
+from gateleg.extras import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def imported(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ExtraMissing(f"The SDK {module.split('.')[0]} is not installed.", fix=f"Run `pip install 'gateleg[{extra}]'`.") from error
+        raise ExtraMissing(f"The SDK {module.split('.')[0]} is not installed.", fix=install_hint(extra)) from error
 
 
 def _generic(error: Exception) -> AiError:

@@ -7,13 +7,15 @@ import typer
 from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.jobs.looking import JobArgument, SubjectOption, TypeOption
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 
 def cancel(
     job: JobArgument,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the job.")] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Also all jobs below it.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler: its result is refused.")] = False,
@@ -21,9 +23,9 @@ def cancel(
 ) -> None:
     """Cancel a job. One that runs is asked to stop."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.tables.printing import print_json
+    from gateleg.cli.printing import print_json
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         name = find_id(opened, job)
         cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
         done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
@@ -39,8 +41,9 @@ def retry(
     job: Annotated[
         str | None, typer.Argument(help="The job's id, or its beginning; without one, all failed jobs that fit the options.")
     ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
     type: TypeOption = None,
     subject: SubjectOption = None,
@@ -50,11 +53,11 @@ def retry(
 ) -> None:
     """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.tables.printing import print_json
+    from gateleg.cli.printing import print_json
 
     if job is None and not (all or type or subject or queue):
         fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         if job is not None:
             done = [opened.retry(find_id(opened, job))]
         else:

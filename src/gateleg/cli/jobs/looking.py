@@ -1,17 +1,14 @@
 """`list`, `show`, `logs`, `tree` and `archive`."""
 
-from __future__ import annotations
-
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.hosting import ConfigOption  # noqa: TC001 (read when the command is built)
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
-from gateleg.cli.jobs.sweeping import swept
-from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
+from gateleg.cli.options import ConfigOption, CursorOption, JsonOption, LimitOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,8 +23,9 @@ TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs 
 
 
 def listed(
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     status: Annotated[str | None, typer.Option("--status", "-s", help="PENDING, PROCESSING, COMPLETED, FAILED or CANCELLED.")] = None,
     type: TypeOption = None,
     subject: SubjectOption = None,
@@ -41,7 +39,7 @@ def listed(
 ) -> None:
     """List jobs, newest first."""
     from gateleg.cli.jobs.showing import plain, row
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
     from gateleg.jobs import JobStatus
 
     wanted = None
@@ -49,8 +47,8 @@ def listed(
         try:
             wanted = JobStatus(status.upper())
         except ValueError:
-            fail(f"{status!r} is no status; there are {', '.join(JobStatus)}", MISUSED)
-    with opened_queue(store, prefix) as opened:
+            fail(f"{status!r} is not a status; there are {', '.join(JobStatus)}", MISUSED)
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         page = opened.jobs_page(
             status=wanted,
             job_type=type,
@@ -63,7 +61,7 @@ def listed(
             cursor=cursor,
         )
     if json:
-        print_json({"jobs": [plain(job) for job in page], "next": page.next})
+        print_json({"items": [plain(job) for job in page], "next": page.next})
     elif not page.items:
         typer.echo("No jobs.")
     else:
@@ -72,13 +70,15 @@ def listed(
             typer.echo(f"More: --cursor {page.next}", err=True)
 
 
-def show(job: JobArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: JsonOption = False) -> None:
+def show(
+    job: JobArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False
+) -> None:
     """Show a job: its config, attempts, results and last lines of log. Also from the archive."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.tables.printing import print_json
+    from gateleg.cli.printing import print_json
     from gateleg.jobs import Job
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         found = opened.get_or_archived(find_id(opened, job))
     if json or not isinstance(found, Job):
         print_json(plain(found))
@@ -86,11 +86,11 @@ def show(job: JobArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOpt
         _print_job(found)
 
 
-def _print_job(job: Job) -> None:
+def _print_job(job: "Job") -> None:
     from rich.table import Table
 
     from gateleg.cli.jobs.showing import coloured, plain, span
-    from gateleg.cli.tables.printing import console
+    from gateleg.cli.printing import console
 
     out = console()
     facts = Table.grid(padding=(0, 2))
@@ -113,8 +113,9 @@ def _print_job(job: Job) -> None:
 
 def logs(
     job: JobArgument,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is finished.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -122,7 +123,7 @@ def logs(
 
     Exits with 1 when a followed job does not end well.
     """
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         job_id = find_id(opened, job)
         _tell_of_object(opened.get_or_archived(job_id))
         if follow:
@@ -132,7 +133,7 @@ def logs(
                 typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
 
 
-def _tell_of_object(job: Job | ArchivedJob) -> None:
+def _tell_of_object(job: "Job | ArchivedJob") -> None:
     """Say where the rest of a log is that has left the tables."""
     if job.logs.log_location is not None:
         typer.echo(
@@ -141,7 +142,7 @@ def _tell_of_object(job: Job | ArchivedJob) -> None:
         )
 
 
-def print_updates(queue: Queue, job_id: UUID, json: bool = False) -> None:
+def print_updates(queue: "Queue", job_id: "UUID", json: bool = False) -> None:
     """Print the lines of a job's log as they come, until it is finished."""
     from gateleg.jobs import JobStatus, follow
 
@@ -157,16 +158,17 @@ def print_updates(queue: Queue, job_id: UUID, json: bool = False) -> None:
 
 def tree(
     job: JobArgument,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on until every job of the tree is finished.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Show a job with all that it has started, and how far each is."""
     from gateleg.cli.jobs.showing import plain_tree, tree_view
-    from gateleg.cli.tables.printing import console, print_json
+    from gateleg.cli.printing import console, print_json
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         job_id = find_id(opened, job)
         branch = opened.tree(job_id)
         if json:
@@ -184,18 +186,15 @@ def tree(
 
 
 def archive(
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     subject: SubjectOption = None,
     type: TypeOption = None,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="First move the finished jobs that are due to the archive.")] = False,
-    objects: Annotated[
-        str | None,
-        typer.Option(help="Where --sweep puts long logs: dir:FOLDER or s3://bucket. That of the settings, if they name one."),
-    ] = None,
-    config: ConfigOption = None,
+    objects: ObjectsOption = None,
     json: JsonOption = False,
 ) -> None:
     """List archived jobs of a type or about a subject, newest first.
@@ -203,19 +202,21 @@ def archive(
     With --sweep, long logs of the jobs that move are copied to the object store, as a worker does it.
     """
     from gateleg.cli.jobs.showing import archived_row, plain
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.jobs.sweeping import sweep_finished
+    from gateleg.cli.printing import print_json, print_rows
 
     if not sweep and (subject is None) == (type is None):
         fail("give --subject or --type", MISUSED)
-    if sweep:
-        for line in swept(store, prefix, objects, config):
-            typer.echo(line, err=json)
-    with opened_queue(store, prefix) as opened:
+    settings = settings_from(config, store=store, prefix=prefix, objects=objects)
+    with opened_queue(settings) as opened:
+        if sweep:
+            for line in sweep_finished(settings):
+                typer.echo(line, err=json)
         if subject is None and type is None:
             return
         page = opened.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
     if json:
-        print_json({"jobs": [plain(job) for job in page], "next": page.next})
+        print_json({"items": [plain(job) for job in page], "next": page.next})
     elif not page.items:
         typer.echo("No archived jobs.")
     else:

@@ -1,62 +1,89 @@
-"""The queue that a command works on, the application whose jobs it knows, and saying what went wrong."""
+"""The queue that a command works on, the applications whose jobs it knows, and saying what went wrong."""
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
 from gateleg.cli.failures import FAILED, MISUSED, fail
-from gateleg.cli.tables.opening import opened
+from gateleg.cli.opening import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.jobs import Jobs, Queue
+    from gateleg.web.settings import Settings
 
-AppOption = Annotated[
-    str | None, typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers, such as shop.work:jobs.")
-]
 #: The beginning of a UUID, long enough not to be a slip of the hand.
 _BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
 QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
 
 
-def load_jobs(app: str | None) -> Jobs:
-    """The handlers of an application: a `Jobs`, or an object that has one as `jobs`, or makes one. Without an application, none."""
-    from gateleg.cli.installed import loaded
+def load_jobs(settings: Settings, app: str | None) -> Jobs:
+    """The handlers at `module:object`, which is a `Jobs` or an application; without one, those of all installed applications."""
+    from gateleg.cli.installed import installed_applications, loaded
     from gateleg.jobs import Jobs
 
-    if app is None:
-        return Jobs()
-    found = loaded(app, "jobs")
+    if app is not None:
+        return _jobs_of(loaded(app, "jobs"), app)
+    jobs = Jobs()
+    for application in installed_applications(settings):
+        if application.jobs is not None:
+            jobs.include(_jobs_of(application, application.name))
+    return jobs
+
+
+def _jobs_of(found: Any, name: str) -> Jobs:
+    from gateleg.jobs import Jobs
+
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
         # Handlers that are made with resources are only looked at here, and not run.
         made = made(SimpleNamespace(store=None, objects=None, queue=None))
     if not isinstance(made, Jobs):
-        fail(f"{app} is no gateleg.jobs.Jobs", MISUSED)
+        fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.web.Application with jobs", MISUSED)
     return made
 
 
 @contextmanager
-def opened_queue(store: str, prefix: str, app: str | None = None) -> Iterator[Queue]:
-    """The queue on a store, whose tables are made when they are missing; what it refuses ends the command."""
+def opened_queue(settings: Settings) -> Iterator[Queue]:
+    """The queue on a store that exists, for commands that look at jobs and direct them; what it refuses ends the command."""
+    from gateleg.jobs import JobError, Jobs, Queue
+    from gateleg.store import TableMissing
+
+    with opened(settings) as target:
+        try:
+            yield Queue(target, Jobs())
+        except JobError as error:
+            fail(str(error), FAILED)
+        except TableMissing:
+            fail(
+                f"the store {settings.store} has no queue yet: `gateleg jobs submit`, `gateleg up`, `gateleg worker` and "
+                "`gateleg tables apply` create its tables",
+                FAILED,
+            )
+
+
+@contextmanager
+def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
+    """The queue with its job types, for commands that submit; the store and its tables are made when they are missing."""
     from gateleg.jobs import JobError, Queue, UnknownJobType
 
-    jobs = load_jobs(app)
-    with opened(store, prefix) as target:
+    jobs = load_jobs(settings, app)
+    with opened(settings, create=True) as target:
         try:
             queue = Queue(target, jobs)
             queue.ensure_tables()
             yield queue
+        except UnknownJobType as error:
+            also = "" if app else " Applications are named by --app module:object, or by `applications` in gateleg.toml."
+            fail(f"{error}{also}", FAILED)
         except JobError as error:
-            if app is None and isinstance(error, UnknownJobType):
-                fail("No application is named whose job types are known: say --app module:object, or set GATELEG_APP", MISUSED)
             fail(str(error), FAILED)
 
 

@@ -1,14 +1,13 @@
 """`pause`, `resume`, `drain`, `stats` and `workers`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.jobs.opening import QueueOption, opened_queue
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs import QueueStats
@@ -18,35 +17,36 @@ QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
 _BY = "command line"
 
 
-def pause(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def pause(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Start no more jobs of a queue; those that run go on."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
 
 
-def resume(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def resume(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Let a queue run again."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
 
 
-def drain(queue: QueueArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def drain(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Take no new jobs into a queue; those that wait are still run."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
 
 def stats(
     queue: QueueOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     minutes: Annotated[int, typer.Option(min=1, help="How many of the last minutes to look at.")] = 15,
     json: JsonOption = False,
 ) -> None:
     """Tell what waits and runs, and how fast: of one queue, or of all that workers or people have touched."""
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         names = [queue] if queue else sorted({"default", *opened.states(), *(name for one in opened.workers() for name in one.queues)})
         found = [opened.stats(name, minutes=minutes) for name in names]
     if json:
@@ -58,7 +58,7 @@ def stats(
         print_rows([{"queue": name, "type": kind, **_work(work)} for name, kind, work in types])
 
 
-def _queue_row(found: QueueStats) -> dict[str, str]:
+def _queue_row(found: "QueueStats") -> dict[str, str]:
     from gateleg.cli.jobs.showing import span
 
     return {
@@ -72,7 +72,7 @@ def _queue_row(found: QueueStats) -> dict[str, str]:
     }
 
 
-def _work(work: Work) -> dict[str, str]:
+def _work(work: "Work") -> dict[str, str]:
     from gateleg.cli.jobs.showing import span
 
     return {
@@ -87,12 +87,12 @@ def _work(work: Work) -> dict[str, str]:
     }
 
 
-def workers(store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: JsonOption = False) -> None:
+def workers(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
     """List the workers that are alive."""
     from gateleg.cli.jobs.showing import age, plain
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         found = opened.workers()
     if json:
         print_json([plain(one) for one in found])

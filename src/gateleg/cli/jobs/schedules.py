@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.jobs.opening import AppOption, opened_queue
+from gateleg.cli.jobs.opening import opened_queue, submitting_queue
 from gateleg.cli.jobs.submitting import read_config
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs import Schedule
@@ -23,12 +24,12 @@ def schedules(context: typer.Context) -> None:
 
 
 @app.command(name="list")
-def listed(store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "", json: JsonOption = False) -> None:
+def listed(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
     """List all schedules with their next runs."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.tables.printing import print_json, print_rows
+    from gateleg.cli.printing import print_json, print_rows
 
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         found = opened.schedules()
     if json:
         print_json([plain(one) for one in found])
@@ -67,37 +68,38 @@ def add(
     max_delay: Annotated[int, typer.Option(min=0, help="A run that is later than so many seconds is left out.")] = 600,
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
     app: AppOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    settings_file: ConfigOption = None,
 ) -> None:
     """Make a schedule, or put another in its place."""
     from gateleg.jobs import Submission
 
     submission = Submission(job_type, read_config(config), queue=queue)
-    with opened_queue(store, prefix, app) as opened:
+    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix), app) as opened:
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 @app.command()
-def enable(name: NameArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def enable(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Switch a schedule on, without what it has missed."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         made = opened.set_enabled(name, True)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 @app.command()
-def disable(name: NameArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def disable(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Switch a schedule off."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         opened.set_enabled(name, False)
     typer.echo(f"{name} is off")
 
 
 @app.command()
-def remove(name: NameArgument, store: StoreOption = DEFAULT_STORE, prefix: PrefixOption = "") -> None:
+def remove(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
     """Take a schedule away."""
-    with opened_queue(store, prefix) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
         opened.unschedule(name)
     typer.echo(f"{name} is gone")

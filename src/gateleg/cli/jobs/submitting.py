@@ -7,16 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.jobs.opening import AppOption, find_id, opened_queue
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.jobs.opening import find_id, submitting_queue
+from gateleg.cli.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.cli.settings import settings_from
 
 
 def submit(
     job_type: Annotated[str, typer.Argument(help="A job type of the application.")],
     config: Annotated[str, typer.Argument(help="The config, as JSON; - reads it from standard input.")] = "{}",
     app: AppOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    prefix: PrefixOption = "",
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    settings_file: ConfigOption = None,
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
     priority: Annotated[int | None, typer.Option(help="0 to 100, higher first.")] = None,
     subject: Annotated[str | None, typer.Option(help="What the job is about: a conversation, a project.")] = None,
@@ -30,10 +32,10 @@ def submit(
     """Submit a job; prints its id."""
     from gateleg.cli.jobs.looking import print_updates
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.tables.printing import print_json
+    from gateleg.cli.printing import print_json
     from gateleg.jobs import Submission
 
-    with opened_queue(store, prefix, app) as opened:
+    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix), app) as opened:
         submission = Submission(
             job_type,
             read_config(config),
@@ -60,7 +62,7 @@ def read_config(text: str) -> dict[str, Any]:
     try:
         found = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:
-        fail(f"the config is no JSON: {error}", MISUSED)
+        fail(f"the config is not JSON: {error}", MISUSED)
     if not isinstance(found, dict):
         fail("the config must be a JSON object", MISUSED)
     return found

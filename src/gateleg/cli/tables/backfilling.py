@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.printing import count, print_json
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.tables.printing import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +26,10 @@ _TOLD = 20
 
 def backfill(
     entity: Annotated[str, typer.Argument(help="An entity of the declared tables.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what is left to do; with 1 when something is.")] = False,
     segments: Annotated[int, typer.Option(min=1, max=1_000_000, help="Parts of the table that are read side by side.")] = 1,
     read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
@@ -43,15 +45,16 @@ def backfill(
 
     if dry_run and resume is not None:
         fail("a dry run looks at all items: leave out --resume", MISUSED)
-    spec = _entity(load_tables(tables), entity)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    spec = _entity(load_tables(settings), entity)
     progress = _kept(resume, spec.name) or ScanProgress.fresh(segments)
     report: Report | None = None
-    with opened(store, prefix) as target:
+    with opened(settings) as target:
         try:
             for report in bring_up(target, spec.entity, progress=progress, read_units=read_units, write_units=write_units, dry_run=dry_run):
                 _keep(resume, spec.name, progress)
                 if not json and not report.done:
-                    typer.echo(f"{report.seen:,} items", err=True)
+                    typer.echo(count(report.seen, "item"), err=True)
         finally:
             _keep(resume, spec.name, progress)
     assert report is not None
@@ -101,10 +104,10 @@ def _tell(report: "Report", dry_run: bool, as_json: bool) -> None:
         print_json({"seen": report.seen, "rewritten": report.rewritten, "moved": report.moved, "faults": faults})
     else:
         verb = "to be " if dry_run else ""
-        typer.echo(f"{report.seen:,} items seen, {report.rewritten:,} {verb}rewritten, {report.moved:,} {verb}moved")
+        typer.echo(f"{count(report.seen, 'item')} seen, {report.rewritten:,} {verb}rewritten, {report.moved:,} {verb}moved")
     for fault in report.faults[:_TOLD]:
         typer.echo(f"{json.dumps(fault.key, ensure_ascii=False)}: {fault.why}", err=True)
     if report.faults:
-        fail(f"{len(report.faults):,} items cannot be brought up")
+        fail(f"{count(len(report.faults), 'item')} cannot be brought up to date")
     if dry_run and left:
         raise typer.Exit(FAILED)

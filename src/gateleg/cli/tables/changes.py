@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.printing import console, count, print_json
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.tables.printing import console, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gateleg.migrate import Outcome, Plan, Step, TableSettings
+    from gateleg.migrate import Outcome, Plan, Step
+    from gateleg.migrate import TableSettings as Properties
+    from gateleg.web.settings import Settings
 
 BillingOption = Annotated[str, typer.Option(help="on-demand, READ/WRITE units such as 10/5, or keep what is there.")]
 ProtectOption = Annotated[bool | None, typer.Option("--protect/--no-protect", help="Refuse to delete the tables, or not.")]
@@ -24,9 +27,10 @@ _SIGNS = {"in sync": "=", "missing": "+", "differs": "~", "needs a new table": "
 
 
 def plan(
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     billing: BillingOption = "on-demand",
     protect: ProtectOption = None,
@@ -36,7 +40,8 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Compare the declared tables with the deployed ones: what would change, and what needs a new table. Changes nothing."""
-    plans = _plans(store, tables, prefix, only, read_settings(billing, protect, recovery, tag), FAILED, replace=delete_existing)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    plans = _plans(settings, only, read_properties(billing, protect, recovery, tag), FAILED, replace=delete_existing)
     if json:
         print_json([plan.data() for plan in plans])
         return
@@ -44,9 +49,10 @@ def plan(
 
 
 def drift(
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     billing: BillingOption = "on-demand",
     protect: ProtectOption = None,
@@ -55,22 +61,24 @@ def drift(
     json: JsonOption = False,
 ) -> None:
     """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be found out."""
-    plans = _plans(store, tables, prefix, only, read_settings(billing, protect, recovery, tag), MISUSED)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    plans = _plans(settings, only, read_properties(billing, protect, recovery, tag), MISUSED)
     different = [plan for plan in plans if not plan.done]
     if json:
         print_json([plan.data() for plan in different])
     elif different:
         _show(different)
     else:
-        typer.echo(f"No drift in {_count(len(plans), 'table')}.")
+        typer.echo(f"No drift in {count(len(plans), 'table')}.")
     if different:
         raise typer.Exit(FAILED)
 
 
 def apply(
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     billing: BillingOption = "on-demand",
     protect: ProtectOption = None,
@@ -86,14 +94,15 @@ def apply(
     from gateleg.migrate import Unsettled
     from gateleg.migrate import apply as carry_out
 
-    settings = read_settings(billing, protect, recovery, tag)
-    declared = load_tables(tables, only)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    properties = read_properties(billing, protect, recovery, tag)
+    declared = load_tables(settings, only)
     watcher = _Watcher(console(), yes, quiet=json)
     outcomes: dict[str, Outcome] = {}
-    with opened(store, prefix) as target:
+    with opened(settings, create=True) as target:
         for table in declared:
             try:
-                outcomes[target.setup.name_of(table)] = carry_out(target, table, settings, watcher, replace=delete_existing)
+                outcomes[target.setup.name_of(table)] = carry_out(target, table, properties, watcher, replace=delete_existing)
             except Unsettled as error:
                 fail(str(error))
     if json:
@@ -101,37 +110,29 @@ def apply(
     _conclude(outcomes, quiet=json)
 
 
-def _plans(
-    store: str,
-    modules: list[str] | None,
-    prefix: str,
-    only: list[str] | None,
-    settings: "TableSettings",
-    status: int,
-    *,
-    replace: bool = False,
-) -> "list[Plan]":
+def _plans(settings: "Settings", only: list[str] | None, properties: "Properties", status: int, *, replace: bool = False) -> "list[Plan]":
     from gateleg.migrate import plan_of
 
-    declared = load_tables(modules, only, MISUSED)
-    with opened(store, prefix, status) as target:
-        return [plan_of(target, table, settings, replace=replace) for table in declared]
+    declared = load_tables(settings, only)
+    with opened(settings, status=status) as target:
+        return [plan_of(target, table, properties, replace=replace) for table in declared]
 
 
-def read_settings(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "TableSettings":
-    """The settings that the options say."""
-    from gateleg.migrate import Capacity, TableSettings
+def read_properties(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Properties":
+    """How the tables are kept, as the options say."""
+    from gateleg.migrate import Capacity
+    from gateleg.migrate import TableSettings as Properties
 
     pairs = [tag.partition("=") for tag in tags or ()]
     if any(not key or not equals for key, equals, _ in pairs):
         fail("--tag takes key=value", MISUSED)
     given = {key: value for key, _, value in pairs}
     if billing in ("on-demand", "keep"):
-        return TableSettings("keep" if billing == "keep" else "on-demand", protect, recovery, given)
+        return Properties("keep" if billing == "keep" else "on-demand", protect, recovery, given)
     read, _, write = billing.partition("/")
     if not (read.isascii() and write.isascii() and read.isdigit() and write.isdigit() and int(read) and int(write)):
         fail("--billing takes on-demand, keep, or units such as 10/5", MISUSED)
-    return TableSettings(Capacity(int(read), int(write)), protect, recovery, given)
+    return Properties(Capacity(int(read), int(write)), protect, recovery, given)
 
 
 def _show(plans: "list[Plan]") -> None:
@@ -157,17 +158,13 @@ def _summary(plans: "list[Plan]") -> str:
     stuck = [plan for plan in plans if plan.rebuild and not plan.steps]
     steps = sum(len(plan.steps) for plan in plans)
     if not steps and not stuck:
-        return f"\nNothing to do: {_count(len(plans), 'table')} as declared."
-    parts = [f"{_count(steps, 'step')} to take: gateleg tables apply"] if steps else []
+        return f"\nNothing to do: {count(len(plans), 'table')} as declared."
+    parts = [f"{count(steps, 'step')} to take: gateleg tables apply"] if steps else []
     if stuck:
         parts.append(
-            f"{_count(len(stuck), 'table')} to be made anew: gateleg tables apply --delete-existing, or move the data to a new name"
+            f"{count(len(stuck), 'table')} to be made anew: gateleg tables apply --delete-existing, or move the data to a new name"
         )
     return "\n" + "\n".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _told(name: str, outcome: "Outcome") -> dict[str, Any]:
@@ -187,13 +184,13 @@ def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
     stuck = [name for name, outcome in outcomes.items() if outcome.left and outcome.left.rebuild and not outcome.declined]
     declined = sum(len(outcome.declined) for outcome in outcomes.values())
     if not quiet:
-        typer.echo(f"{_count(done, 'step')} taken." if done else "Nothing was changed.")
+        typer.echo(f"{count(done, 'step')} taken." if done else "Nothing was changed.")
     for step in (step for outcome in outcomes.values() for step in outcome.unknown):
         typer.echo(f"{step.table}: left out, this service does not offer {step.operation}", err=True)
     if stuck:
         fail(f"{', '.join(stuck)}: needs a new table; see `gateleg tables plan`, and --delete-existing")
     if declined:
-        fail(f"{_count(declined, 'step')} not agreed to")
+        fail(f"{count(declined, 'step')} not agreed to")
 
 
 class _Watcher:

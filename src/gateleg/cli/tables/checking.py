@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import FAILED
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.printing import count, print_json
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.tables.printing import print_json
 
 if TYPE_CHECKING:
     from gateleg.migrate import ConsistencyReport
@@ -20,9 +21,10 @@ _SHOWN = 20
 
 
 def check(
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     fix: Annotated[bool, typer.Option("--fix", help="Correct counts, write missing markers, delete those without an item.")] = False,
     read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
@@ -34,8 +36,9 @@ def check(
     """
     from gateleg.migrate import check_consistency
 
-    declared = load_tables(tables, only)
-    with opened(store, prefix) as target:
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    with opened(settings) as target:
         report = check_consistency(target, declared, fix=fix, read_units=read_units)
     if json:
         print_json(_as_json(report))
@@ -87,6 +90,6 @@ def _print(report: "ConsistencyReport", fix: bool) -> None:
     if len(lines) > _SHOWN:
         typer.echo(f"and {len(lines) - _SHOWN:,} more (--json prints all)")
     if report.orphans:
-        typer.echo(f"{report.orphans:,} items are counted in a parent that does not exist; they can be deleted")
+        typer.echo(f"{count(report.orphans, 'item')} counted in a parent that does not exist; delete what is not needed")
     done = f", {report.fixed:,} corrected" if fix else ""
-    typer.echo(f"{report.seen:,} items read, {len(lines):,} wrong{done}")
+    typer.echo(f"{count(report.seen, 'item')} read, {len(lines):,} wrong{done}")

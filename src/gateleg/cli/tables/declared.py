@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.installed import import_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.model import Access, Spec, Table
+    from gateleg.web.settings import Settings
 
 
-def load_tables(modules: Sequence[str] | None, only: Sequence[str] | None = None, status: int = MISUSED) -> list[Table]:
-    """The tables that modules declare, in their order; modules of the current directory can be imported."""
-    if not modules:
-        fail("name the module that declares the tables with --tables package.module (or GATELEG_TABLES)", status)
-    found = list(dict.fromkeys(table for name in modules for table in _tables_of(_imported(name, status), name, status)))
+def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[Table]:
+    """The tables of the modules that the settings name; when they name none, those of Gateleg itself and of the installed applications."""
+    modules = settings.tables
+    declared = [table for name in modules for table in _tables_of(import_named(name), name)] if modules else _installed_tables(settings)
+    found = list(dict.fromkeys(declared))
     if not only:
         return found
     known = {table.name: table for table in found}
     unknown = [name for name in only if name not in known]
     if unknown:
-        fail(f"no table {', '.join(unknown)}; there is {', '.join(known)}", status)
+        fail(f"no table {', '.join(unknown)} is declared; there is {', '.join(known)}", MISUSED)
     return [known[name] for name in only]
 
 
-def _imported(name: str, status: int) -> Any:
-    from gateleg.model import DeclarationError
+def _installed_tables(settings: Settings) -> list[Table]:
+    from gateleg.cli.installed import installed_applications
+    from gateleg.jobs import TABLES as JOB_TABLES
+    from gateleg.web.tables import TABLES as WEB_TABLES
 
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except DeclarationError as error:
-        fail(f"{name} declares what cannot work: {error}", status)
-    except ModuleNotFoundError as error:
-        missing = "there is no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
-        fail(f"cannot import {name}: {missing}", status)
-    except Exception as error:  # whatever a module does while it is imported
-        fail(f"cannot import {name}: {type(error).__name__}: {error}", status)
+    own = (table for application in installed_applications(settings) for table in application.tables)
+    return [*JOB_TABLES, *WEB_TABLES, *own]
 
 
-def _tables_of(module: Any, name: str, status: int) -> list[Table]:
+def _tables_of(module: Any, name: str) -> list[Table]:
     from gateleg.model import DeclarationError, Entity, Table, spec_of
 
     values = list(vars(module).values())
@@ -56,9 +47,9 @@ def _tables_of(module: Any, name: str, status: int) -> list[Table]:
         # Asking for a spec also builds it, where the types of an entity came after it.
         found = list(dict.fromkeys((*tables, *(spec_of(entity).table for entity in entities))))
     except DeclarationError as error:
-        fail(f"{name} declares what cannot work: {error}", status)
+        fail(f"{name} declares what cannot work: {error}", MISUSED)
     if not found:
-        fail(f"{name} declares no tables", status)
+        fail(f"{name} declares no tables", MISUSED)
     return found
 
 

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.tables.comparisons import read_comparison
-from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import (
-    DEFAULT_STORE,
+from gateleg.cli.opening import opened
+from gateleg.cli.options import (
     ArgumentsOption,
+    ConfigOption,
     CursorOption,
     JsonOption,
     LimitOption,
@@ -19,18 +17,23 @@ from gateleg.cli.tables.options import (
     StoreOption,
     TablesOption,
 )
-from gateleg.cli.tables.printing import console, print_items, print_json, print_rows
+from gateleg.cli.printing import console, count, print_items, print_json, print_rows
+from gateleg.cli.settings import settings_from
+from gateleg.cli.tables.comparisons import read_comparison
+from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
 
 if TYPE_CHECKING:
     from gateleg.model import Access, Item, Spec, Table
     from gateleg.store import Store
+    from gateleg.web.settings import Settings
 
 
 def browse(
     table: Annotated[str, typer.Argument(help="A table, or an entity of a declared one.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     entity: Annotated[str | None, typer.Option("--entity", "-e", help="Only items of this entity.")] = None,
     limit: LimitOption = 20,
     cursor: CursorOption = None,
@@ -39,8 +42,9 @@ def browse(
     """Show items of a table as they are stored, in no order. A table that is not declared is shown too."""
     from gateleg.ops.browsing import browse as look
 
-    with opened(store, prefix) as source:
-        found = named_table(source, table, tables, prefix)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    with opened(settings) as source:
+        found = named_table(source, table, settings)
         spec = find_entity(found, entity or table) if entity or any(spec.name == table for spec in found.specs) else None
         glimpse = look(source, found, spec=spec, limit=limit, cursor=cursor)
     if json:
@@ -48,22 +52,23 @@ def browse(
         return
     _show(found, glimpse.items, glimpse.cursor, spec)
     if glimpse.examined > len(glimpse.items):
-        console().print(f"{glimpse.examined:,} items were looked at.")
+        console().print(f"{count(glimpse.examined, 'item')} examined.")
 
 
-def named_table(store: "Store", name: str, modules: list[str] | None, prefix: str) -> "Table":
+def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
     """The table that a name means: a declared one, or one that is only deployed."""
     from gateleg.ops.browsing import found_table
 
-    declared = find_table(load_tables(modules), name, prefix) if modules else None
-    return declared or found_table(store, name.removeprefix(prefix))
+    declared = find_table(load_tables(settings), name, settings.prefix)
+    return declared or found_table(store, name.removeprefix(settings.prefix))
 
 
 def query(
     pattern: Annotated[str, typer.Argument(help="Entity.pattern or Table/pattern.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     arg: ArgumentsOption = None,
     where: Annotated[
         str | None, typer.Option("--where", "-w", help="Narrow the sort key: name>=value, name=low..high, name=start*.")
@@ -74,14 +79,15 @@ def query(
     limit: LimitOption = 20,
     cursor: CursorOption = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="In the opposite order.")] = False,
-    count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
+    only_count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
     consistent: Annotated[bool, typer.Option("--consistent", help="Read what was written last; not on global indexes.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Ask a declared pattern; its arguments are read as the attributes they name."""
     from gateleg.model import ModelError, spec_of
 
-    access = find_pattern(load_tables(tables), pattern)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    access = find_pattern(load_tables(settings), pattern)
     arguments = read_arguments(arg)
     missing = [name for name in access.required if name not in arguments and not _part_given(access, name, arguments)]
     if missing:
@@ -95,8 +101,8 @@ def query(
     except ModelError as error:
         fail(str(error), MISUSED)
     asked = asked.reversed() if reverse else asked
-    with opened(store, prefix) as source:
-        if count:
+    with opened(settings) as source:
+        if only_count:
             number = source.count(asked, consistent=consistent)
             return print_json({"count": number}) if json else typer.echo(number)
         partial = access.plan.index.project != "all"

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.failures import FAILED, MISUSED, fail
+from gateleg.cli.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.cli.printing import console, count, print_json
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
-from gateleg.cli.tables.options import ArgumentsOption, JsonOption, OnlyOption, PrefixOption, TablesOption
-from gateleg.cli.tables.printing import console, print_json
 
 if TYPE_CHECKING:
     from gateleg.model import Finding
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def explain(
     pattern: Annotated[str, typer.Argument(help="Entity.pattern or Table/pattern.")],
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     arg: ArgumentsOption = None,
     items: Annotated[int, typer.Option(min=1, help="Items that it finds.")] = 100,
     size: Annotated[int, typer.Option(min=1, max=409_600, help="Bytes of an item.")] = 1024,
@@ -28,9 +30,10 @@ def explain(
     from gateleg.model import ModelError
     from gateleg.ops import explain as explained
 
-    access = find_pattern(load_tables(tables), pattern)
+    settings = settings_from(config, prefix=prefix, tables=tables)
+    access = find_pattern(load_tables(settings), pattern)
     try:
-        told = explained(access, read_arguments(arg), items=items, item_bytes=size, prefix=prefix)
+        told = explained(access, read_arguments(arg), items=items, item_bytes=size, prefix=settings.prefix)
     except ModelError as error:
         fail(str(error), MISUSED)
     if json:
@@ -65,8 +68,8 @@ def _show(told: "Explanation") -> None:
 
 def _facts(told: "Explanation") -> list[tuple[str, str]]:
     cost = told.cost
-    requests = f"{cost.requests} {'request' if cost.requests == 1 else 'requests'}"
-    price = f"{cost.units:,g} read units in {requests} for {told.items:,} items of {told.item_bytes:,} bytes"
+    requests = count(cost.requests, "request")
+    price = f"{cost.units:,g} read units in {requests} for {count(told.items, 'item')} of {count(told.item_bytes, 'byte')}"
     arguments = ", ".join([*told.required, *(f"[{name}]" for name in told.optional)])
     return [
         ("arguments", f"{arguments}   (in brackets: may be left out, from the right)" if told.optional else arguments),
@@ -81,12 +84,13 @@ def _facts(told: "Explanation") -> list[tuple[str, str]]:
 
 def docs(
     tables: TablesOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write one file for each table to; printed when left out.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Write the schema document of each table in Markdown: keys, indexes, attributes, states and access patterns, with diagrams."""
-    declared = load_tables(tables, only)
+    declared = load_tables(settings_from(config, tables=tables), only)
     if json:
         from gateleg.model import describe
 
@@ -109,6 +113,7 @@ def docs(
 
 def lint(
     tables: TablesOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Leave out a rule by its code; may be repeated.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there is a remark.")] = False,
@@ -121,7 +126,7 @@ def lint(
     unknown = [code for code in ignore or () if code not in WHY]
     if unknown:
         fail(f"no rule {', '.join(unknown)}; there is {', '.join(WHY)}", MISUSED)
-    declared = load_tables(tables, only)
+    declared = load_tables(settings_from(config, tables=tables), only)
     found = list(dict.fromkeys(finding for table in declared for finding in remarks(table) if finding.code not in (ignore or ())))
     if json:
         print_json([{**finding.__dict__, "why": finding.why} for finding in found])
@@ -147,4 +152,4 @@ def _show_findings(found: "list[Finding]", tables: int) -> None:
         for fix in dict.fromkeys(finding.fix for finding in findings):
             out.print(Padding(f"→ {fix}", (0, 0, 1, 4), expand=False))
     number = len(found)
-    out.print(f"{number or 'No'} {'remark' if number == 1 else 'remarks'} on {tables} {'table' if tables == 1 else 'tables'}.")
+    out.print(f"{count(number, 'remark') if number else 'No remarks'} on {count(tables, 'table')}.")

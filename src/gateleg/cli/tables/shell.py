@@ -2,15 +2,25 @@
 
 import code
 
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, OnlyOption, PrefixOption, StoreOption, TablesOption
 
 
-def shell(store: StoreOption = DEFAULT_STORE, tables: TablesOption = None, prefix: PrefixOption = "", only: OnlyOption = None) -> None:
+def shell(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+) -> None:
     """Open a Python prompt with the store and the declared entities at hand: `store.get(Job, job_id=...)`."""
-    declared = load_tables(tables, only)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
     entities = {spec.name: spec.entity for table in declared for spec in table.specs}
-    with opened(store, prefix) as target:
-        banner = f"store = {store}; entities: {', '.join(entities) or 'none'}"
+    from gateleg.web.settings import shown
+
+    with opened(settings) as target:
+        banner = f"store = {shown(settings.store)}; entities: {', '.join(entities) or 'none'}"
         code.interact(banner, local={"store": target, **entities}, exitmsg="")

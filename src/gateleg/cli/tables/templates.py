@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from gateleg.cli.failures import fail
-from gateleg.cli.tables.changes import BillingOption, ProtectOption, RecoverOption, TagOption, read_settings
+from gateleg.cli.options import ConfigOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.cli.printing import print_json
+from gateleg.cli.settings import settings_from
+from gateleg.cli.tables.changes import BillingOption, ProtectOption, RecoverOption, TagOption, read_properties
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.options import OnlyOption, PrefixOption, TablesOption
-from gateleg.cli.tables.printing import print_json
 
 
 class Language(StrEnum):
@@ -23,7 +24,8 @@ class Language(StrEnum):
 def template(
     language: Annotated[Language, typer.Argument(help="cloudformation, terraform (a .tf.json file), or requests to create tables.")],
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     only: OnlyOption = None,
     billing: BillingOption = "on-demand",
     protect: ProtectOption = None,
@@ -33,14 +35,15 @@ def template(
     """Print the declared tables for a tool that keeps infrastructure, as JSON."""
     from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
 
-    declared = load_tables(tables, only)
-    settings = read_settings(billing, protect, recovery, tag)
+    settings = settings_from(config, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    properties = read_properties(billing, protect, recovery, tag)
     try:
         if language is Language.CLOUDFORMATION:
-            print_json(cloudformation(declared, settings, prefix))
+            print_json(cloudformation(declared, properties, settings.prefix))
         elif language is Language.TERRAFORM:
-            print_json(terraform(declared, settings, prefix))
+            print_json(terraform(declared, properties, settings.prefix))
         else:
-            print_json(create_requests(declared, settings, prefix))
+            print_json(create_requests(declared, properties, settings.prefix))
     except NotExpressible as error:
         fail(str(error))

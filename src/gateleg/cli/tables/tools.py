@@ -3,12 +3,19 @@
 import json
 import sys
 
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, OnlyOption, PrefixOption, StoreOption, TablesOption
 
 
-def mcp(store: StoreOption = DEFAULT_STORE, tables: TablesOption = None, prefix: PrefixOption = "", only: OnlyOption = None) -> None:
+def mcp(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+) -> None:
     """Offer the declared access patterns to a language model: a server of the Model Context Protocol on standard input and output.
 
     It only reads, and only by declared patterns and keys. Attributes that are declared hidden are never shown.
@@ -16,8 +23,9 @@ def mcp(store: StoreOption = DEFAULT_STORE, tables: TablesOption = None, prefix:
     from gateleg.ops import read_tools
     from gateleg.ops.mcp import Host
 
-    declared = load_tables(tables, only)
-    with opened(store, prefix) as source:
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    with opened(settings) as source:
         host = Host(source, read_tools(declared))
         for line in sys.stdin:
             if not line.strip():

@@ -10,9 +10,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.failures import FAILED, fail
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, CursorOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.printing import count as amount
+from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.items import named_table
-from gateleg.cli.tables.opening import opened
-from gateleg.cli.tables.options import DEFAULT_STORE, CursorOption, PrefixOption, StoreOption, TablesOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +32,10 @@ _STEP = 10_000
 
 def export(
     table: Annotated[str, typer.Argument(help="A table, declared or not.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     plain: PlainOption = False,
     cursor: CursorOption = None,
 ) -> None:
@@ -40,8 +43,9 @@ def export(
     from gateleg.ops.browsing import position_of
     from gateleg.ops.transfer import stored_items
 
-    with opened(store, prefix) as source:
-        found = named_table(source, table, tables, prefix)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    with opened(settings) as source:
+        found = named_table(source, table, settings)
         start = position_of(source, found, cursor) if cursor else None
         items = source.iterate(stored_items(source.setup.name_of(found), start))
         _write(source, found, items, plain)
@@ -59,14 +63,14 @@ def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool)
                 output.write(line_of(item, plain).encode() + b"\n")
                 count, last = count + 1, item
                 if count % _STEP == 0:
-                    typer.echo(f"{count:,} items", err=True)
+                    typer.echo(amount(count, "item"), err=True)
             output.flush()
         except (StoreError, KeyboardInterrupt) as error:
             output.flush()
             why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
             onward = f"; the rest follows with --cursor {position_after(store, table, last)}" if last else ""
-            fail(f"{why}: {count:,} items are written{onward}")
-    typer.echo(f"{count:,} items", err=True)
+            fail(f"{why}: {amount(count, 'item')} written{onward}")
+    typer.echo(amount(count, "item"), err=True)
 
 
 @contextmanager
@@ -84,9 +88,10 @@ def _output() -> "Iterator[IO[bytes]]":
 
 def load(
     table: Annotated[str, typer.Argument(help="A table, declared or not.")],
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = None,
     tables: TablesOption = None,
-    prefix: PrefixOption = "",
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
     plain: PlainOption = False,
     from_line: Annotated[int, typer.Option(min=1, help="Leave out the lines before; an earlier run has loaded them.")] = 1,
     check: Annotated[bool, typer.Option("--check", help="Only look for faults; write nothing.")] = False,
@@ -97,11 +102,12 @@ def load(
     """
     from gateleg.ops.transfer import LineReader
 
-    with opened(store, prefix) as target, _rewindable(typer.get_binary_stream("stdin")) as lines:
-        reader = LineReader(named_table(target, table, tables, prefix), plain)
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    with opened(settings) as target, _rewindable(typer.get_binary_stream("stdin")) as lines:
+        reader = LineReader(named_table(target, table, settings), plain)
         total = _check(reader, lines)
         if check:
-            typer.echo(f"{total:,} items, no faults", err=True)
+            typer.echo(f"{amount(total, 'item')}, no faults", err=True)
             return
         lines.seek(0)
         _load(target, reader, lines, total, from_line)
@@ -129,7 +135,7 @@ def _check(reader: "LineReader", lines: IO[bytes]) -> int:
     if len(faults) > _TOLD:
         typer.echo(f"... and {len(faults) - _TOLD:,} more", err=True)
     if faults:
-        fail(f"{len(faults):,} of {total:,} lines are no items of {reader.table.name}; nothing was written", FAILED)
+        fail(f"{len(faults):,} of {amount(total, 'line')} cannot be items of {reader.table.name}; nothing was written", FAILED)
     return total
 
 
@@ -146,4 +152,4 @@ def _load(store: "Store", reader: "LineReader", lines: IO[bytes], total: int, fi
     except (StoreError, KeyboardInterrupt) as error:
         why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
         fail(f"{why}: lines up to {done:,} are loaded, later ones perhaps in part; go on with --from-line {done + 1}")
-    typer.echo(f"{total:,} items" + (f", from line {first:,} on" if first > 1 else ""), err=True)
+    typer.echo(amount(total, "item") + (f", from line {first:,} on" if first > 1 else ""), err=True)

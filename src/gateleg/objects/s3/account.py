@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.extras import install_hint
 from gateleg.net import LOCAL_CREDENTIALS, Address, Credentials, amazon
 from gateleg.objects.errors import AccessRefused, StorageFailed
 
@@ -90,7 +91,7 @@ class Account:
             import botocore.session
             from botocore.config import Config
         except ImportError as error:
-            raise StorageFailed("botocore is not installed.", fix="Install gateleg[aws].") from error
+            raise StorageFailed("botocore is not installed.", fix=install_hint("aws")) from error
         self._session = botocore.session.Session(profile=self._profile)
         if self._given is None and self._session.get_credentials() is None:
             if self.bucket.endpoint is None:

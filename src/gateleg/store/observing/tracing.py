@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gateleg.extras import explained
 from gateleg.store.observing.redaction import redacted
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ class Tracing:
 
     def __init__(self, tracer: Any = None) -> None:
         if tracer is None:
-            tracer = import_module("opentelemetry.trace").get_tracer("gateleg")
+            try:
+                tracer = import_module("opentelemetry.trace").get_tracer("gateleg")
+            except ModuleNotFoundError as error:
+                raise explained(error) from error
         self._tracer = tracer
 
     def before(self, call: Call) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
+from gateleg.store.addresses import MEMORY, database_file
 from gateleg.store.transports import CLOSED, ServiceError
 from gateleg.store.transports.texts import unwritable
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncEmbeddedTransport"]
 
-MEMORY = ":memory:"
-#: The database's name in a data folder.
-_DATABASE_NAME = "gateleg.db"
 _THREADS = 4
 
 
@@ -119,13 +117,10 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     from gateleg.engine import Engine
     from gateleg.store.errors import CannotOpen
 
-    if path == MEMORY:
-        return Engine(MEMORY, durability=durability)
-    place = Path(path)
-    if place.is_dir() or (not place.is_file() and place.suffix != ".db"):
-        place = place / _DATABASE_NAME
-    place.parent.mkdir(0o700, parents=True, exist_ok=True)
+    file = database_file(path)
+    if file != MEMORY:
+        Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
     try:
-        return Engine(str(place), durability=durability)
+        return Engine(file, durability=durability)
     except EngineError as error:
         raise CannotOpen(f"{error.message}.") from error

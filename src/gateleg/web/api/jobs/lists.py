@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.jobs import JobStatus, Submission
@@ -18,6 +18,17 @@ router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 MOST = 1000
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Filter = Annotated[str | None, Query(min_length=1, max_length=500)]
+
+
+def _job_type(
+    job_type: Filter = None, type: Annotated[str | None, Query(min_length=1, max_length=500, description="The same as `job_type`.")] = None
+) -> str | None:
+    if job_type is not None and type is not None and job_type != type:
+        raise BadRequest("`job_type` and `type` mean the same and have different values.", fix="Give `job_type` alone.")
+    return job_type or type
+
+
+TypeFilter = Annotated[str | None, Depends(_job_type)]
 
 
 class NewJob(BaseModel):
@@ -74,8 +85,8 @@ class Receipts(BaseModel):
 @router.get("")
 async def list_jobs(
     call: Viewing,
+    job_type: TypeFilter,
     status: JobStatus | None = None,
-    type: Filter = None,
     queue: Filter = None,
     subject: Filter = None,
     worker: Filter = None,
@@ -85,7 +96,7 @@ async def list_jobs(
     cursor: Cursor = None,
 ) -> Listing[JobView]:
     """Jobs that fit all of what is given, newest first; the queue's own ones only if `internal` is true, or their type is named."""
-    filters = {"status": status, "job_type": type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
+    filters = {"status": status, "job_type": job_type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
     page = await jobs_page(call.host, limit=limit, cursor=cursor, internal=internal, **filters)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
@@ -124,12 +135,12 @@ async def list_workers(call: Viewing) -> list[WorkerView]:
 
 @router.get("/archive")
 async def list_archive(
-    call: Viewing, subject: Filter = None, type: Filter = None, limit: Limit = 50, cursor: Cursor = None
+    call: Viewing, job_type: TypeFilter, subject: Filter = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Listing[JobView]:
     """Archived jobs about a subject, or of a type, newest first."""
-    if (subject is None) == (type is None):
-        raise BadRequest("The archive is asked for a subject or for a type.", fix="Give `subject` or `type`, not both.")
-    page = await call.host.queue.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
+    if (subject is None) == (job_type is None):
+        raise BadRequest("The archive is asked for a subject or for a type.", fix="Give `subject` or `job_type`, not both.")
+    page = await call.host.queue.archive_page(subject=subject, job_type=job_type, limit=limit, cursor=cursor)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
 

@@ -32,6 +32,11 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=_WIDTH)
 
 
+def count(number: int, noun: str) -> str:
+    """How many there are of something: "1 item", "2,000 items"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(value: Any) -> None:
     """One JSON document."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from gateleg.cli.files import database_file
+from gateleg.store.addresses import database_file
 
 
 def test_memory_is_memory() -> None:

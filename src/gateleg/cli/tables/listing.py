@@ -1,0 +1,38 @@
+"""`list`."""
+
+import typer
+
+from gateleg.cli.opening import opened
+from gateleg.cli.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.cli.printing import print_json, print_rows
+from gateleg.cli.settings import settings_from
+from gateleg.cli.tables.declared import load_tables
+
+
+def listed(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the declared tables with their entities, and whether the store has them."""
+    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    with opened(settings) as target:
+        states = target.table_states(*declared)
+    rows = [
+        {
+            "table": table.physical(settings.prefix),
+            "state": states[table.physical(settings.prefix)],
+            "entities": ", ".join(spec.name for spec in table.specs),
+        }
+        for table in declared
+    ]
+    if json:
+        print_json({"items": rows})
+    elif rows:
+        print_rows(rows)
+    else:
+        typer.echo("No tables are declared.")

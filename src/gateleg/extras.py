@@ -1,0 +1,48 @@
+"""Packages that only a part of Gateleg needs, by the extra that installs them, and what to say when one is missing. Imports no room."""
+
+from __future__ import annotations
+
+from gateleg import __version__
+
+#: Package as it is imported, and the extra that holds it. What is not here comes with Gateleg itself.
+EXTRA_OF = {
+    "apsw": "engine",
+    "typer": "cli",
+    "rich": "cli",
+    "fastapi": "web",
+    "starlette": "web",
+    "uvicorn": "web",
+    "nicegui": "web",
+    "boto3": "aws",
+    "botocore": "aws",
+    "opentelemetry": "tracing",
+}
+
+
+class MissingPackage(ModuleNotFoundError):
+    """A package that is not installed because its extra was not asked for. `name` is the package, `extra` what holds it."""
+
+    code = "missing-package"
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{package} is not installed. {install_hint(extra)} [{self.code}]", name=package)
+
+    def __reduce__(self) -> tuple[type[MissingPackage], tuple[str, str]]:
+        return type(self), (self.name or "", self.extra)
+
+
+def install_hint(extra: str) -> str:
+    """How to install an extra, for somebody who has a checkout or a wheel."""
+    return (
+        f"Install the extra `{extra}`: `pip install '.[{extra}]'` in a checkout of Gateleg, "
+        f"or `pip install './gateleg-{__version__}-py3-none-any.whl[{extra}]'` beside its wheel."
+    )
+
+
+def explained(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error to raise for a module that was not found: one that names the extra, where an extra holds it."""
+    package = (error.name or "").partition(".")[0]
+    if isinstance(error, MissingPackage) or package not in EXTRA_OF:
+        return error
+    return MissingPackage(package, EXTRA_OF[package])

@@ -1,0 +1,31 @@
+"""What an SDK is answered that was pointed at the console's address instead of a DynamoDB endpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import JSONResponse
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.responses import Response
+    from starlette.types import Scope
+
+#: The kind of the error. The store knows it, SDKs print it before the message.
+NOT_DYNAMODB = "NotDynamoDB"
+
+
+def is_misdirected(scope: Scope, headers: Headers) -> bool:
+    """Whether a request is one of DynamoDB's protocol, at the address where people are."""
+    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == "/" and "x-amz-target" in headers
+
+
+def misdirected_answer(dynamodb: bool) -> Response:
+    """An error in DynamoDB's own form, so that an SDK shows its message."""
+    way = (
+        "the host's tables are at /dynamodb below this address"
+        if dynamodb
+        else "start the host with --dynamodb and use the path /dynamodb, or use the address that `gateleg engine serve` prints"
+    )
+    message = f"This address is the console of a Gateleg host and does not speak the DynamoDB protocol: {way}."
+    return JSONResponse({"__type": NOT_DYNAMODB, "message": message}, 400, media_type="application/x-amz-json-1.0")
