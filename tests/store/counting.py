@@ -58,3 +58,29 @@ class Map(Entity, table=shelves, tag="map"):
     key = Key("MAP#{map_id}", "MAP")
     counted = Counter(Case.maps)
     once = Unique("title")
+
+
+members = Table("Members", hash="pk", range="sk", tag="kind")
+
+
+class Member(Entity, table=members, tag="member"):
+    """A member, who may have three things out at a time and reserve fewer than three."""
+
+    member: Attr[str]
+    visits: Attr[int] = field(0)
+    open_loans: Attr[int] = field(0, ge=0, le=3)
+    reserved: Attr[int] = field(0, lt=3)
+
+    key = Key("MEMBER#{member}", "MEMBER")
+
+
+class Lending(Entity, table=members, tag="lending"):
+    """Something that a member has, or has reserved."""
+
+    lending_id: Attr[str]
+    member: Attr[str]
+    loan: Attr[Loan] = field(Loan.OUT)
+
+    key = Key("LENDING#{lending_id}", "LENDING")
+    counted_open = Counter(Member.open_loans, when={"loan": ["out"]})
+    counted_reserved = Counter(Member.reserved, when={"loan": ["in"]})

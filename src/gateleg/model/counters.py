@@ -25,7 +25,8 @@ class Counter:
     `done = Counter(Project.completed_scenes, when={"status": ["completed"]})`, declared in the class of the items that are counted.
 
     The parent's key is made of the child's attributes of the same names. `when` restricts what is counted. The attribute starts at zero
-    and is written only together with the children: puts and updates of the parent leave it as it is.
+    and is written only together with the children: puts and updates of the parent leave it as it is. Its upper bound (`le=`, `lt=`) limits
+    how many there may be.
     """
 
     def __init__(self, attribute: Attr[int], *, when: Mapping[str, Iterable[Any]] | None = None) -> None:

@@ -68,7 +68,7 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
     name = shown(expected.ref)
     broken = [guard for guard in expected.guards if not guard.holds(item or {})]
     if item is None and broken and not expected.present:
-        return _beyond(broken[0], name, None, request)
+        return beyond(broken[0], expected.ref, None, "update", request)
     if item is None:
         return _nothing_there(expected, name, request)
     certain = _certain(expected, item, request)
@@ -82,12 +82,17 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
     return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
 
 
-def explained_together(expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None) -> dict[int, StoreError]:
-    """Why operations on one item were refused together, by their numbers: whose fault is certain, else those that had a condition."""
+def explained_together(
+    expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None, *, certain_only: bool = False
+) -> dict[int, StoreError]:
+    """Why operations on one item were refused together, by their numbers: whose fault is certain, else those that had a condition.
+
+    `certain_only` leaves out the latter, where something else is known to be a reason.
+    """
     if item is None:
         return {number: explained(one, None, request) for number, one in expected.items()}
     certain = {number: _certain(one, item, request) for number, one in expected.items()}
-    if any(certain.values()):
+    if certain_only or any(certain.values()):
         return {number: cause for number, cause in certain.items() if cause is not None}
     asking = {number: one for number, one in expected.items() if one.conditional} or expected
     return {number: explained(one, item, request) for number, one in asking.items()}
@@ -120,14 +125,16 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
         return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
     broken = [guard for guard in expected.guards if not guard.holds(item)]
     if broken:
-        return _beyond(broken[0], name, current, request)
+        return beyond(broken[0], expected.ref, item, "update", request)
     return None
 
 
-def _beyond(guard: Guard, name: str, current: Any, request: Request | None) -> ConstraintFailed:
+def beyond(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
+    """The error of a write that would take an attribute of an item beyond its bound."""
+    current = None if item is None else _current(ref, item)
     found = getattr(current, guard.attribute, None)
     now = "" if found is None else f" It is {found!r} now."
-    what = f"The update would break a bound of {name}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
+    what = f"The {verb} would break a bound of {shown(ref)}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 

@@ -85,7 +85,7 @@ class IllegalTransition(ConditionFailed):
 
 
 class ConstraintFailed(ConditionFailed):
-    """An update would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
+    """A write would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
 
     code = "constraint-failed"
     fix = "Look at `current` and ask for less; where the bound is wrong, change it in the entity's declaration."

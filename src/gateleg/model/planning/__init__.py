@@ -1,7 +1,7 @@
 """From verbs to requests: plans of puts, updates, deletes and queries, with the markers and counters that belong to them. For stores."""
 
 from gateleg.model.planning.bounds import Guard, guards_of
-from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
+from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes, upper_bounds
 from gateleg.model.planning.expiry import holds_expiry, is_expired, not_expired
 from gateleg.model.planning.queries import tag_condition
 from gateleg.model.planning.updates import changed_attributes, plan_update
@@ -26,4 +26,5 @@ __all__ = [
     "plan_update",
     "tag_condition",
     "take_marker",
+    "upper_bounds",
 ]

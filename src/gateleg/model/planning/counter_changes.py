@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model.counters import RECOUNT
 from gateleg.model.expressions.actions import Action, AddAction, RemoveAction, SetAction
 from gateleg.model.expressions.nodes import Comparison, Condition, Constant, Reference, all_of, equals, missing
+from gateleg.model.planning.bounds import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
     from gateleg.model.keys.plans import Ref
     from gateleg.model.layout import EntityLayout
+    from gateleg.model.planning.bounds import Guard
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None,
     return [change for change in totals.values() if change.delta]
 
 
+def upper_bounds(attribute: Any, delta: int) -> tuple[Guard, ...]:
+    """The bounds that a counter could break by rising; none when it does not rise. Zero is the only bound below."""
+    if delta <= 0:
+        return ()
+    rise: Constant[Any] = Constant(delta, {"N": str(delta)})
+    return guards_of([AddAction(attribute.path, attribute.owner, attribute.name, attribute, operand=rise)])
+
+
 @dataclass(frozen=True)
 class Joined:
     """What a transaction asks of an item besides the operation that writes it: moves of its counters, and checks."""
@@ -60,6 +70,8 @@ class Joined:
     condition: Condition | None = None
     #: the item that refused these moves before, because a counter would have gone below zero
     seen: Item | None = None
+    #: the upper bounds that the counters must keep
+    bounds: tuple[Guard, ...] = ()
 
     @property
     def actions(self) -> list[Action]:
@@ -76,8 +88,8 @@ class Joined:
 
     @property
     def guard(self) -> Condition | None:
-        """That no counter goes below zero; one that is too low already ends at zero, if it still is what was seen."""
-        conditions: list[Condition] = []
+        """That no counter breaks its bound or goes below zero; one that is too low already ends at zero, if it still is what was seen."""
+        conditions: list[Condition] = [bound.condition for bound in self.bounds]
         for wire, delta in self.deltas.items():
             if self._too_low(wire, delta):
                 stored = (self.seen or {}).get(wire)
@@ -89,6 +101,10 @@ class Joined:
     def lacks(self, item: Item) -> bool:
         """Whether an item's counters are too low for the moves."""
         return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
+
+    def broken(self, item: Item) -> tuple[Guard, ...]:
+        """The upper bounds that the moves would break in an item."""
+        return tuple(bound for bound in self.bounds if not bound.holds(item))
 
     def _too_low(self, wire: str, delta: int) -> bool:
         return self.seen is not None and delta < 0 and _number(self.seen, wire) < -delta

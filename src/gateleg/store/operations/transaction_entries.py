@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from gateleg.model import all_of, spec_of
 from gateleg.model.expressions import missing
-from gateleg.model.planning import Joined, plan_check
+from gateleg.model.planning import Joined, plan_check, upper_bounds
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.operation import shown
 from gateleg.store.operations.write_kinds import Check, Delete
@@ -39,6 +39,8 @@ class Entry:
     """One entry of TransactWriteItems."""
 
     write: Write[Any]
+    #: the item
+    ref: Ref[Any]
     #: the operations that it belongs to by their number, and what it is to them
     owners: list[tuple[int, Role]]
     place: Identity
@@ -46,6 +48,8 @@ class Entry:
     joined: Joined = field(default_factory=Joined)
     #: whether it fails when the item does not exist, although only counters of it move
     required: bool = False
+    #: the operations that raise a counter, by the Python name of the attribute that counts
+    raisers: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def of_counters_only(self) -> bool:
@@ -98,7 +102,7 @@ def combined(
             place = identity(setup.name_of(spec_of(change.ref.entity).table), change.ref.key)
             targets.setdefault(place, _Target(change.ref, place)).moves.append((number, change))
     entries = {target.place: _entry(target, operations, writes, now, seen or {}) for target in targets.values()}
-    for marker in _markers(writes, setup):
+    for marker in _markers(operations, writes, setup):
         other = entries.get(marker.place)
         if other is not None:
             number, first = marker.owners[0][0] + 1, other.owners[0][0] + 1
@@ -134,10 +138,15 @@ def _entry(
     owners: list[tuple[int, Role]] = [(number, "check") for number in target.checks]
     owners += [(number, "counter") for number, _ in target.moves]
     deltas: dict[str, int] = {}
-    for _, change in target.moves:
+    raisers: dict[str, list[int]] = {}
+    counters = {change.wire: change.attribute for _, change in target.moves}
+    for number, change in target.moves:
         deltas[change.wire] = deltas.get(change.wire, 0) + change.delta
+        if change.delta > 0:
+            raisers.setdefault(change.attribute.name, []).append(number)
+    bounds = tuple(bound for wire, attribute in counters.items() for bound in upper_bounds(attribute, deltas[wire]))
     condition = all_of(*(_condition_of(operations[number]) for number in target.checks))
-    joined = Joined(deltas, condition, seen.get(target.place))
+    joined = Joined(deltas, condition, seen.get(target.place), bounds)
     required = any(change.required for _, change in target.moves)
     if target.main is None:
         if deltas and not required and seen.get(target.place, {}) is None:
@@ -145,7 +154,7 @@ def _entry(
             condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
             joined = Joined(condition=condition)
         write = plan_check(target.ref, None, joined)
-        return Entry(write, owners, target.place, Joined(deltas, condition, joined.seen), required)
+        return Entry(write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers)
     owners.insert(0, (target.main, "write"))
     operation, write = operations[target.main], writes[target.main]
     if isinstance(operation, Delete) and required:
@@ -156,7 +165,7 @@ def _entry(
         )
     if deltas or target.checks:
         write = operation.join(now, joined)
-    return Entry(write, owners, target.place, joined, required)
+    return Entry(write, target.ref, owners, target.place, joined, required, raisers)
 
 
 def _condition_of(operation: WriteOperation[Any]) -> Any:
@@ -164,10 +173,10 @@ def _condition_of(operation: WriteOperation[Any]) -> Any:
     return operation.condition
 
 
-def _markers(writes: Sequence[Write[Any]], setup: Setup) -> Iterator[Entry]:
+def _markers(operations: Sequence[WriteOperation[Any]], writes: Sequence[Write[Any]], setup: Setup) -> Iterator[Entry]:
     for number, write in enumerate(writes):
         for marker in write.markers:
-            yield Entry(marker, [(number, "marker")], _place(marker, setup))
+            yield Entry(marker, operations[number].ref, [(number, "marker")], _place(marker, setup))
 
 
 def _place(write: Write[Any], setup: Setup) -> Identity:

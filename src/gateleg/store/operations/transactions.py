@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
-from gateleg.store.error_translation import explained_together, refused
+from gateleg.store.error_translation import beyond, explained_together, refused
 from gateleg.store.errors import NotFound, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
 from gateleg.store.flow import Request
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, read_older
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Ref
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.model.planning import Write
+    from gateleg.model.planning import Guard, Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation
@@ -61,6 +61,7 @@ def transaction_flow(
         payload = {"TransactItems": items, "ClientRequestToken": _token(token, setup, items if attempt else None)}
         request = Request("TransactWriteItems", payload, pattern)
         _check_limits(entries, request)
+        _check_new_parents(operations, entries, request)
         try:
             yield from settled(request, setup)
             return entries
@@ -123,6 +124,17 @@ def _check_limits(entries: Sequence[Entry], request: Request) -> None:
         raise TooLarge(what, size=total, limit=TRANSACTION_LIMIT, request=request)
 
 
+def _check_new_parents(operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], request: Request) -> None:
+    """A new item begins with the counts of its transaction: no condition of the database sees them."""
+    reasons: list[StoreError | None] = [None] * len(operations)
+    for entry in entries:
+        if entry.write.kind == "Put" and (broken := entry.joined.broken({})):
+            for number, cause in _overcounted(operations, entry, broken, None, request).items():
+                reasons[number] = reasons[number] or cause
+    if any(reasons):
+        raise _cancellation(operations, reasons, "", request)
+
+
 def _canceled(
     operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], error: ServiceError, request: Request
 ) -> TransactionCanceled:
@@ -134,8 +146,14 @@ def _canceled(
         # The first entry of an operation is its own write; what it says outweighs markers and counters.
         for number, cause in _reasons(operations, entry, reason, request).items():
             reasons[number] = reasons[number] or cause
+    return _cancellation(operations, reasons, error.message, request)
+
+
+def _cancellation(
+    operations: Sequence[WriteOperation[Any]], reasons: list[StoreError | None], otherwise: str, request: Request
+) -> TransactionCanceled:
     causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
-    return TransactionCanceled(f"The transaction was refused. {causes or error.message}", reasons=reasons, request=request)
+    return TransactionCanceled(f"The transaction was refused. {causes or otherwise}", reasons=reasons, request=request)
 
 
 def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Mapping[str, Any], request: Request) -> dict[int, StoreError]:
@@ -147,7 +165,12 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
         return {number: cause for number, _ in entry.owners}
     item: Item | None = reason.get("Item") or None
     own = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
-    found = explained_together(own, item, request)
+    # Without an item, a bound can be to blame only where the write would have made one.
+    made = not entry.of_counters_only and not any(one.present for one in own.values())
+    broken = entry.joined.broken(item or {}) if item is not None or made else ()
+    found = _overcounted(operations, entry, broken, item, request)
+    if item is not None or not broken:
+        found = explained_together(own, item, request, certain_only=bool(broken)) | found
     for number, role in entry.owners:
         if role == "marker":
             name = entry.write.purpose.removeprefix("hold ")
@@ -156,6 +179,17 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
             cause_of_counter = _uncounted(operations[number], entry, item, request)
             if cause_of_counter is not None:
                 found[number] = cause_of_counter
+    return found
+
+
+def _overcounted(
+    operations: Sequence[WriteOperation[Any]], entry: Entry, broken: Sequence[Guard], item: Item | None, request: Request
+) -> dict[int, StoreError]:
+    """The bounds of counters that are broken, for each of the operations that raise them."""
+    found: dict[int, StoreError] = {}
+    for bound in broken:
+        for number in entry.raisers.get(bound.attribute, ()):
+            found.setdefault(number, beyond(bound, entry.ref, item, operations[number].verb, request))
     return found
 
 
