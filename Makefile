@@ -67,6 +67,7 @@ wheel: $(READY) ## Build the wheel, install it with and without extras into fres
 bench: $(READY) ## Measure beside emulators, data layers and queues of others (an hour; uses npm, PostgreSQL and Redis where they are there)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/model.py
+	$(BIN)/python bench/verbs.py
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/ai.py
 	$(BIN)/python bench/delphi.py

@@ -271,7 +271,7 @@ def test_a_damaged_item_is_an_error_that_names_it(hurt: Path) -> None:
             assert caught.value.code == "InternalServerError"
             assert str(caught.value.message).startswith('Table Plain: the item {"id":{"B":"0041"}} is damaged on the disk. ')
         with pytest.raises(EngineError, match="is damaged on the disk"):
-            engine.item("Plain", KEY)
+            engine.call("GetItem", {"TableName": "Plain", "Key": KEY}).get("Item")
 
 
 def test_a_scan_that_meets_a_damaged_item_fails_and_names_one_that_is(hurt: Path) -> None:

@@ -30,7 +30,7 @@ def test_it_answers_what_a_request_is_answered(name: str, key: dict[str, Any]) -
     world = World()
     world.create("a", "b")
     world.put(text(a="x", b="y", c="more"))
-    found = outcome(lambda: world.engine.item(name, key))
+    found = outcome(lambda: world.engine.call("GetItem", {"TableName": name, "Key": key}).get("Item"))
     assert found == outcome(lambda: world.call("GetItem", TableName=name, Key=key).get("Item"))
     world.engine.close()
 
@@ -38,23 +38,23 @@ def test_it_answers_what_a_request_is_answered(name: str, key: dict[str, Any]) -
 def test_it_finds_an_item_and_misses_one(world: World) -> None:
     world.create("a")
     world.put(text(a="x", b="y"))
-    assert world.engine.item("Music", text(a="x")) == text(a="x", b="y")
-    assert world.engine.item("Music", text(a="z")) is None
+    assert world.engine.call("GetItem", {"TableName": "Music", "Key": text(a="x")}).get("Item") == text(a="x", b="y")
+    assert world.engine.call("GetItem", {"TableName": "Music", "Key": text(a="z")}).get("Item") is None
 
 
 def test_a_table_that_another_process_made_anew_is_found(tmp_path: Path) -> None:
     path = str(tmp_path / "data.db")
     with Engine(path, background=False) as one, Engine(path, background=False) as other:
         one.call("CreateTable", table("a"))
-        assert one.item("Music", text(a="x")) is None
+        assert one.call("GetItem", {"TableName": "Music", "Key": text(a="x")}).get("Item") is None
         other.call("DeleteTable", {"TableName": "Music"})
         other.call("CreateTable", table("a"))
         other.call("PutItem", {"TableName": "Music", "Item": text(a="x")})
-        assert one.item("Music", text(a="x")) == text(a="x")
+        assert one.call("GetItem", {"TableName": "Music", "Key": text(a="x")}).get("Item") == text(a="x")
 
 
 def test_a_closed_engine_says_so(world: World) -> None:
     world.create("a")
     world.engine.close()
     with pytest.raises(EngineError, match="The engine is closed"):
-        world.engine.item("Music", text(a="x"))
+        world.engine.call("GetItem", {"TableName": "Music", "Key": text(a="x")}).get("Item")

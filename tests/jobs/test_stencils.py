@@ -57,7 +57,8 @@ JOBS = st.builds(
 
 def request(operation: Any, setup: Setup) -> dict[str, Any]:
     sent: dict[str, Any] = next(operation.flow(setup)).payload
-    assert sent == operation.write(setup.now()).request(setup.name_of) | operation.options()
+    write = operation.write(setup.now())
+    assert sent == write.request(setup.name_of(write.table)) | (operation.options(write) or {})
     return sent
 
 

@@ -21,6 +21,7 @@ from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.schema import Namespace
 from gateleg.engine.wording import value_refusal
+from gateleg.plain import is_plain
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
 
@@ -28,6 +29,7 @@ Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
 _ROOMS = ("items", "query", "batch", "transactions", "tables", "partiql", "streams", "backups", "recovery", "exports", "imports")
 
 _OPERATIONS: dict[str, Handler] = {}
+_PLAIN = is_plain("gets")
 
 #: Errors for which the definition of a table can be the reason.
 _BY_DEFINITION = {"ValidationException", "TransactionCanceledException"}
@@ -85,30 +87,21 @@ class Engine:
 
     def call(self, operation: str, request: dict[str, Any], namespace: Namespace | None = None) -> dict[str, Any]:
         """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
-        if (
-            operation == "GetItem"
-            and namespace is None
-            and len(request) == 2
-            and "TableName" in request
-            and type(request.get("Key")) is dict
-        ):
-            found = self.item(request["TableName"], request["Key"])
-            return {} if found is None else {"Item": found}
-        context = self._context if namespace is None else self._for(namespace)
-        return self._run(context, operation, request)
-
-    def item(self, table: str, key: dict[str, Any]) -> dict[str, Any] | None:
-        """The item of a table under a key, or none: what GetItem answers to these two alone, on the shortest way there is."""
-        layout = self.catalog.known_layout(self.namespace, table)
-        place = None if layout is None else layout.quick_key(key)
-        if layout is not None and place is not None:
-            try:
-                row = self.database.row(layout.get, (place,))
-                return None if row is None else orjson.loads(row[1])
-            except (apsw.Error, orjson.JSONDecodeError):
-                # The table may be gone, or made anew, or the item damaged; the long way finds out.
-                pass
-        return self._run(self._context, "GetItem", {"TableName": table, "Key": key}).get("Item")
+        if namespace is not None:
+            return self._run(self._for(namespace), operation, request)
+        if operation == "GetItem" and len(request) == 2 and not _PLAIN:
+            # Only a table and a key: the most frequent request of all.
+            layout = self.catalog.known_layout(self.namespace, request.get("TableName", ""))
+            key = request.get("Key")
+            place = None if layout is None or type(key) is not dict else layout.quick_key(key)
+            if layout is not None and place is not None:
+                try:
+                    row = self.database.row(layout.get, (place,))
+                    return {} if row is None else {"Item": orjson.loads(row[1])}
+                except (apsw.Error, orjson.JSONDecodeError):
+                    # The table may be gone, or made anew, or the item damaged; the long way finds out.
+                    pass
+        return self._run(self._context, operation, request)
 
     def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
         """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.model import Ref, Value
+    from gateleg.model.planning import Joined
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
@@ -79,8 +80,10 @@ class Stencilled(WriteOperation[Job]):
         """patch."""
         return "patch"
 
-    def write(self, now: datetime) -> Write[Job]:
-        """An UpdateItem."""
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[Job]:
+        """An UpdateItem; that of the plan where a transaction asks more of the job."""
+        if joined is not None:
+            return self.plan().write(now, joined)
         parameters = self.stencil.filled(self.job_id, self.values)
         del parameters["TableName"]
         return Write(Job, queue_table, "Update", parameters, purpose="patch Job")
@@ -96,11 +99,11 @@ class Stencilled(WriteOperation[Job]):
         """That of the plan."""
         return self.plan().expectation()
 
-    def options(self) -> dict[str, Any]:
+    def options(self, write: Write[Any]) -> dict[str, Any]:
         """The job as it is then, unless that is known."""
         return {"ReturnValues": "ALL_NEW" if self.becomes is None else "NONE"}
 
-    def result(self, write: Write[Any], reply: Reply) -> Job:
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Job:
         """The job as it is now."""
         return spec_of(Job).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
 

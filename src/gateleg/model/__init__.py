@@ -37,7 +37,7 @@ Writing (`gateleg.model.planning`): plans are `Write` values
     plan_put(job, now=, create=, replaces=, condition=, check_version=)
     plan_update(job or Ref, [Job.status.to(...), ...], now=, mode="patch" | "upsert", known=, condition=, check_version=)
     plan_delete(job or Ref, must_exist=, condition=, check_version=), plan_check(job or Ref, condition)
-    write.request(name_of) is the single request; unless `write.alone`, its `markers` and `counts` belong into the same transaction.
+    write.request(table_name) is the single request; unless `write.alone`, its `markers` and `counts` belong into the same transaction.
     After success, `write.owned` holds the version and stamps for the instance in hand.
     changed_attributes(before, after) -> actions for a partial save.
 

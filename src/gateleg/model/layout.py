@@ -112,13 +112,13 @@ class EntityLayout(Generic[E]):
         return values
 
     @cached_property
-    def _exact_ref(self) -> RefBuilder[E]:
+    def exact_ref(self) -> RefBuilder[E]:
         """The item of components of exactly the declared types, or None."""
         return compile_ref(self.entity, self.key, self.sources)
 
     def locate(self, components: Mapping[str, Any]) -> Ref[E]:
         """The item whose key has these components; what does not have the declared type yet is validated."""
-        return self._exact_ref(components) or self.locate_validated(self.key, components)
+        return self.exact_ref(components) or self.locate_validated(self.key, components)
 
     def locate_validated(self, plan: KeyPlan, components: Mapping[str, Any]) -> Ref[E]:
         """The item that has these components in one of the entity's keys, validated."""
@@ -249,6 +249,16 @@ class EntityLayout(Generic[E]):
 
     def _marked(self, kind: str) -> Attribute | None:
         return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+
+    @cached_property
+    def write_stamps(self) -> tuple[Attribute, ...]:
+        """The attributes that every write sets to the present time."""
+        return self.stamped("write")
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether a write of the entity depends on the present time: for its stamps, or because its items expire."""
+        return bool(self._stamped) or self.ttl is not None
 
     def stamped(self, on: str) -> tuple[Attribute, ...]:
         """The attributes that the model sets to the present time: on "create" or on "write"."""

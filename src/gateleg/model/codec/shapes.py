@@ -14,10 +14,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from orjson import dumps
+
 from gateleg.model.attributes.constraints import json_reader
 from gateleg.model.attributes.time_formats import TimeFormat
 from gateleg.model.codec.wire import (
     NULL,
+    UUID_SOURCE,
     binary_text,
     decimal_text,
     epoch_text,
@@ -28,7 +31,6 @@ from gateleg.model.codec.wire import (
     map_key,
     number,
     unwire,
-    uuid_text,
     wire,
 )
 from gateleg.model.errors import EmptySet
@@ -52,7 +54,7 @@ class Scope:
             "float_text": float_text,
             "decimal_text": decimal_text,
             "binary_text": binary_text,
-            "uuid_text": uuid_text,
+            "dumps": dumps,
             "from_binary": a2b_base64,
             "wire": wire,
             "unwire": unwire,
@@ -149,7 +151,7 @@ FLAG = ScalarShape("BOOL", "{0}")
 BINARY = ScalarShape("B", "binary_text({0})", "from_binary({0})")
 INSTANT = TimeShape("S", "iso({0})", "from_iso({0})")
 PLAIN_TEXT = ScalarShape("S", "str({0})")
-UUID_TEXT = ScalarShape("S", "uuid_text({0})")
+UUID_TEXT = ScalarShape("S", UUID_SOURCE)
 ISO_TEXT = ScalarShape("S", "{0}.isoformat()")
 EPOCH = ScalarShape("N", "epoch_text({0})", "from_epoch({0})")
 TEXT_ENUM = ScalarShape("S", "{0}._value_")

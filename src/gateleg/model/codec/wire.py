@@ -57,6 +57,10 @@ def uuid_text(value: UUID) -> str:
     return dumps(value)[1:-1].decode()
 
 
+#: `uuid_text` as source, without a call.
+UUID_SOURCE = "dumps({0})[1:-1].decode()"
+
+
 def epoch_text(value: datetime) -> str:
     """Whole seconds since 1970, as TTL attributes want them."""
     return str((to_utc(value) - _EPOCH) // _SECOND)

@@ -12,9 +12,11 @@ from enum import Enum
 from typing import Any, Literal, Protocol, get_args, get_origin
 from uuid import UUID
 
+from orjson import dumps
+
 from gateleg.model.attributes.annotations import Declared
 from gateleg.model.attributes.time_formats import TimeFormat, time_format
-from gateleg.model.codec.wire import to_utc, uuid_text
+from gateleg.model.codec.wire import UUID_SOURCE, to_utc, uuid_text
 from gateleg.model.errors import DelimiterInValue, EmptyKey, FloatInKey, KeyRangeError, KeyValueError, TemplateError
 from gateleg.model.keys.templates import HIGH, Placeholder, Template
 
@@ -131,19 +133,23 @@ class IntegerComponent:
 def render_source(component: Component, v: str, careful: str) -> str:
     """Source for the text of the expression `v`, where `careful` is the name of `component.render`.
 
-    The values that are most often met, valid plain texts and padded numbers, are rendered without a call.
+    The values that are most often met, valid plain texts, padded numbers and UUIDs, are rendered without a call. `dumps` is orjson's.
     """
     if isinstance(component, TextComponent) and not component.fold and len(component.delimiters) == 1:
         valid = f"type(t := {v}) is str and t and {component.delimiters!r} not in t and {HIGH!r} not in t"
         return f"(t if {valid} else {careful}(t))"
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
         return f'(f"{{t:0{component.width}d}}" if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))'
+    if isinstance(component, UuidComponent):
+        return UUID_SOURCE.format(v)
     return f"{careful}({v})"
 
 
 def quick_render(component: Component) -> Callable[[Any], str]:
     """`component.render`, quickly."""
-    render: Callable[[Any], str] = eval(f"lambda v: {render_source(component, 'v', 'careful')}", {"careful": component.render})
+    render: Callable[[Any], str] = eval(
+        f"lambda v: {render_source(component, 'v', 'careful')}", {"careful": component.render, "dumps": dumps}
+    )
     return render
 
 

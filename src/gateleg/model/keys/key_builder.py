@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.codec.shapes import Scope
-from gateleg.model.keys.components import IntegerComponent, TextComponent
+from gateleg.model.keys.components import IntegerComponent, TextComponent, render_source
 from gateleg.model.keys.parts import KeyPart
 from gateleg.model.keys.plans import Ref
 from gateleg.model.keys.templates import HIGH
@@ -69,4 +69,4 @@ def _rendered(component: Component, v: str, scope: Scope, tests: list[str]) -> s
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
         tests.append(f"0 <= {v} < {10**component.width}")
         return f'f"{{{v}:0{component.width}d}}"'
-    return f"{scope.bind(component.render, 'render')}({v})"
+    return render_source(component, v, scope.bind(component.render, "render"))

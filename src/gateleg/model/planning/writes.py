@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -20,15 +19,16 @@ from gateleg.model.expressions.nodes import Call, Condition, Constant, Placehold
 from gateleg.model.markers import markers
 from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
 from gateleg.model.planning.expiry import expired
-from gateleg.model.spec import Table, spec_of
+from gateleg.model.spec import spec_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateleg.model.codec.wire import Item
     from gateleg.model.keys.plans import Ref
-    from gateleg.model.spec import Spec
+    from gateleg.model.spec import Spec, Table
 
 E = TypeVar("E", bound=BaseModel)
-NameOf = Callable[[Table], str]
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
 
 
@@ -61,9 +61,9 @@ class Write(Generic[E]):
         """Whether nothing else must be written in the same transaction."""
         return not self.markers and not self.counts
 
-    def request(self, name_of: NameOf = Table.physical) -> dict[str, Any]:
+    def request(self, table_name: str | None = None) -> dict[str, Any]:
         """The request of PutItem, UpdateItem or DeleteItem. A refused condition answers with the item that won."""
-        request = {"TableName": name_of(self.table), **self.parameters}
+        request = {"TableName": self.table.name if table_name is None else table_name, **self.parameters}
         if "ConditionExpression" in request:
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return request
@@ -144,7 +144,7 @@ def plan_put(
         written = _counted_from_zero(spec, written, joined)
     before = None if replaces is None else spec.values(replaces)
     item = spec.encode(written)
-    kind: Kind = "Update" if keeps_counts(instance, create=create, check_version=check_version) else "Put"
+    kind: Kind = "Update" if spec.counted and not (create or absent) else "Put"
     if condition is None and before is None and joined is None and kind == "Put":
         parameters = {"Item": item, **_guarded(spec, absent, version, now)}
     else:
@@ -158,7 +158,8 @@ def plan_put(
         else:
             old = {} if replaces is None else spec.encode(replaces)
             parameters = _put_around_counts(spec, item, old, joined or Joined(), guard, out)
-    after = spec.values(written)
+    companions = spec.uniques or spec.counters
+    after = spec.values(written) if companions else None
     return Write(
         spec.entity,
         spec.table,
@@ -170,13 +171,6 @@ def plan_put(
         f"put {spec.name}",
         written,
     )
-
-
-def keeps_counts(instance: BaseModel, *, create: bool, check_version: bool) -> bool:
-    """Whether a put is an update, because there may be an item whose counted attributes must stay as they are."""
-    spec: Spec[Any] = spec_of(type(instance))
-    fresh = create or (check_version and spec.version is not None and getattr(instance, spec.version.name) == 0)
-    return bool(spec.counted) and not fresh
 
 
 def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:
@@ -207,7 +201,7 @@ def _put_around_counts(
 
 def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_version: bool) -> tuple[E, dict[str, Any], bool, int | None]:
     """The instance with what the model sets, those values, whether there may be none yet, and the version that must be there."""
-    stamps, version = spec.stamped("write"), spec.version
+    stamps, version = spec.write_stamps, spec.version
     if not stamps and version is None:
         return instance, {}, create, None
     owned: dict[str, Any] = {attribute.name: now for attribute in stamps}

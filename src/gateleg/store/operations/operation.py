@@ -121,7 +121,9 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
     if isinstance(target, type):
         spec = spec_of(target)
         try:
-            return spec.locate(key_components(target, conditions, components, spec.reachable(spec.key)) if conditions else components)
+            if conditions:
+                components = key_components(target, conditions, components, spec.reachable(spec.key))
+            return spec.exact_ref(components) or spec.locate(components)
         except MissingComponent as error:
             raise by_position(error) from None
     if components or any(not isinstance(one, Presets) for one in conditions):

@@ -47,7 +47,7 @@ class Find(SingleRequest[Any], Generic[E]):
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item; when nothing was found, a look under each older form of the key, and the first one again."""
         spec = spec_of(self.ref.entity)
-        if "Item" in reply and not hidden(spec, reply["Item"], setup):
+        if "Item" in reply and (spec.ttl is None or not hidden(spec, reply["Item"], setup)):
             return spec.decode(reply["Item"])
         if spec.key.legacy:
             return self._older(setup)

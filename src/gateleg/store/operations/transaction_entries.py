@@ -58,7 +58,7 @@ class Entry:
 
     def item(self, setup: Setup) -> dict[str, Any]:
         """The entry as TransactWriteItems wants it."""
-        return {str(self.write.kind): self.write.request(setup.name_of)}
+        return {str(self.write.kind): self.write.request(setup.name_of(self.write.table))}
 
 
 def identity(table: str, key: Item) -> Identity:
@@ -164,7 +164,7 @@ def _entry(
             fix="Leave one of them out.",
         )
     if deltas or target.checks:
-        write = operation.join(now, joined)
+        write = operation.write(now, joined)
     return Entry(write, target.ref, owners, target.place, joined, required, raisers)
 
 

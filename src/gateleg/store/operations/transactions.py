@@ -236,7 +236,7 @@ class Transact(Operation[list[Any]]):
             elif sent[number].kind == "Update":
                 results.append((yield from reread(operation, setup)))
             else:
-                results.append(operation.stored(sent[number]))
+                results.append(sent[number].instance)
         return results
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.model import DecodeError, Ref, spec_of
 from gateleg.model.expressions import Transition
-from gateleg.model.planning import Write, guards_of, keeps_counts, plan_check, plan_delete, plan_put, plan_update
+from gateleg.model.planning import Write, guards_of, plan_check, plan_delete, plan_put, plan_update
 from gateleg.store.error_translation import Expectation
 from gateleg.store.errors import NotReturned
 from gateleg.store.flow import Request
@@ -72,12 +72,8 @@ class Put(WriteOperation[Any], Generic[E]):
         """create or put."""
         return "create" if self.create else "put"
 
-    def write(self, now: datetime) -> Write[E]:
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
         """A PutItem; an UpdateItem around the counted attributes of an item that may be there."""
-        return self.join(now)
-
-    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """The same with moves of the item's own counters, and checks."""
         return plan_put(
             self.instance,
             now=now,
@@ -95,22 +91,18 @@ class Put(WriteOperation[Any], Generic[E]):
         fresh = self.create or version == 0
         return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
 
-    def options(self) -> dict[str, Any]:
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """The old item, where it is wanted; the new one, where only the service knows its counts."""
         if self.returning == "old":
             return {"ReturnValues": "ALL_OLD"}
-        kept = self.returning == "new" and keeps_counts(self.instance, create=self.create, check_version=self.check_version)
-        return {"ReturnValues": "ALL_NEW"} if kept else {}
+        return {"ReturnValues": "ALL_NEW"} if write.kind == "Update" and self.returning == "new" else None
 
-    def result(self, write: Write[Any], reply: Reply) -> Any:
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The instance as it is stored now, or the one that was there before."""
-        if self.returning == "old" or (self.returning == "new" and write.kind == "Update"):
+        write = request.about
+        if self.returning == "old" or (write.kind == "Update" and self.returning == "new"):
             return spec_of(self.entity).decode(reply["Attributes"]) if "Attributes" in reply else None
-        return self.stored(write) if self.returning == "new" else None
-
-    def stored(self, write: Write[Any]) -> E:
-        """The instance with the version and the stamps that the write gave it."""
-        return self.instance if write.instance is None else write.instance
+        return write.instance if self.returning == "new" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The same, without an answer to read from; an item that keeps its counts is read again."""
@@ -120,7 +112,7 @@ class Put(WriteOperation[Any], Generic[E]):
             return None
         if write.kind == "Update":
             return (yield from reread(self, setup))
-        return self.stored(write)
+        return write.instance
 
 
 @dataclass(slots=True)
@@ -150,12 +142,8 @@ class Patch(WriteOperation[Any], Generic[E]):
         """patch or upsert."""
         return self.mode
 
-    def write(self, now: datetime) -> Write[E]:
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
         """An UpdateItem."""
-        return self.join(now)
-
-    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """The same with moves of the item's own counters, and checks."""
         return plan_update(
             self.target,
             self.actions,
@@ -184,11 +172,11 @@ class Patch(WriteOperation[Any], Generic[E]):
             conditional=self.condition is not None,
         )
 
-    def options(self) -> dict[str, Any]:
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """What is to be returned."""
         return {"ReturnValues": {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}[self.returning]}
 
-    def result(self, write: Write[Any], reply: Reply) -> Any:
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item as it is or was, or the attributes that changed."""
         item, spec = reply.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
@@ -232,12 +220,8 @@ class Delete(WriteOperation[Any], Generic[E]):
         """delete."""
         return "delete"
 
-    def write(self, now: datetime) -> Write[E]:
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
         """A DeleteItem."""
-        return self.join(now)
-
-    def join(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """The same with checks; moves of the item's own counters go with it."""
         return plan_delete(
             self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
         )
@@ -249,11 +233,11 @@ class Delete(WriteOperation[Any], Generic[E]):
         version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
         return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
 
-    def options(self) -> dict[str, Any]:
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """The old item, where it is wanted."""
-        return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else {}
+        return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else None
 
-    def result(self, write: Write[Any], reply: Reply) -> Any:
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item that was there."""
         item = reply.get("Attributes")
         return spec_of(self.entity).decode(item) if item is not None and self.returning == "old" else None
@@ -286,9 +270,9 @@ class Check(WriteOperation[None]):
         """check."""
         return "check"
 
-    def write(self, now: datetime) -> Write[Any]:
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
         """A ConditionCheck."""
-        return plan_check(self.target, self.condition)
+        return plan_check(self.target, self.condition, joined)
 
     def expectation(self) -> Expectation:
         """The condition."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gateleg.model import spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.error_translation import explained
-from gateleg.store.errors import DuplicateTarget
 from gateleg.store.flow import Request
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
@@ -17,7 +17,6 @@ from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
 
     from pydantic import BaseModel
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Reply
 
 R_co = TypeVar("R_co", covariant=True)
+#: The time of a write that does not depend on it.
+TIMELESS = datetime.fromtimestamp(0, UTC)
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
@@ -51,24 +52,20 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """What is done, for metrics and messages."""
         raise NotImplementedError
 
-    def write(self, now: datetime) -> Write[Any]:
-        """The plan of the write, with all that goes along."""
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
+        """The plan of the write, with all that goes along; `joined` is what else a transaction asks of the item."""
         raise NotImplementedError
-
-    def join(self, now: datetime, joined: Joined) -> Write[Any]:
-        """The plan of the write with what else a transaction asks of the item."""
-        raise DuplicateTarget(f"{self.pattern} cannot be combined with checks or counters of the same item.", fix="Write it by itself.")
 
     def expectation(self) -> Expectation:
         """What the write takes for granted, to explain a refusal."""
         raise NotImplementedError
 
-    def options(self) -> dict[str, Any]:
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """Further members of the single request."""
-        return {}
+        return None
 
-    def result(self, write: Write[Any], reply: Reply) -> R_co:
-        """The result of the single request."""
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co:
+        """The result of the single request, which is `about` its write."""
         raise NotImplementedError
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
@@ -82,14 +79,12 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
         """One request; a transaction when markers or counters go along. Items under an older key are brought home first."""
-        write = self.write(setup.now())
-        if not write.alone or spec_of(write.entity).key.legacy:
+        spec = spec_of(self.entity)
+        # To ask for the time costs more than all the rest of planning a small write.
+        write = self.write(setup.now() if spec.timed else TIMELESS)
+        if write.markers or write.counts or spec.key.legacy:
             return self._steps(write, setup)
         return self._request(write, setup)
-
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co:
-        """The result of the single request."""
-        return self.result(request.about, reply)
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
         """The result after all, when only other transactions were in the way; else why the write was refused."""
@@ -101,7 +96,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             if last.code == "ConditionalCheckFailedException":
                 raise explained(self.expectation(), last.extra.get("Item"), request) from last
             raise
-        return self.result(request.about, reply)
+        return self.finish(request, reply, setup)
 
     def params(self, prefix: str = "") -> dict[str, Any]:
         """The request that writes, as it would be sent: a dry run."""
@@ -112,10 +107,9 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return first.payload
 
     def _request(self, write: Write[Any], setup: Setup) -> Request:
-        # The write knows its entity; to ask `ref` for it would build the key once more.
-        name, kind = write.entity.__name__, write.kind
-        payload = write.request(setup.name_of)
-        if options := self.options():
+        kind, name = write.kind, write.entity.__name__
+        payload = write.request(setup.prefix + write.table.name)
+        if options := self.options(write):
             payload |= options
         request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
         if kind == "Put":
@@ -132,7 +126,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             reply = yield request
         except ServiceError as error:
             return (yield from self.refused(request, error, setup))
-        return self.result(write, reply)
+        return self.finish(request, reply, setup)
 
     def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         from gateleg.store.operations.transactions import single_flow
