@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from gateleg import __version__
 
+__all__ = ["MissingPackage", "explained", "install_hint"]
+
 #: Package as it is imported, and the extra that holds it. What is not here comes with Gateleg itself.
 EXTRA_OF = {
     "apsw": "engine",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store.scopes import Scope
     from gateleg.store.unreadable import OnUnreadable
 
-__all__ = ["Setup"]
+__all__ = ["Setup", "table_names_in"]
 
 _SYSTEM = random.SystemRandom()
 

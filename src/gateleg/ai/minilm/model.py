@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from gateleg.ai.minilm.network import Matrix, Network
 
+__all__ = ["minilm"]
+
 DIMENSIONS = 384
 #: Tokens that are looked at, two of them marks of beginning and end: the length the model was tuned for.
 MAX_TOKENS = 256

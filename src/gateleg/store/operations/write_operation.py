@@ -108,7 +108,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 
     def _request(self, write: Write[Any], setup: Setup) -> Request:
         kind, name = write.kind, write.entity.__name__
-        payload = write.request(setup.prefix + write.table.name)
+        payload = write.request(setup.name_of(write.table))
         if options := self.options(write):
             payload |= options
         request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
