@@ -16,7 +16,7 @@ SPREAD  := -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
+.PHONY: help up test unit plain versions browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ test: lint types unit browser ## Everything CI runs: style, types, rooms and tes
 
 unit: $(READY) ## The tests alone
 	$(BIN)/pytest $(SPREAD)
+
+plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
+	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs
 
 lint: $(READY) ## Style, and who may import whom
 	$(BIN)/ruff check .
@@ -55,7 +58,7 @@ chromium:
 	|| { command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	|| echo "There is no Chromium and it cannot be installed here: browser tests will be skipped"
 
-crash: $(READY) ## Kill processes at random moments and look for lost writes (minutes)
+versions:  ## Kill processes at random moments and look for lost writes (minutes)
 	$(BIN)/pytest -m crash tests
 
 peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI

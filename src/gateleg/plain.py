@@ -27,6 +27,8 @@ SHORT_WAYS: Mapping[str, str] = {
     "stencils": "claims and completions of jobs are filled in without the model's plan",
     "inline": "a worker's small requests to an engine in its process are answered without a thread",
     "gets": "the engine answers a GetItem of a table and a key without looking at anything else",
+    "speculation": "an update is worked out on the row as it was left last, before others have to wait",
+    "update_plans": "the engine checks the shape of an update that is made often once",
 }
 
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, PrivateAttr, ValidationInfo, field_validato
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Record, S3Key, States, Table, Version, field, required, spec_of, stamp, state
 from gateleg.model.codec.codec import Reader
 from gateleg.model.errors import DecodeError
+from gateleg.plain import is_plain
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 table = Table("Direct", hash="PK", indexes=[GSI("by-name", hash="G1")])
@@ -80,7 +81,7 @@ def outcome(read: Any, item: dict[str, Any]) -> Any:
 
 
 def test_the_sample_is_read_past_pydantic() -> None:
-    assert "validate(d)" not in spec_of(Person).codec.source
+    assert ("validate(d)" in spec_of(Person).codec.source) == is_plain("decoder")
 
 
 @given(st.dictionaries(st.sampled_from(wire_names), st.none() | values, max_size=6))
@@ -159,7 +160,7 @@ def test_a_fields_own_validator_runs() -> None:
         count: Attr[Annotated[int, AfterValidator(even)]]
         key = Key("{id}")
 
-    assert "validate(d)" not in spec_of(Even).codec.source
+    assert ("validate(d)" in spec_of(Even).codec.source) == is_plain("decoder")
     with pytest.raises(DecodeError, match="odd"):
         spec_of(Even).decode({"id": {"S": "a"}, "name": {"S": "b"}, "count": {"N": "1"}})
 

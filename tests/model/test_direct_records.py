@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from gateleg.model import Attr, Entity, Key, Record, Table, field, spec_of
 from gateleg.model.codec.codec import Reader
 from gateleg.model.errors import DecodeError
+from gateleg.plain import is_plain
 
 
 class Part(Record, case="camel"):
@@ -72,7 +73,7 @@ def test_records_read_the_same_past_pydantic_and_through_it(item: dict[str, Any]
 
 
 def test_a_plain_record_needs_no_validator() -> None:
-    assert "read_Part" in spec_of(Whole).codec.source
+    assert ("read_Part" in spec_of(Whole).codec.source) != is_plain("decoder")
 
 
 @pytest.mark.parametrize("name", ["limits", "parts"])

@@ -27,6 +27,7 @@ from gateleg.model import (
 )
 from gateleg.model.expressions import Operand, Placeholders
 from gateleg.model.planning import plan_update
+from gateleg.plain import is_plain
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
 
@@ -180,7 +181,7 @@ def test_an_update_of_the_same_kind_is_planned_once() -> None:
     spec.forms.clear()
     for number in (1, 2):
         plan_update(Guarded(owner="o", number=number, version=number), [Guarded.queue.set(f"q{number}")], now=NOW)
-    assert len(spec.forms) == 1
+    assert len(spec.forms) == (0 if is_plain("plans") else 1)
 
 
 def test_plans_do_not_share_what_a_caller_could_change() -> None:

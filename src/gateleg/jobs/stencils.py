@@ -13,6 +13,7 @@ from gateleg.jobs.tables.job import Job, queue_table
 from gateleg.model import spec_of
 from gateleg.model.codec.wire import uuid_text
 from gateleg.model.planning import Write
+from gateleg.plain import is_plain
 from gateleg.store import WriteOperation, get
 from gateleg.store.flow import Request
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
+
+#: Whether the model plans every claim and completion anew.
+PLAIN = is_plain("stencils")
 
 
 @dataclass(frozen=True, eq=False)

@@ -203,7 +203,7 @@ def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, 
 
 
 #: Variables of other commands.
-OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS"})
+OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
 
 
 def _listed(name: str, value: Any) -> Any:

@@ -13,11 +13,16 @@ from gateleg.engine.operations.speculative_updates import speculate
 from gateleg.engine.operations.writing import Change, check_charge, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, examine_item
 from gateleg.engine.wording import request_refusal
+from gateleg.plain import is_plain
+
+_PLAIN = is_plain("gets")
+_SPECULATES = not is_plain("speculation")
+_KEEPS_PLANS = not is_plain("update_plans")
 
 
 def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """One item by its key."""
-    if len(request) == 2:
+    if len(request) == 2 and not _PLAIN:
         # Only a table and a key: nothing else to check, and the most frequent request of all.
         try:
             layout = context.layout(request["TableName"])
@@ -82,7 +87,7 @@ def ready_update(context: Context, request: dict[str, Any], stencil: Hashable = 
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
-    if found is not None and stencil is not None:
+    if found is not None and stencil is not None and _KEEPS_PLANS:
         update_plans.cache_plan(found, stencil, request, prepared)
     return _second_step(context, request, found, place, key, prepared)
 
@@ -103,7 +108,7 @@ def _second_step(
     context: Context, request: dict[str, Any], found: Layout | None, place: bytes | None, key: Item, prepared: Prepared
 ) -> Callable[[], dict[str, Any]]:
     """The rest of an update, which needs the row. `place` is the row's key by the layout that was found."""
-    draft = None if found is None or place is None else speculate(found, place, key, prepared)
+    draft = speculate(found, place, key, prepared) if _SPECULATES and found is not None and place is not None else None
 
     def update() -> dict[str, Any]:
         with context.database.write_item() as connection:

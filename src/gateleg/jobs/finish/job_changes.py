@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
-from gateleg.jobs.stencils import Stencil, Stencilled
+from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.model.codec.wire import iso
@@ -59,6 +59,8 @@ def completion(context: QueueContext, job: Job, verdict: Verdict, now: datetime,
 
     `whole` says that nothing was written to the job since it was read. Then what it becomes is known, and not read again.
     """
+    if PLAIN:
+        return planned_completion(context, job, verdict, now)
     attempts = history_with(job, attempt_of(job, verdict, now))
     values = _completion_values(context, job, verdict, attempts, now)
     becomes = (lambda: _completed(context, job, verdict, attempts, now)) if whole else None

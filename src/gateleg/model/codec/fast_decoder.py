@@ -24,6 +24,7 @@ from gateleg.model.codec.nested import ModelShape, attr_type, case_of, field_nam
 from gateleg.model.codec.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
 from gateleg.model.codec.unchecked import set_extra, set_fields, set_private, set_values
 from gateleg.model.codec.wire import to_utc
+from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +51,9 @@ class Odd(ValueError):
     """A record that the short way does not understand."""
 
 
+_PLAIN = is_plain("decoder")
+
+
 @dataclass(frozen=True)
 class _Field:
     """What pydantic would do with one field: the schema of a value that is there, and source for one that is not."""
@@ -72,6 +76,8 @@ class _Slot:
 
 def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
     """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
+    if _PLAIN:
+        return None
     schema, definitions = unwrap_schema(without_bounds(spec.entity.__pydantic_core_schema__))
     if not _is_plain(schema, spec.entity):
         return None

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.plain import is_plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["construct_unchecked", "copy_unchecked"]
 
 M = TypeVar("M", bound=BaseModel)
+_PLAIN = is_plain("instances")
 
 #: Functions that set the parts of an instance, which a model's own `__setattr__` would look at.
 set_values = BaseModel.__dict__["__dict__"].__set__
@@ -22,6 +25,8 @@ set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
     """An instance with these values of all of its fields: nothing is checked, and nothing that is missing is filled in."""
+    if _PLAIN:
+        return model.model_construct(set(values), **values)
     instance = object.__new__(model)
     set_values(instance, values)
     set_fields(instance, set(values))
@@ -32,6 +37,8 @@ def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
 
 def copy_unchecked(instance: M, changes: Mapping[str, Any]) -> M:
     """A copy with some values changed, as `model_copy` makes it with `update`, in a fraction of the time."""
+    if _PLAIN:
+        return instance.model_copy(update=changes)
     copy = object.__new__(type(instance))
     extra, private = instance.__pydantic_extra__, instance.__pydantic_private__
     set_values(copy, {**instance.__dict__, **changes})

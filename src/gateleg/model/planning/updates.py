@@ -19,6 +19,7 @@ from gateleg.model.planning.plan_cache import Inputs, keep_form, read_update
 from gateleg.model.planning.update_plan import UpdatePlan
 from gateleg.model.planning.writes import Write, with_condition
 from gateleg.model.spec import spec_of
+from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gateleg.model.spec import Spec
 
 E = TypeVar("E", bound=BaseModel)
+_PLAIN = is_plain("plans")
 
 
 def plan_update(
@@ -53,7 +55,7 @@ def plan_update(
     guarded = instance is not None and check_version and spec.version is not None
     asked = None
     # What an upsert or anything kept by transaction needs depends on more than a form tells.
-    if mode == "patch" and joined is None and not (spec.computed or spec.uniques or spec.counters):
+    if mode == "patch" and joined is None and not _PLAIN and not (spec.computed or spec.uniques or spec.counters):
         asked = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
     form = None if asked is None else spec.forms.get(asked.key)
     if asked is not None and form is not None:
