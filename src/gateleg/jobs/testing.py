@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 
 class TestWorker:
-    """Runs what is in the queue: `Rehearsal(queue, clock).run()`.
+    """Runs the jobs of a queue in a test: `TestWorker(queue, clock).run()`.
 
-    Every handler runs inline, wherever it runs otherwise. With a clock, delayed jobs and retries are run as well: when nothing else can be
-    done the clock is moved on to the next of them. Schedules are left alone: they have no end.
+    Every handler runs inline, whatever its `runs=` says. With a clock, delayed jobs and retries run as well: when no job is ready, the
+    clock moves on to the next one. Schedules never end, so they are not followed; call `queue.run_schedules()`.
     """
+
+    #: pytest collects classes whose names begin with Test
+    __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:
         self.queue = queue
