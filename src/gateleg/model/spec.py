@@ -1,4 +1,4 @@
-"""Everything the model knows about an entity: its attributes, keys, patterns and codec. What stores and tools work with."""
+"""`Spec`: compiled metadata of an entity: attributes, keys, indexes, access patterns and codec."""
 
 from __future__ import annotations
 
