@@ -1,7 +1,7 @@
-"""What can go wrong with an operation: one class for each kind of failure.
+"""Errors of the store: one class for each kind of failure.
 
-Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. `request` is what was asked, with
-all values taken out. Errors that come from an answer have the transport's error as `__cause__`.
+Every error has a stable `code`, `what` happened, `why`, and a `fix`: what to do about it. `request` is the request with all values
+removed. Errors that come from an answer have the transport's error as `__cause__`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """Something that the store or its service could not do."""
+    """The base of all errors of the store."""
 
     code = "store"
     why = ""
@@ -48,17 +48,17 @@ def _restored(kind: type[StoreError], args: tuple[Any, ...], state: dict[str, An
 
 
 class NotFound(StoreError):
-    """An item that must be there is not."""
+    """The item does not exist."""
 
     code = "not-found"
     fix = "Check the key; the item may have been deleted."
 
 
 class ConditionFailed(StoreError):
-    """The item does not satisfy the condition of a write. `current` is the item as it is, or None when there is none."""
+    """The item does not satisfy the condition of a write. `current` is the stored item, or None if it does not exist."""
 
     code = "condition-failed"
-    fix = "Look at `current` and decide on it."
+    fix = "Decide again, based on `current`."
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ConditionFailed(StoreError):
 
 
 class AlreadyExists(ConditionFailed):
-    """An item was to be created and there is one with its key."""
+    """`create` found an item with the same key."""
 
     code = "already-exists"
     fix = "Choose another key, or use put or upsert to write over it."
@@ -93,17 +93,17 @@ class LostRace(ConditionFailed):
 
 
 class IllegalTransition(ConditionFailed):
-    """A state was to be left for one that does not follow it."""
+    """The state machine does not allow this transition from the stored state."""
 
     code = "illegal-transition"
-    fix = "Look at `current`: its state says what may happen next."
+    fix = "Check the state of `current`: it determines which transitions are allowed."
 
 
 class ConstraintFailed(ConditionFailed):
-    """An update would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
+    """An update would violate a declared bound: `attribute` and `bound` name it, such as "ge=0"."""
 
     code = "constraint-failed"
-    fix = "Look at `current` and ask for less; where the bound is wrong, change it in the entity's declaration."
+    fix = "Compare with `current` and change by less; if the bound is wrong, change it in the entity's declaration."
 
     def __init__(self, what: str, *, attribute: str, bound: str, current: Any = None, request: Request | None = None) -> None:
         super().__init__(what, current=current, failed=(attribute,), request=request)
@@ -134,7 +134,7 @@ class TransactionCanceled(StoreError):
 
 
 class TransactionConflict(StoreError):
-    """Other transactions on the same items were under way each time it was tried."""
+    """Every attempt conflicted with other transactions on the same items."""
 
     code = "transaction-conflict"
     fix = "Try again later, or spread the writes over more items."
@@ -144,11 +144,11 @@ class IdempotencyMismatch(StoreError):
     """A transaction's token was used before, with another request."""
 
     code = "idempotency-mismatch"
-    fix = "Use a token for one transaction only; leave it out to have one made."
+    fix = "Use a token for one transaction only; leave it out, and one is generated."
 
 
 class Throttled(StoreError):
-    """The service has no capacity left for the request. `unprocessed` counts what a batch has left undone."""
+    """The service has no capacity left for the request. `unprocessed` is the number of items that a batch did not process."""
 
     code = "throttled"
     fix = "Slow down, raise the table's capacity, or spread the load over more partitions."
@@ -175,14 +175,14 @@ class KeyTooLong(StoreError):
     """A key over 2,048 bytes in its hash or 1,024 in its range."""
 
     code = "key-too-long"
-    fix = "Bound the attributes of the key with max_length, or key the item by a digest of what is long."
+    fix = "Bound the attributes of the key with max_length, or use a digest of the long value in the key."
 
 
 class TooMany(StoreError):
-    """More operations than one transaction takes. Refused before it was sent."""
+    """A transaction has more operations than DynamoDB allows. Refused before it was sent."""
 
     code = "too-many"
-    fix = "Split it where the parts need not succeed together."
+    fix = "Split it into parts that need not succeed together."
 
 
 class DuplicateTarget(StoreError):
@@ -221,7 +221,7 @@ class NotProjected(StoreError):
 
 
 class CursorRejected(StoreError):
-    """A cursor that this store did not make, or not for this question. Processes that share cursors need the same `cursor_key`."""
+    """The cursor was not made by this store, or is for another query. Processes that share cursors need the same `cursor_key`."""
 
     code = "cursor-rejected"
     fix = "Start again without a cursor."
@@ -231,32 +231,32 @@ class OutOfScope(StoreError):
     """An operation outside the partition that the store is bound to."""
 
     code = "out-of-scope"
-    fix = "Use a store with another scope; this one cannot be left."
+    fix = "Use a store with another scope, or none."
 
 
 class LockHeld(StoreError):
-    """Somebody else holds the lock."""
+    """Another process or thread holds the lock."""
 
     code = "lock-held"
-    fix = "Try again when its time is over."
+    fix = "Try again when the lock has expired."
 
 
 class LockLost(StoreError):
-    """The lock ran out and has a new holder, or none."""
+    """The lock expired, and may have a new holder."""
 
     code = "lock-lost"
-    fix = "Stop the work it protected, and renew in time: at a third of the seconds it is held for."
+    fix = "Stop the work it protected, and renew earlier, after a third of its duration."
 
 
 class TableMissing(StoreError):
-    """The table or index is not there."""
+    """The table or index does not exist."""
 
     code = "table-missing"
     fix = "Create it with `gateleg tables apply` or ensure_tables, and check the prefix, the region and the endpoint."
 
 
 class TableBusy(StoreError):
-    """The table exists already, or is being changed."""
+    """The table already exists, or is being changed."""
 
     code = "table-busy"
     fix = "Wait until the table is active."
@@ -284,7 +284,7 @@ class QuotaExceeded(StoreError):
 
 
 class ServiceFailed(StoreError):
-    """The service had an error of its own. Whether a write was done is not known."""
+    """The service had an internal error. Whether a write was applied is unknown."""
 
     code = "service-failed"
     fix = "Try again; writes with a condition or a version can be repeated safely."
@@ -305,28 +305,28 @@ class NotDynamoDB(StoreError):
 
 
 class NoAnswer(StoreError):
-    """The service could not be reached, or did not answer. Whether a write was done is not known."""
+    """The service could not be reached, or did not answer. Whether a write was applied is unknown."""
 
     code = "no-answer"
     fix = "Check the endpoint and the network; writes with a condition or a version can be repeated safely."
 
 
 class TimedOut(StoreError):
-    """The operation took longer than it was given. Whether a write was done is not known."""
+    """The operation exceeded its deadline. Whether a write was applied is unknown."""
 
     code = "timed-out"
     fix = "Give it more time, or ask for less at once."
 
 
 class BadAddress(StoreError, ValueError):
-    """Text that names no store."""
+    """The text is not a valid store address."""
 
     code = "bad-address"
-    fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8000."
+    fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8001."
 
 
 class CannotOpen(StoreError):
-    """The file of an embedded store cannot be opened, or is none of ours."""
+    """The file of an embedded store cannot be opened, or is not a database of Gateleg."""
 
     code = "cannot-open"
-    fix = "Check the path and the permissions; `gateleg engine check` tells whether a file is whole."
+    fix = "Check the path and the permissions; `gateleg engine check` verifies a file."
