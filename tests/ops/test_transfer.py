@@ -105,7 +105,7 @@ def nested(levels: int) -> dict[str, object]:
         ({"NS": ["1", "1.0"]}, "twice"),
         ({"SS": [1]}, "no value"),
         ({"NULL": False}, "no value"),
-        ({"M": {"w": {"N": ""}}}, "v.w is no number"),
+        ({"M": {"w": {"N": ""}}}, "v.w is not a number"),
         ({"S": "\ud800"}, "surrogate"),
         ({"S": "x" * 409_600}, "bytes"),
         (nested(32), "levels"),

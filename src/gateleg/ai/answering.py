@@ -58,7 +58,7 @@ class Answering:
         yield Say(Delta(reply=(yield from self._finished(asked, reply))))
 
     def structured(self, model: type[M], messages: Iterable[Message], options: Options, repairs: int) -> Flow[Structured[M]]:
-        """A structure; a model that misses it is told what is wrong, up to `repairs` times."""
+        """Structured output; an invalid answer is sent back to the model with its errors, up to `repairs` times."""
         shape = shape_of(model)
         asked = asked_of(instructed(messages, shape), options, shape)
         usage, attempt = NOTHING, 0

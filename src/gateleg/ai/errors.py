@@ -1,4 +1,4 @@
-"""What can go wrong with a model: one class for each kind of failure, with a code, what happened and what to do.
+"""Errors of models: one class for each kind of failure, with a code, what happened and what to do.
 
 `passing` says whether the same call may well succeed later. No error holds a key, or what was said to the model.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ModelError(Exception):
-    """Something that a model, or the service that runs it, could not do."""
+    """The base of all errors of models."""
 
     code = "model"
     #: what to do about it; empty where each message says so itself
@@ -35,7 +35,7 @@ def _restored(kind: type[ModelError], args: tuple[Any, ...], state: dict[str, An
 
 
 class BadModelAddress(ModelError, ValueError):
-    """Text that names no model."""
+    """The text is not a valid model address."""
 
     code = "bad-model-address"
     fix = "Write local:smollm2, local:minilm, ollama:llama3.2@http://host:11434, openai:gpt-x@https://host/v1 or anthropic:..."
@@ -54,7 +54,7 @@ class ExtraMissing(ModelError):
 
 
 class KeyMissing(ModelError):
-    """A provider needs a key, and none was given for it. Keys are never looked for in the environment."""
+    """A provider needs a key, and none was given for it. Keys are never read from the environment."""
 
     code = "model-key-missing"
     fix = "Give the key as an argument, or in the settings under the provider's name or the endpoint's URL."
@@ -68,17 +68,17 @@ class BadAsk(ModelError, ValueError):
 
 
 class NotOffered(ModelError):
-    """The model cannot do what was asked of it."""
+    """The model does not support the request."""
 
     code = "not-offered"
-    fix = "Choose another model, or leave that out."
+    fix = "Choose another model, or omit the option."
 
 
 class ContextExceeded(ModelError):
-    """The messages are longer than the model can take in."""
+    """The messages exceed the context window of the model."""
 
     code = "context-exceeded"
-    fix = "Send fewer or shorter messages; `count` tells how long a text is."
+    fix = "Send fewer or shorter messages; `count` measures a text."
 
 
 class ModelRefused(ModelError):
@@ -96,7 +96,7 @@ class ModelAccessDenied(ModelError):
 
 
 class RateLimited(ModelError):
-    """The service is asked for too much. `retry_after` has the seconds that it wants, if it said so."""
+    """The service limits the rate of requests. `retry_after` is the wait in seconds that it asked for, if any."""
 
     code = "rate-limited"
     fix = "Slow down, or raise the quota at the provider."
@@ -108,7 +108,7 @@ class RateLimited(ModelError):
 
 
 class ModelFailed(ModelError):
-    """The service had an error of its own. `retry_after` has the seconds that it wants, if it said so."""
+    """The service had an internal error. `retry_after` is the wait in seconds that it asked for, if any."""
 
     code = "model-failed"
     fix = "Try again later."
@@ -120,7 +120,7 @@ class ModelFailed(ModelError):
 
 
 class ModelUnreachable(ModelError):
-    """No connection to the service, or it broke before the answer was whole."""
+    """No connection to the service, or it broke before the answer was complete."""
 
     code = "model-unreachable"
     fix = "Check that the service runs, its address and the network."
@@ -128,7 +128,7 @@ class ModelUnreachable(ModelError):
 
 
 class ModelTimedOut(ModelError):
-    """The answer took longer than it was given."""
+    """The answer exceeded its deadline."""
 
     code = "model-timed-out"
     fix = "Give it more time, or ask for less."
@@ -136,10 +136,10 @@ class ModelTimedOut(ModelError):
 
 
 class StreamBroken(ModelError):
-    """A stream ended before the answer did. What had come is in `text`; it is not tried again, as that would say things twice."""
+    """A stream broke before the answer was complete. `text` has what was received; it is not retried, because that would repeat text."""
 
     code = "stream-broken"
-    fix = "Ask again; `text` has what was said before."
+    fix = "Ask again; `text` has what was received."
     passing = True
 
     def __init__(self, what: str, *, text: str = "", fix: str | None = None) -> None:
@@ -148,7 +148,7 @@ class StreamBroken(ModelError):
 
 
 class BadAnswer(ModelError):
-    """What came back is not what the service documents: broken JSON, missing members, vectors of different lengths."""
+    """The response is not what the service documents: broken JSON, missing members, vectors of different lengths."""
 
     code = "bad-answer"
     fix = "Check that the address is that of a service of this kind."
@@ -158,11 +158,11 @@ class BadArguments(ModelError, ValueError):
     """A model called a tool with arguments that are not a JSON object."""
 
     code = "bad-arguments"
-    fix = "Tell the model so in the tool's result; it usually does better the second time."
+    fix = "Report it in the tool's result (failed=True); models usually correct themselves."
 
 
 class BadStructure(ModelError):
-    """A model did not give the structure it was asked for, also after it was told what was wrong.
+    """A model did not produce valid structured output, even after it got the validation errors.
 
     `text` is its last answer, `problems` what is wrong with it, `attempts` how often it was asked.
     """

@@ -1,4 +1,4 @@
-"""The two protocols, each called and awaited. Applications take these; `Models` and `AsyncModels` give them."""
+"""The protocols of chat and embedding models, sync and async. Applications depend on these; `Models` and `AsyncModels` provide them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Chat(Protocol):
         ...
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[Options]) -> Structured[M]:
-        """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
+        """An answer that a pydantic model accepts. An invalid answer is sent back up to `repairs` times; then `BadStructure`."""
         ...
 
     def count(self, text: str) -> TokenCount:

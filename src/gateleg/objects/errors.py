@@ -1,4 +1,4 @@
-"""What can go wrong with objects: one class for each kind of failure.
+"""Errors of object stores: one class for each kind of failure.
 
 Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. A key that is none is refused with
 the model's `S3KeyRefused` before anything else happens.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ObjectsError(Exception):
-    """Something that an objects store could not do."""
+    """The base of all errors of object stores."""
 
     code = "objects"
     why = ""
@@ -25,38 +25,38 @@ class ObjectsError(Exception):
 
 
 class ObjectMissing(ObjectsError):
-    """There is no object with the key."""
+    """No object has this key."""
 
     code = "object-missing"
-    fix = "Look at the key, or ask with exists first."
+    fix = "Check the key, or call exists first."
 
 
 class BucketMissing(ObjectsError):
-    """The bucket does not exist, or not for these credentials."""
+    """The bucket does not exist, or these credentials cannot see it."""
 
     code = "bucket-missing"
     fix = "Create the bucket, or correct its name in the settings."
 
 
 class NotModified(ObjectsError):
-    """The object is still the one that the caller has. Not a failure: it is how a conditional read ends early."""
+    """The object has not changed since the caller read it. Not a failure: a conditional read ends this way."""
 
     code = "not-modified"
     fix = "Use the copy that you have."
 
 
 class ObjectChanged(ObjectsError):
-    """The object was written over while it was being read or copied."""
+    """The object was overwritten while it was being read or copied."""
 
     code = "object-changed"
-    fix = "Begin again."
+    fix = "Start over."
 
 
 class RangeOutside(ObjectsError):
-    """A range of bytes lies outside the object."""
+    """A byte range is outside the object."""
 
     code = "range-outside"
-    fix = "Ask for a range that begins before the end; head tells the size."
+    fix = "Request a range that begins before the end; head returns the size."
 
     def __init__(self, what: str, *, size: int | None = None) -> None:
         super().__init__(what)
@@ -65,92 +65,92 @@ class RangeOutside(ObjectsError):
 
 
 class DigestMismatch(ObjectsError):
-    """What was received is not what was announced. Nothing was stored."""
+    """The content does not match the announced digest or size. Nothing was stored."""
 
     code = "digest-mismatch"
     fix = "Send the content again."
 
 
 class Damaged(ObjectsError):
-    """A stored object is not what was written: bytes were lost or changed below this store."""
+    """A stored object is damaged: its content does not match its digest."""
 
     code = "damaged"
-    fix = "Restore the object from a backup, and look at the disk."
+    fix = "Restore the object from a backup, and check the disk."
 
 
 class BadMetadata(ObjectsError, ValueError):
-    """Metadata or a content type that not every store could keep."""
+    """Metadata or a content type that not every store can hold."""
 
     code = "bad-metadata"
     fix = "Names are lower-case letters, digits and hyphens; values are printable ASCII; 2,048 bytes in all."
 
 
 class BadCursor(ObjectsError, ValueError):
-    """A cursor that no listing gave."""
+    """The cursor does not come from a listing of this store."""
 
     code = "bad-cursor"
-    fix = "Begin again without a cursor."
+    fix = "Start again without a cursor."
 
 
 class LinkRefused(ObjectsError):
-    """A signed link was not made here for this request."""
+    """The signature of a link is not valid for this request."""
 
     code = "link-refused"
-    fix = "Ask for a new link, and use it unchanged."
+    fix = "Get a new link, and use it unchanged."
 
 
 class LinkExpired(LinkRefused):
-    """A signed link is over."""
+    """A signed link has expired."""
 
     code = "link-expired"
-    fix = "Ask for a new link."
+    fix = "Get a new link."
 
 
 class StorageFull(ObjectsError):
-    """There is no room for the object. What was stored under its key before is still there."""
+    """The storage is full. The previous object under this key is unchanged."""
 
     code = "storage-full"
     fix = "Free some space and try again."
 
 
 class StorageFailed(ObjectsError):
-    """The disk or the service did not do what it was asked to."""
+    """The disk or the service failed."""
 
     code = "storage-failed"
-    fix = "Try again; if it stays, look at the disk, the network or the service."
+    fix = "Try again; if it persists, check the disk, the network or the service."
 
 
 class StorageThrottled(StorageFailed):
-    """The service is asked for too much, and still was after several attempts."""
+    """The service throttled the request on every attempt."""
 
     code = "storage-throttled"
     fix = "Send less at once, or try again later."
 
 
 class AccessRefused(ObjectsError):
-    """The credentials do not allow this, or there are none."""
+    """The credentials are missing, or do not allow this."""
 
     code = "access-refused"
-    fix = "Look at the credentials and at the policy of the bucket."
+    fix = "Check the credentials and the policy of the bucket."
 
 
 class OutsideRoot(ObjectsError):
     """Something in the store's folder leads out of it, such as a symbolic link. It is not followed."""
 
     code = "outside-root"
-    fix = "Remove what does not belong into the folder."
+    fix = "Remove what does not belong in the folder."
 
 
 class BadObjectsAddress(ObjectsError, ValueError):
-    """A text that names no objects store."""
+    """The text is not a valid object store address."""
 
     code = "bad-objects-address"
     fix = "Write dir:./data/objects, or s3://bucket, or s3://bucket/prefix."
 
 
 class NothingReferenced(ObjectsError):
-    """A collection was asked for with no referenced key at all: every object would be an orphan."""
+    """An orphan collection got no references at all: every object would be an orphan."""
 
     code = "nothing-referenced"
     why = "An empty list of references is most often a mistake."
-    fix = "Look at what reads the references; say allow_empty=True if all objects are to go."
+    fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."
