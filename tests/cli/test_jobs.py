@@ -80,7 +80,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "nothing"), 2, "--app"),
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
-        (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is no gateleg.jobs.Jobs"),
+        (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
         (("show", "x"), 2, "no job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "no status"),

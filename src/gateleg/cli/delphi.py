@@ -64,7 +64,7 @@ def run(
     needs("delphi", *NEEDED)
     if out.exists() and not out.is_dir():
         # Said now, and not after minutes of work.
-        fail(f"{out} cannot be written: it is there already, and is no folder.")
+        fail(f"{out} cannot be written: it exists and is not a folder.")
 
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)

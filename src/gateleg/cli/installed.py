@@ -41,7 +41,7 @@ def _of_suite(name: str) -> Application | None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("gateleg"):
             raise
-        _log.info("%s is left out: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
+        _log.info("%s is skipped: %s is not installed (pip install 'gateleg[%s]')", name, error.name, name)
         return None
     return application
 

@@ -1,4 +1,4 @@
-"""How the process of a worker ends: in a few seconds, whatever handlers have left running in it."""
+"""End the process of a worker within a few seconds, whatever handlers have left running in it."""
 
 from __future__ import annotations
 

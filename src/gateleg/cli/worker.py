@@ -1,4 +1,4 @@
-"""`gateleg worker`: run jobs until told to stop."""
+"""`gateleg worker`: run jobs until a signal stops it."""
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -23,18 +23,18 @@ app = typer.Typer(add_completion=False)
 def worker(
     app: Annotated[
         str | None,
-        typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers; all installed applications, when left out."),
+        typer.Option("--app", envvar="GATELEG_APP", help="module:object with the job handlers; all installed applications, if not given."),
     ] = None,
     store: StoreFlag = None,
     prefix: PrefixFlag = None,
     objects: ObjectsFlag = None,
     queues: Annotated[
-        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, when left out.")
+        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, if not given.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
     lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
-    version: Annotated[str, typer.Option(help="The application's version, for whoever looks at the workers.")] = "",
+    version: Annotated[str, typer.Option(help="The application's version, shown in the list of workers.")] = "",
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -106,7 +106,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
-        fail(f"{app} is no gateleg.jobs.Jobs and no gateleg.web.Application", MISUSED)
+        fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix) as store:
         queue = AsyncQueue(store, handlers, rules)
         await queue.ensure_tables()

@@ -14,7 +14,7 @@ def cancel(
     job: JobArgument,
     store: StoreOption = DEFAULT_STORE,
     prefix: PrefixOption = "",
-    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the job.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, shown with the job.")] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Also all jobs below it.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler: its result is refused.")] = False,
     json: JsonOption = False,
@@ -43,7 +43,7 @@ def retry(
     type: TypeOption = None,
     subject: SubjectOption = None,
     queue: QueueOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, help="The maximum number.")] = 1000,
     json: JsonOption = False,
 ) -> None:
     """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""

@@ -47,7 +47,7 @@ def listed(
         try:
             wanted = JobStatus(status.upper())
         except ValueError:
-            fail(f"{status!r} is no status; there are {', '.join(JobStatus)}", MISUSED)
+            fail(f"{status!r} is not a status; use one of {', '.join(JobStatus)}", MISUSED)
     with opened_queue(store, prefix) as opened:
         page = opened.jobs_page(
             status=wanted,

@@ -36,7 +36,7 @@ def load_jobs(app: str | None) -> Jobs:
         # Handlers that are made with resources are only looked at here, and not run.
         made = made(SimpleNamespace(store=None, objects=None, queue=None))
     if not isinstance(made, Jobs):
-        fail(f"{app} is no gateleg.jobs.Jobs", MISUSED)
+        fail(f"{app} is not a gateleg.jobs.Jobs", MISUSED)
     return made
 
 
@@ -62,4 +62,4 @@ def read_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        fail(f"{text!r} is no job id", MISUSED)
+        fail(f"{text!r} is not a job id", MISUSED)

@@ -48,7 +48,7 @@ def browse(
         return
     _show(found, glimpse.items, glimpse.cursor, spec)
     if glimpse.examined > len(glimpse.items):
-        console().print(f"{glimpse.examined:,} items were looked at.")
+        console().print(f"{glimpse.examined:,} items were examined.")
 
 
 def named_table(store: "Store", name: str, modules: list[str] | None, prefix: str) -> "Table":

@@ -129,7 +129,7 @@ def _check(reader: "LineReader", lines: IO[bytes]) -> int:
     if len(faults) > _TOLD:
         typer.echo(f"... and {len(faults) - _TOLD:,} more", err=True)
     if faults:
-        fail(f"{len(faults):,} of {total:,} lines are no items of {reader.table.name}; nothing was written", FAILED)
+        fail(f"{len(faults):,} of {total:,} lines are not items of {reader.table.name}; nothing was written", FAILED)
     return total
 
 
