@@ -1,4 +1,4 @@
-"""One form for every error: `{"error": {"code", "message", "details"}}` with the right status."""
+"""The error envelope: `{"error": {"code", "message", "details"}}` with the right status."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ STATUSES: Mapping[type[Exception], int] = {
     ModelError: 422,
     S3KeyRefused: 422,
 }
-_LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
+_LATER = "Try again in a moment. The log of the host has the reason."
 _AGAIN = "Read it again, and decide on what it is now."
 #: What a client of the API can do about an error of the store. The store's own advice is for whoever writes the application.
 ADVICE: Mapping[type[Exception], str] = {

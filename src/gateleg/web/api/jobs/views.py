@@ -71,7 +71,7 @@ class JobView(BaseModel):
     worker_id: str | None = None
     retry_count: int
     max_retries: int | None = None
-    attempt: int = Field(description="How often it was tried, with the present run; a snooze is no try.")
+    attempt: int = Field(description="Number of attempts, including the current one; a snooze is not counted.")
     progress: ProgressView | None = None
     parent_job_id: UUID | None = None
     root_job_id: UUID | None = None
@@ -246,7 +246,7 @@ class ScheduleView(BaseModel):
     next_run_at: datetime | None
     last_run_at: datetime | None
     last_job_id: UUID | None
-    skipped: int = Field(description="Runs that were left out because they were too late.")
+    skipped: int = Field(description="Runs that were skipped because they were too late.")
 
     @classmethod
     def of(cls, schedule: Schedule) -> "ScheduleView":
