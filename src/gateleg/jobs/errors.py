@@ -1,4 +1,4 @@
-"""What can go wrong with a job: one class for each kind of failure, with a code, what happened and what to do."""
+"""Errors of the queue: one class for each kind of failure, with a code, what happened and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class JobError(Exception):
-    """Something that the queue refuses."""
+    """The base of all errors of the queue."""
 
     code = "job"
     #: what to do about it; empty where each message says so itself
@@ -27,7 +27,7 @@ class UnknownJobType(JobError):
 
 
 class BadConfig(JobError):
-    """A config that its model refuses. `problems` has pydantic's account of them."""
+    """The config is not valid for its model. `problems` has the errors of pydantic."""
 
     code = "bad-config"
     fix = "Correct the config; nothing was submitted."
@@ -38,38 +38,38 @@ class BadConfig(JobError):
 
 
 class ConfigTooLarge(BadConfig):
-    """A config that leaves no room for the job's own attributes and results."""
+    """The config is so large that the job's attributes and results would not fit."""
 
     code = "config-too-large"
     fix = "Put large values into the object store and their keys into the config."
 
 
 class BadSubmission(JobError):
-    """An option of a submission that cannot be: a priority out of range, a name that is too long."""
+    """An option of a submission is invalid: a priority out of range, a name that is too long."""
 
     code = "bad-submission"
     fix = "Correct the option; nothing was submitted."
 
 
 class DependencyCycle(JobError):
-    """Jobs that wait for each other."""
+    """Jobs depend on each other in a cycle."""
 
     code = "dependency-cycle"
-    fix = "Take one of the dependencies away; nothing was submitted."
+    fix = "Remove one of the dependencies; nothing was submitted."
 
 
 class DependencyMissing(JobError):
-    """A dependency that is not there, or that can no longer be completed."""
+    """A dependency does not exist, or can no longer complete."""
 
     code = "dependency-missing"
     fix = "Depend on jobs that exist and have not failed or been cancelled; nothing was submitted."
 
 
 class TooManyDependencies(JobError):
-    """More dependencies than one transaction can note."""
+    """A job has more dependencies than one transaction can record."""
 
     code = "too-many-dependencies"
-    fix = "Join them in two levels: jobs that join some of them, and one that joins those."
+    fix = "Use two levels: jobs that each wait for some of them, and one that waits for those."
 
 
 class KeyReused(JobError):
@@ -80,7 +80,7 @@ class KeyReused(JobError):
 
 
 class QueueDraining(JobError):
-    """A queue that takes no new jobs."""
+    """The queue is draining and accepts no new jobs."""
 
     code = "queue-draining"
     fix = "Submit to another queue, or resume this one."
@@ -94,49 +94,49 @@ class ParentGone(JobError):
 
 
 class JobMissing(JobError):
-    """There is no such job, neither in the queue nor in the archive."""
+    """The job is neither in the queue nor in the archive."""
 
     code = "job-missing"
     fix = "Check the id; failed jobs are kept for 30 days."
 
 
 class LeaseLost(JobError):
-    """The job is no longer this worker's: its lease ran out and another has it, or it was cancelled by force."""
+    """The worker no longer owns the job: its lease expired and another worker has it, or it was cancelled by force."""
 
     code = "lease-lost"
     fix = "Stop: the result of this attempt is no longer wanted."
 
 
 class WrongState(JobError):
-    """The job is in a state in which this cannot be done."""
+    """The state of the job does not allow this."""
 
     code = "wrong-state"
-    fix = "Look at the job: its state says what may happen next."
+    fix = "Check the state of the job: it determines what is allowed."
 
 
 class ResultTooLarge(JobError):
-    """A handler returned more than fits beside the job."""
+    """The result of a handler is too large to store with the job."""
 
     code = "result-too-large"
     fix = "Put large values into the object store and return their keys."
 
 
 class BadSchedule(JobError):
-    """A schedule that says no time, or none that will come."""
+    """A schedule has no time, or none in the future."""
 
     code = "bad-schedule"
     fix = "Write five fields (minute, hour, day, month, weekday) such as '*/15 8-18 * * mon-fri', or an interval in seconds."
 
 
 class ScheduleMissing(JobError):
-    """There is no schedule of that name."""
+    """No schedule has this name."""
 
     code = "schedule-missing"
     fix = "List the schedules for their names."
 
 
 class HandlerTaken(JobError):
-    """Two handlers for one job type."""
+    """The job type already has a handler."""
 
     code = "handler-taken"
     fix = "Give each handler a job type of its own."
@@ -146,11 +146,11 @@ class NoHandlers(JobError):
     """A worker was started with a registry that has no handlers: it would never claim a job."""
 
     code = "no-handlers"
-    fix = "Register handlers before the worker runs, or give it the registry that has them."
+    fix = "Register handlers before the worker runs, or pass it the registry that has them."
 
 
 class BadHandler(JobError):
-    """A function that cannot be a handler, or not where it is asked to run."""
+    """The function cannot be a handler, or cannot run where `runs=` says."""
 
     code = "bad-handler"
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top of a module."
