@@ -72,9 +72,9 @@ def test_of_two_lines_with_one_key_the_later_stays(store: Store) -> None:
         (b'{"id": {"S": "x"}}', "--plain"),
         (b'{"Item": {"id": {"S": "x"}}}', "no key attribute n of type N"),
         (b'{"Item": {"id": {"S": "x"}, "n": {"S": "1"}}}', "no key attribute n of type N"),
-        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": "text"}}', "v is no value"),
-        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"L": [{"Q": 1}]}}}', "v[0] is no value"),
-        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"M": {"w": {"N": 1}}}}}', "v.w is no value"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": "text"}}', "v is not a value"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"L": [{"Q": 1}]}}}', "v[0] is not a value"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"M": {"w": {"N": 1}}}}}', "v.w is not a value"),
     ],
 )
 def test_a_line_that_is_no_item_is_refused_with_the_reason(line: bytes, words: str) -> None:
