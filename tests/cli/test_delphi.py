@@ -43,7 +43,7 @@ def test_a_report_that_could_not_be_written_is_not_begun(tmp_path: Path) -> None
     (tmp_path / "report").write_text("mine")
     told = _run(tmp_path)
     assert (told.exit_code, (tmp_path / "report").read_text()) == (1, "mine")
-    assert "report cannot be written: it is there already, and is no folder" in told.stderr
+    assert "report cannot be written: it exists and is not a folder" in told.stderr
 
 
 def _run(folder: Path, *options: str) -> Result:

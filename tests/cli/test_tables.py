@@ -184,7 +184,7 @@ def test_a_question_is_narrowed_and_filtered(filled: Desk, options: list[str], p
 
 
 @pytest.mark.parametrize(
-    ("where", "words"), [("priority", "is no comparison"), ("size>1", "has no attribute size"), ("priority>high", "cannot be 'high'")]
+    ("where", "words"), [("priority", "is not a comparison"), ("size>1", "has no attribute size"), ("priority>high", "cannot be 'high'")]
 )
 def test_a_comparison_that_means_nothing_is_explained(filled: Desk, where: str, words: str) -> None:
     result = filled.run("query", "Job.of_type", "--arg", "job_type=report", "--where", where)

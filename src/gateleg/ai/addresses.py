@@ -1,4 +1,4 @@
-"""Models by their address, as configuration writes it: `local:smollm2`, `ollama:llama3.2@http://host:11434`, `openai:gpt-x@https://host/v1`."""
+"""Model addresses, as used in configuration: `local:smollm2`, `ollama:llama3.2@http://host:11434`, `openai:gpt-x@https://host/v1`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse_model_address(text: str) -> ModelAddress:
     """Read an address. A model's name may hold colons and at signs; what follows an `@` is a place only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
     if not colon or provider not in PROVIDERS:
-        raise BadModelAddress(f"{text!r} names no model: {provider!r} is no provider.")
+        raise BadModelAddress(f"{text!r} is not a model address: {provider!r} is not a known provider.")
     form = _REGIONAL if provider == "bedrock" else _PLACED
     found = form.fullmatch(rest)
     model, place = (found["model"], found["place"]) if found else (rest, "")

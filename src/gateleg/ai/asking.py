@@ -1,4 +1,4 @@
-"""What is asked of a model: a value, checked before anything is sent."""
+"""Requests to a model as values, validated before anything is sent."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _problems(asked: Asked) -> Iterable[str]:
     yield from _result_problems(asked)
     for message in asked.messages:
         if not _is_unicode(message.text):
-            yield "A message holds half a surrogate pair, which is no text."
+            yield "A message contains half of a surrogate pair, which is not valid text."
 
 
 def _tool_problems(asked: Asked) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Answers that are kept in the store.
+"""The cache of model answers in the store.
 
 Reading may fail loudly, as nothing has been paid yet. What cannot be written is only logged, as it has been.
 """

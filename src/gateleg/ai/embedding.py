@@ -1,4 +1,4 @@
-"""The logic of embeddings: each text once, what is known from the cache, the rest in batches. Flows, run by the drivers."""
+"""The logic of embeddings: each text once, from the cache where possible, the rest in batches. Flows, run by the drivers."""
 
 from __future__ import annotations
 

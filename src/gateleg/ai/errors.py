@@ -1,4 +1,4 @@
-"""What can go wrong with a model: one class for each kind of failure, with a code, what happened and what to do.
+"""Errors of models: one class for each kind of failure, with a code, what happened and what to do.
 
 `passing` says whether the same call may well succeed later. No error holds a key, or what was said to the model.
 """
@@ -133,7 +133,7 @@ class StreamBroken(AiError):
     """A stream ended before the answer did. What had come is in `text`; it is not tried again, as that would say things twice."""
 
     code = "stream-broken"
-    fix = "Ask again; `text` has what was said before."
+    fix = "Ask again; `text` has what was received."
     passing = True
 
     def __init__(self, what: str, *, text: str = "", fix: str | None = None) -> None:
@@ -152,7 +152,7 @@ class BadArguments(AiError, ValueError):
     """A model called a tool with arguments that are not a JSON object."""
 
     code = "bad-arguments"
-    fix = "Tell the model so in the tool's result; it usually does better the second time."
+    fix = "Report it in the tool's result (failed=True); models usually correct themselves."
 
 
 class BadStructure(AiError):

@@ -1,4 +1,4 @@
-"""What is said to a model: messages, the tools it may call, and its calls. Plain values that pydantic reads and writes as JSON."""
+"""Messages to a model, the tools it may call, and its calls. Plain values that pydantic reads and writes as JSON."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """What the model has said, and the tools it has called."""
+    """A message of the model, and the tools it has called."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()

@@ -1,4 +1,4 @@
-"""What models have taken, added up."""
+"""Usage of models: sums of tokens and cost."""
 
 from __future__ import annotations
 

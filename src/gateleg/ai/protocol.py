@@ -1,4 +1,4 @@
-"""The two protocols, each called and awaited. Applications take these; `Models` and `AsyncModels` give them."""
+"""The protocols of chat and embedding models, sync and async. Applications depend on these; `Models` and `AsyncModels` provide them."""
 
 from __future__ import annotations
 

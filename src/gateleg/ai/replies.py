@@ -1,4 +1,4 @@
-"""What comes back from a model: a reply, the pieces of one while it is being written, and what it took."""
+"""Replies of a model, their deltas while they are streamed, and their usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What configuration says about models. Every part has a default, and by the defaults everything is local and nothing costs anything."""
+"""Settings of models. Everything has a default; by default, all models are local and free of charge."""
 
 from __future__ import annotations
 

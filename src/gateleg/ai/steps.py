@@ -1,4 +1,4 @@
-"""Steps of a flow: what the logic of this room asks its driver to do. The only words between that logic and its I/O.
+"""Steps of a flow: what the logic of this room asks its driver to do. The only interface between that logic and its I/O.
 
 A flow is a generator, as in the store. It yields steps, receives what came of them, and returns its result; what goes wrong is raised at
 the `yield`. Two drivers take the steps: `Models` by calling, `AsyncModels` by awaiting.

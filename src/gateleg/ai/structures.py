@@ -1,4 +1,4 @@
-"""Structured answers: what a model is told, how its answer is read, and what it is told when that fails. Pure."""
+"""Structured output: the prompt, parsing the answer, and the follow-up when validation fails. Pure."""
 
 from __future__ import annotations
 

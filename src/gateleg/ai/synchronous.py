@@ -1,4 +1,4 @@
-"""`Models`: chat and embedding models, called and answered."""
+"""`Models`: chat and embedding models, sync."""
 
 from __future__ import annotations
 

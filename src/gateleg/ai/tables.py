@@ -1,4 +1,4 @@
-"""The cache: what models have answered, by a digest of what they were asked. One table; old entries go by themselves."""
+"""The cache table: answers by a digest of the request; old entries expire by TTL."""
 
 from datetime import datetime
 

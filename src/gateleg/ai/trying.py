@@ -1,4 +1,4 @@
-"""How long a call may take, and when it is tried again. Decisions only; the waiting is done by the drivers."""
+"""Deadlines and retries of a call. Decisions only; the drivers wait."""
 
 from __future__ import annotations
 

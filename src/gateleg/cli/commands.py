@@ -42,7 +42,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="gateleg",
     cls=Commands,
-    help="DynamoDB applications in Python: folded into one process, or opened on Amazon DynamoDB.",
+    help="Build DynamoDB applications in Python that run embedded in one process or on Amazon DynamoDB, unchanged.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -72,7 +72,7 @@ def run(
     needs("delphi", *NEEDED)
     if out.exists() and not out.is_dir():
         # Said now, and not after minutes of work.
-        fail(f"{out} cannot be written: it is there already, and is no folder.")
+        fail(f"{out} cannot be written: it exists and is not a folder.")
 
     if mode != "exact" and (replay or order != "reading"):
         fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")

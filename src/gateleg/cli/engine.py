@@ -1,4 +1,4 @@
-"""`gateleg engine ...`: serve, check and compact an embedded engine."""
+"""`gateleg engine ...`: serve, check, compact and repair an embedded engine."""
 
 import errno
 from contextlib import closing

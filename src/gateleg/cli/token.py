@@ -1,4 +1,4 @@
-"""`gateleg token`: what lets somebody in at this machine while a host has no keys."""
+"""`gateleg token`: the local token of a host without keys."""
 
 from pathlib import Path
 from typing import Annotated

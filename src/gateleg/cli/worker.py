@@ -1,4 +1,4 @@
-"""`gateleg worker`: run jobs until told to stop."""
+"""`gateleg worker`: run jobs until a signal stops it."""
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -28,12 +28,12 @@ def worker(
     prefix: PrefixOption = None,
     objects: ObjectsOption = None,
     queues: Annotated[
-        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, when left out.")
+        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, if not given.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
     lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
-    version: Annotated[str, typer.Option(help="The application's version, for whoever looks at the workers.")] = "",
+    version: Annotated[str, typer.Option(help="The application's version, shown in the list of workers.")] = "",
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:

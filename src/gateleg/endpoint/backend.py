@@ -1,4 +1,4 @@
-"""What the endpoint asks of an engine, and how a call becomes an answer."""
+"""The interface to the engine, and how a call becomes a response."""
 
 import logging
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What a client may take of the server: bytes and seconds."""
+"""Limits of a client: bytes and seconds."""
 
 from dataclasses import dataclass
 

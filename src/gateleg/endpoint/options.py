@@ -1,4 +1,4 @@
-"""How an endpoint is set up."""
+"""Options of an endpoint."""
 
 import ssl
 from collections.abc import Mapping

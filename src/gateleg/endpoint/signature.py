@@ -1,4 +1,4 @@
-"""Who sent a request: Signature Version 4, in the `Authorization` header or in the query, checked in DynamoDB's order."""
+"""Authenticate a request: Signature Version 4, in the `Authorization` header or in the query, checked in DynamoDB's order."""
 
 import hashlib
 import re

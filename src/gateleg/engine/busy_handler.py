@@ -1,4 +1,4 @@
-"""How a writer waits for another process that is writing.
+"""Busy handler: how a writer waits for a writer in another process.
 
 SQLite's own wait grows to a tenth of a second, though most writes take a fraction of a millisecond: processes that take turns would spend
 more time asleep than at work. So it is asked again soon at first, and seldom only when the other takes long.

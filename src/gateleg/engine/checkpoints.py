@@ -1,4 +1,4 @@
-"""When the write-ahead log is folded into the file.
+"""Checkpoints: when the write-ahead log is written back to the database file.
 
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
 is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So what was written meanwhile, which is

@@ -1,4 +1,4 @@
-"""A checksum in every page of the file, by SQLite's checksum VFS: a page that is not what was written is an error, never an answer.
+"""Page checksums by SQLite's checksum VFS: reading a corrupted page is an error, never a wrong answer.
 
 The last eight bytes of each page hold the sum of the others. It is computed when a page is written to the log or the file, and verified
 when one is read; that covers rows, indexes, the catalog, the log of changes and backups alike, and SQLite's own pointers between pages.

@@ -1,4 +1,4 @@
-"""What an operation's handler works with."""
+"""The context of an operation's handler."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

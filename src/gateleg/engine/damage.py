@@ -1,4 +1,4 @@
-"""What cannot be read any more, in words that name the table and the key."""
+"""Errors for damaged data that name the table and the key."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

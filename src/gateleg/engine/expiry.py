@@ -1,4 +1,4 @@
-"""Time to live: items whose attribute says that their time is up are deleted in the background.
+"""Time to live: expired items are deleted in the background.
 
 A table with TTL has an index, kept by SQLite itself, of the times in that attribute, so the items that are due are found without
 looking at the others. Items without the attribute, or with one that is no number, are not in it.

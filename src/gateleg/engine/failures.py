@@ -1,4 +1,4 @@
-"""What SQLite could not do, in words for the caller."""
+"""Translate errors of SQLite for the caller."""
 
 import apsw
 

@@ -1,4 +1,4 @@
-"""What a file of ours holds when it is new, and how to tell it from one of somebody else's."""
+"""The file format: create a new database file, and recognise one of another program or version."""
 
 import apsw
 

@@ -1,4 +1,4 @@
-"""Forks: SQLite's locks do not survive one, so a child must keep its hands off what its parent has open.
+"""Forks: SQLite's locks do not survive a fork, so a child must not use connections of its parent.
 
 A child that went on with an inherited file would hold no lock on it that its parent or others can see: the parent, closing the file,
 would take itself for its last user and remove the log that the child still writes to. What the child wrote would be lost.

@@ -1,4 +1,4 @@
-"""How one table lies in SQLite: a row per item, and a row per item in each index that holds it.
+"""How a table is laid out in SQLite: a row per item, and a row per item in each index that holds it.
 
 A base row is `(k, size, v)`: the key in order-preserving bytes, the size that DynamoDB counts, the item as wire JSON. An index row is
 `(k, b, size, v)`: the index key, the base row's key, and, unless the index projects everything, the projected item. Entries of equal keys

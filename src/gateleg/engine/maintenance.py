@@ -1,4 +1,4 @@
-"""What an engine does by itself: fill new indexes, delete expired items, forget old changes, run exports and imports.
+"""Background maintenance: backfill new indexes, delete expired items, trim the change log, run exports and imports.
 
 Every step is a transaction of its own that looks for its work inside that transaction, so any number of processes may do rounds on one
 file: they share the work, and nothing is done twice. A process that has nothing to do has no thread for it.

@@ -1,4 +1,4 @@
-"""Save what is sound of a damaged file into a new one. The damaged file is only read."""
+"""Repair: copy what is intact of a damaged file to a new one. The damaged file is only read."""
 
 import os
 import shutil

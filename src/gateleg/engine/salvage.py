@@ -1,4 +1,4 @@
-"""What is left of a damaged file: the records of each of SQLite's tables, told apart by whether their pages are as they were written."""
+"""Salvage a damaged file: the records of each SQLite table, and whether their pages are intact."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the engine knows of a table: keys, indexes, settings. Immutable values, kept as JSON in the catalog."""
+"""The schema of a table: keys, indexes, settings. Immutable values, stored as JSON in the catalog."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

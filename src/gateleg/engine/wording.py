@@ -1,4 +1,4 @@
-"""In which words an operation refuses a request: DynamoDB has an older and a newer check of requests, and not every operation has moved.
+"""The wording of validation errors: DynamoDB has an older and a newer validator, and not every operation uses the newer one.
 
 The newer check puts what it finds in PutItem, UpdateItem and DeleteItem into an envelope. Regions still differ in how much of it they have;
 where they do, the words here are the plainer ones.

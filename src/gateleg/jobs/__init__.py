@@ -1,4 +1,4 @@
-"""A job queue on DynamoDB: submit, claim, lease, retry, tree, schedule, log, archive; and the worker.
+"""A job queue on DynamoDB: at-least-once execution, exactly-once completion.
 
     jobs = Jobs()
 
@@ -17,12 +17,12 @@ Verbs
     operating   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
     a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it
 
-A claim is one conditional update: it needs a pending job with the version that was seen, and gives the worker a lease and a token. Every
-later write of the worker needs the token, so a worker that lost its job can change nothing; heartbeats do not move the version, so a
-person's edit is never lost to one. A result is written again until it is written, as long as the token holds. What must happen together
-(a job and the keys it takes, an end and the dependents it releases, a run and the schedule that moves on) is one transaction.
+A claim is one conditional update: it requires a pending job with the version that was read, and writes a lease and a token. Every later
+write of the worker requires the token, so a worker that lost its lease can change nothing; heartbeats do not raise the version, so they
+never make an edit fail. Recording a result is retried as long as the token is valid. What must happen together (a job and the keys it
+reserves, a completion and the dependents it releases, a scheduled run and the schedule's next time) is one transaction.
 
-Handlers are written to be run twice: when a worker is lost, another runs its job again. Results are keyed by `job_id`.
+Handlers must tolerate running twice: when a worker is lost, another runs its job again. Key results by `job_id`.
 
 Every verb is a flow (its first argument is a `QueueContext`), written once in the module it belongs to; `TestWorker` runs handlers in
 tests with a `ManualClock`. What dashboards read is in `gateleg.jobs.monitor`, the rows of the tables in `gateleg.jobs.tables`.

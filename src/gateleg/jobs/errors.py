@@ -1,4 +1,4 @@
-"""What can go wrong with a job: one class for each kind of failure, with a code, what happened and what to do."""
+"""Errors of the queue: one class for each kind of failure, with a code, what happened and what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UnknownJobType(JobError):
 
 
 class BadConfig(JobError):
-    """A config that its model refuses. `problems` has pydantic's account of them."""
+    """The config is not valid for its model. `problems` has the errors of pydantic."""
 
     code = "bad-config"
     status = 422
@@ -37,7 +37,7 @@ class BadConfig(JobError):
 
 
 class ConfigTooLarge(BadConfig):
-    """A config that leaves no room for the job's own attributes and results."""
+    """The config is so large that the job's attributes and results would not fit."""
 
     code = "config-too-large"
     status = 413
@@ -45,7 +45,7 @@ class ConfigTooLarge(BadConfig):
 
 
 class BadSubmission(JobError):
-    """An option of a submission that cannot be: a priority out of range, a name that is too long."""
+    """An option of a submission is invalid: a priority out of range, a name that is too long."""
 
     code = "bad-submission"
     status = 422
@@ -53,7 +53,7 @@ class BadSubmission(JobError):
 
 
 class DependencyCycle(JobError):
-    """Jobs that wait for each other."""
+    """Jobs depend on each other in a cycle."""
 
     code = "dependency-cycle"
     status = 422
@@ -61,7 +61,7 @@ class DependencyCycle(JobError):
 
 
 class DependencyMissing(JobError):
-    """A dependency that is not there, or that can no longer be completed."""
+    """A dependency does not exist, or can no longer complete."""
 
     code = "dependency-missing"
     status = 422
@@ -69,7 +69,7 @@ class DependencyMissing(JobError):
 
 
 class TooManyDependencies(JobError):
-    """More dependencies than one transaction can note."""
+    """A job has more dependencies than one transaction can record."""
 
     code = "too-many-dependencies"
     status = 422
@@ -84,7 +84,7 @@ class KeyReused(JobError):
 
 
 class QueueDraining(JobError):
-    """A queue that takes no new jobs."""
+    """The queue is draining and accepts no new jobs."""
 
     code = "queue-draining"
     fix = "Submit to another queue, or resume this one."
@@ -98,7 +98,7 @@ class ParentGone(JobError):
 
 
 class JobMissing(JobError):
-    """There is no such job, neither in the queue nor in the archive."""
+    """The job is neither in the queue nor in the archive."""
 
     code = "job-missing"
     status = 404
@@ -106,28 +106,28 @@ class JobMissing(JobError):
 
 
 class LeaseLost(JobError):
-    """The job is no longer this worker's: its lease ran out and another has it, or it was cancelled by force."""
+    """The worker no longer owns the job: its lease expired and another worker has it, or it was cancelled by force."""
 
     code = "lease-lost"
     fix = "Stop: the result of this attempt is no longer wanted."
 
 
 class WrongState(JobError):
-    """The job is in a state in which this cannot be done."""
+    """The state of the job does not allow this."""
 
     code = "wrong-state"
-    fix = "Look at the job: its state says what may happen next."
+    fix = "Check the state of the job: it determines what is allowed."
 
 
 class ResultTooLarge(JobError):
-    """A handler returned more than fits beside the job."""
+    """The result of a handler is too large to store with the job."""
 
     code = "result-too-large"
     fix = "Put large values into the object store and return their keys."
 
 
 class BadSchedule(JobError):
-    """A schedule that says no time, or none that will come."""
+    """A schedule has no time, or none in the future."""
 
     code = "bad-schedule"
     status = 422
@@ -135,7 +135,7 @@ class BadSchedule(JobError):
 
 
 class ScheduleMissing(JobError):
-    """There is no schedule of that name."""
+    """No schedule has this name."""
 
     code = "schedule-missing"
     status = 404
@@ -143,7 +143,7 @@ class ScheduleMissing(JobError):
 
 
 class HandlerTaken(JobError):
-    """Two handlers for one job type."""
+    """The job type already has a handler."""
 
     code = "handler-taken"
     fix = "Give each handler a job type of its own."
@@ -153,11 +153,11 @@ class NoHandlers(JobError):
     """A worker was started with a registry that has no handlers: it would never claim a job."""
 
     code = "no-handlers"
-    fix = "Register handlers before the worker runs, or give it the registry that has them."
+    fix = "Register handlers before the worker runs, or pass it the registry that has them."
 
 
 class BadHandler(JobError):
-    """A function that cannot be a handler, or not where it is asked to run."""
+    """The function cannot be a handler, or cannot run where `runs=` says."""
 
     code = "bad-handler"
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top of a module."

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class TestWorker:
     """Runs what is in the queue: `TestWorker(queue, clock).run()`.
 
-    Every handler runs inline, wherever it runs otherwise. With a clock, delayed jobs and retries are run as well: when nothing else can be
-    done the clock is moved on to the next of them. Schedules are left alone: they have no end.
+    Every handler runs inline, whatever its `runs=` says. With a clock, delayed jobs and retries run as well: when no job is ready, the
+    clock moves on to the next one. Schedules never end, so they are not followed; call `queue.run_schedules()`.
     """
 
     #: pytest takes classes named Test... for tests, and this one is imported into test modules

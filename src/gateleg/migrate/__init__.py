@@ -1,4 +1,4 @@
-"""From the deployed tables to the declared ones: what differs, in which steps it can be changed, and carrying them out.
+"""Migrate tables: compare deployed tables with declared ones, plan the steps, and apply them.
 
 `plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps. `backfill`
 brings stored items up to the declaration of their entity; `check_consistency` compares counts and unique markers with the items they stand

@@ -1,4 +1,4 @@
-"""Carrying a plan out: one step at a time, each waited for, and a new plan after each, so that it can be stopped and taken up anywhere."""
+"""Apply a plan: one step at a time, each awaited, with a new plan after each, so that it can be interrupted and resumed anywhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Unsettled(GatelegError):
 
 
 class Watcher(Protocol):
-    """Is told what happens while a plan is carried out, and asked about what loses something."""
+    """Observes the application of a plan, and confirms steps that lose data or an index."""
 
     def agree(self, step: Step) -> bool:
         """Whether a step that loses something may be taken."""

@@ -1,4 +1,4 @@
-"""Bringing stored items up to the present declaration: newer schemas, new index keys, moved keys. Resumable, throttled, safe beside users.
+"""Backfill: rewrite stored items for the current declaration. Resumable, throttled, safe beside users.
 
 An item is due when writing it again would store something else than what is there. It is rewritten only if it is still what was read;
 when a user was faster, it is read and looked at again.
@@ -71,7 +71,7 @@ def backfill(
     dry_run: bool = False,
     every: int = 1000,
 ) -> Iterator[Report]:
-    """Bring all items of an entity up to its declaration. Gives its report after so many items (`every`), and at the end.
+    """Rewrite all items of an entity that do not match its declaration. Yields a report every `every` items, and at the end.
 
     `read_units` and `write_units` bound the capacity used in a second. Nothing is written in a dry run, which tells what is left to do.
     """

@@ -1,4 +1,4 @@
-"""Counts and unique markers against the items they stand for; and mending them beside writers.
+"""Check counters and unique markers against the items they stand for, and correct them beside writers.
 
 A reading of a whole table is not of one moment. To mend, each item that looks wrong is marked first (`RECOUNT`), then everything is read
 again, and what is found is written only where the mark is still there: every move of a counter takes it away, and so does every writer that

@@ -1,4 +1,4 @@
-"""The steps that make a table."""
+"""The steps that create a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at what is deployed. Flows, so that both stores can run them."""
+"""Inspect deployed tables. Flows, so that both stores can run them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One reading of whole tables: which counts and markers there are, and which there should be."""
+"""One pass over whole tables: which counters and markers exist, and which should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What data looks like: tables, entities, keys, access patterns, states, expressions and the codec. Pure, no I/O.
+"""Declare data models: tables, entities, keys, access patterns, states, expressions and the codec. Pure, no I/O.
 
 Declaring
     jobs = Table("DelphiJobQueue", hash="job_id", indexes=[GSI("StatusCreatedIndex", hash="status", range="created_at")])
@@ -12,7 +12,7 @@ Declaring
         key = Key("{job_id}")
         waiting = Pattern("StatusCreatedIndex", title="Jobs in a status, oldest first")
 
-    An attribute with a default says `field(default)`, one with constraints only `required(...)`. `Job.status` is an expression,
+    An attribute with a default is `field(default)`, one with constraints only is `required(...)`. `Job.status` is an expression,
     `job.status` a value. Mistakes in a declaration are raised at import as a `DeclarationError` that names the fix.
 
 For stores: everything about an entity is in its `Spec`, `spec_of(Job)`
@@ -44,9 +44,9 @@ Writing (`gateleg.model.planning`): plans are `Write` values
 Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then
     `placeholders.parameters()`.
 
-Streams: `read_change(table, record)` is the change of an entity that a record of the table's stream tells.
+Streams: `read_change(table, record)` decodes a stream record of the table as a change of an entity.
 
-For tools: `describe(table)` is plain data for documents, `lint(table)` lists what is probably not meant.
+For tools: `describe(table)` is plain data for documents, `lint(table)` lists probable mistakes.
 """
 
 from gateleg.model.attributes.attr import Attr

@@ -1,4 +1,4 @@
-"""What is checked when an entity is declared, so that a mistake is found at import and not in production."""
+"""Checks of an entity's declaration, so that mistakes are found at import and not in production."""
 
 from __future__ import annotations
 

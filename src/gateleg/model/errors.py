@@ -1,4 +1,4 @@
-"""What can be wrong with a declaration, a key, an expression or an item, each with a code and the way out.
+"""Errors of declarations, keys, expressions and items, each with a code and a fix.
 
 Every class carries a `code` (stable, for the page of errors) and a `fix`: what to do about it. A raised error may replace the class's
 `fix` by one that names the attribute or template at hand.
@@ -93,13 +93,13 @@ class TooManyIndexes(DeclarationError):
 
 
 class UnknownIndex(DeclarationError):
-    """A key or pattern names an index that the table does not have."""
+    """A key or an access pattern names an index that the table does not have."""
 
     code = "unknown-index"
 
 
 class BadKeyOption(DeclarationError):
-    """A key has an option that could have no effect: `when` or `shards` of a primary key, `legacy` of an index, and the like."""
+    """A key has an option that has no effect: `when` or `shards` of a primary key, `legacy` of an index, and the like."""
 
     code = "bad-key-option"
 
@@ -117,10 +117,10 @@ class BadOption(DeclarationError, TypeError):
 
 
 class BadName(DeclarationError):
-    """A table or index has a name that DynamoDB does not take."""
+    """A table or index has a name that DynamoDB does not accept."""
 
     code = "bad-name"
-    fix = "Use three to 255 letters, digits, _, - and . only."
+    fix = "Use 3 to 255 letters, digits, _, - and . only."
 
 
 class MissingKey(DeclarationError):
@@ -130,13 +130,13 @@ class MissingKey(DeclarationError):
 
 
 class UnservedPattern(DeclarationError):
-    """No key of the table or of its indexes answers the pattern."""
+    """No key of the table or of its indexes can serve the access pattern."""
 
     code = "unserved-pattern"
 
 
 class WireNameClash(DeclarationError):
-    """Two things of one entity have the same attribute name on the wire."""
+    """Two attributes or keys of an entity have the same name on the wire."""
 
     code = "wire-name-clash"
     fix = "Give the attribute another wire name with name=."
@@ -156,7 +156,7 @@ class BadMark(DeclarationError):
 
 
 class UnsupportedType(DeclarationError):
-    """A type that has no place on the wire."""
+    """A type that cannot be represented on the wire."""
 
     code = "unsupported-type"
 
@@ -168,7 +168,7 @@ class BadStates(DeclarationError):
 
 
 class NotAnEntity(ModelError, TypeError):
-    """A class or value that is no entity was given where one is needed."""
+    """A class or value that is not an entity was given where an entity is needed."""
 
     code = "not-an-entity"
     fix = "Give a subclass of Entity that names its table, or an instance of one."
@@ -181,7 +181,7 @@ class KeyValueError(ModelError, ValueError):
 
 
 class DelimiterInValue(KeyValueError):
-    """A value holds the delimiter of its key template, so two keys could meet."""
+    """A value contains the delimiter of its key template, so two keys could collide."""
 
     code = "delimiter-in-value"
     fix = "Use a value without the delimiter, or another delimiter in the template."
@@ -191,18 +191,18 @@ class KeyRangeError(KeyValueError):
     """A number does not fit the width of its key template."""
 
     code = "key-range"
-    fix = "Widen the format in the template (existing keys then need a move), or refuse the value earlier."
+    fix = "Widen the format in the template (existing items must then be moved), or reject the value earlier."
 
 
 class EmptyKey(KeyValueError):
     """A key or a part of one is empty."""
 
     code = "empty-key"
-    fix = "Key attributes are never empty; leave the attribute out to stay out of an index."
+    fix = "Key attributes cannot be empty; set the attribute to None to keep the item out of an index."
 
 
 class MissingComponent(KeyValueError):
-    """A key cannot be built because an attribute of its template was not given. `missing` names those that are missing."""
+    """A key cannot be built because an attribute of its template was not given. `missing` lists them."""
 
     code = "missing-component"
 
@@ -222,18 +222,18 @@ class KeyMismatch(KeyValueError):
     """A key's text does not have the form of its template."""
 
     code = "key-mismatch"
-    fix = "Check which entity wrote the item; older forms belong into legacy=."
+    fix = "Check which entity wrote the item; declare older forms of the key with legacy=."
 
 
 class NumberRefused(ModelError, ValueError):
     """A number that DynamoDB does not store: not finite, too large, too small, or with more than 38 digits."""
 
     code = "number-refused"
-    fix = "Numbers have up to 38 significant digits and lie between 1E-130 and 1E+126."
+    fix = "Use numbers of up to 38 significant digits, between 1E-130 and 1E+126 in magnitude."
 
 
 class EmptySet(ModelError, ValueError):
-    """DynamoDB stores no empty sets."""
+    """DynamoDB cannot store an empty set."""
 
     code = "empty-set"
     fix = "Use None for no set, or give the attribute an empty set as default: then empty is absent on the wire."
@@ -250,7 +250,7 @@ class S3KeyRefused(ModelError, ValueError):
     """A value that is not an object key."""
 
     code = "s3-key-refused"
-    fix = "Store the object key only, such as mv/projects/1/final.mp4; URLs are made when they are served."
+    fix = "Store the object key only, such as mv/projects/1/final.mp4; URLs are generated when they are served."
 
 
 class EncodeError(ModelError):
@@ -261,12 +261,12 @@ class EncodeError(ModelError):
 
 
 class DecodeError(ModelError):
-    """An item that is not what its entity declares. `problems` has one line per attribute, `ref` is the item's reference."""
+    """An item does not match its entity. `problems` has one line per attribute, `ref` is the item's reference."""
 
     code = "decode"
     fix = (
         "Repair the item by its reference (`ref` of this error) with patch or delete, or in the console; "
-        "or widen the attribute's type, or bring old items up with an upcaster."
+        "or widen the attribute's type, or convert old items with an upcaster."
     )
 
     def __init__(self, message: str, *, fix: str | None = None, problems: Sequence[str] = (), ref: Any = None) -> None:
@@ -283,7 +283,7 @@ class WrongEntity(DecodeError):
 
 
 class MissingUpcaster(DecodeError):
-    """An item of an older schema that nothing brings up to date."""
+    """An item has an older schema for which there is no upcaster."""
 
     code = "missing-upcaster"
 
@@ -343,34 +343,34 @@ class DerivedKeyUnknown(ExpressionError):
 
 
 class QueryError(ModelError, ValueError):
-    """A query that the pattern's index cannot answer."""
+    """A query that the index of its access pattern cannot serve."""
 
     code = "query"
 
 
 class NotAQuestion(QueryError, TypeError):
-    """Something else was given where a pattern or a query is needed."""
+    """An argument is neither an access pattern nor a query."""
 
     code = "not-a-question"
-    fix = "Give a pattern of an entity, as in query(Job.ready, queue=...), or a query made from one, as in query(Job.ready(queue=...))."
+    fix = "Pass an access pattern with its arguments, as in query(Order.of_customer, customer=...), or a query made from one."
 
 
 class NotAKeyCondition(QueryError):
-    """A condition in `where` does not narrow the sort key."""
+    """A condition in `where` does not restrict the sort key."""
 
     code = "not-a-key-condition"
-    fix = "Use .filter(...) for conditions on other attributes: they are paid for by what they read."
+    fix = "Use .filter(...) for conditions on other attributes; filtered items are read and paid for."
 
 
 class KeyInFilter(QueryError):
     """A filter mentions a key attribute of the queried index, which DynamoDB refuses."""
 
     code = "key-in-filter"
-    fix = "Narrow keys with the pattern's arguments or .where(...)."
+    fix = "Restrict keys with the arguments of the access pattern or .where(...)."
 
 
 class ConsistentOnGlobal(QueryError):
     """A global secondary index has no consistent reads."""
 
     code = "consistent-on-global"
-    fix = "Read the table or a local index consistently, or accept that a global index follows shortly."
+    fix = "Read the table or a local index consistently, or accept that a global index is eventually consistent."

@@ -1,4 +1,4 @@
-"""Access patterns: the named questions of an entity, each answered by one index."""
+"""Access patterns: the named queries of an entity, each served by one index."""
 
 from __future__ import annotations
 

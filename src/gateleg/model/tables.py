@@ -213,7 +213,7 @@ def _check_indexes(table: TableLayout) -> None:
     names = [index.name for index in table.indexes]
     for name in (table.name, *names):
         if _NAME.fullmatch(name) is None:
-            raise BadName(f"{name!r} is no name for a table or an index.")
+            raise BadName(f"{name!r} is not a valid name for a table or an index.")
     for name in names:
         if names.count(name) > 1:
             raise IndexMismatch(f"{table.name} declares the index {name!r} twice.")

@@ -1,4 +1,4 @@
-"""Objects: content by key, in a folder or in a bucket, behind one protocol. Keys go into the database, URLs only into answers.
+"""Object storage: content by key, in a folder or an S3 bucket, behind one protocol. The database holds keys; only responses hold URLs.
 
 `open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` give an `Objects`; `ThreadedObjects` is the
 `AsyncObjects` of either.

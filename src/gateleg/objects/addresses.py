@@ -1,4 +1,4 @@
-"""Objects stores by their address, as configuration writes it: `dir:./data/objects`, `s3://bucket`, `s3://bucket/prefix`."""
+"""Object store addresses, as used in configuration: `dir:./data/objects`, `s3://bucket`, `s3://bucket/prefix`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content on its way: from what a caller has to chunks, and from chunks to a digest that is checked."""
+"""Request bodies: any kind of content as chunks, with a verified digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an object says about itself: its content type and its metadata, checked so that every store can keep them."""
+"""Content type and metadata of an object, validated so that every store can hold them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def checked_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
     kept = dict(metadata or {})
     for name, value in kept.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise BadMetadata(f"{name!r} is no name for metadata.")
+            raise BadMetadata(f"{name!r} is not a valid metadata name.")
         if name.startswith(OWN):
             raise BadMetadata(f"{name!r} begins with {OWN!r}, which is taken.")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):

@@ -1,4 +1,4 @@
-"""What can go wrong with objects: one class for each kind of failure.
+"""Errors of object stores: one class for each kind of failure.
 
 Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. A key that is none is refused with
 the model's `S3KeyRefused` before anything else happens.
@@ -16,7 +16,7 @@ class ObjectsError(GatelegError):
 
 
 class ObjectMissing(ObjectsError):
-    """There is no object with the key."""
+    """No object has this key."""
 
     code = "object-missing"
     status = 404
@@ -24,14 +24,14 @@ class ObjectMissing(ObjectsError):
 
 
 class BucketMissing(ObjectsError):
-    """The bucket does not exist, or not for these credentials."""
+    """The bucket does not exist, or these credentials cannot see it."""
 
     code = "bucket-missing"
     fix = "Create the bucket, or correct its name in the settings."
 
 
 class NotModified(ObjectsError):
-    """The object is still the one that the caller has. Not a failure: it is how a conditional read ends early."""
+    """The object has not changed since the caller read it. Not a failure: a conditional read ends this way."""
 
     code = "not-modified"
     status = 304
@@ -39,7 +39,7 @@ class NotModified(ObjectsError):
 
 
 class ObjectChanged(ObjectsError):
-    """The object was written over while it was being read or copied."""
+    """The object was overwritten while it was being read or copied."""
 
     code = "object-changed"
     status = 409
@@ -47,7 +47,7 @@ class ObjectChanged(ObjectsError):
 
 
 class RangeOutside(ObjectsError):
-    """A range of bytes lies outside the object."""
+    """A byte range is outside the object."""
 
     code = "range-outside"
     status = 416
@@ -60,7 +60,7 @@ class RangeOutside(ObjectsError):
 
 
 class DigestMismatch(ObjectsError):
-    """What was received is not what was announced. Nothing was stored."""
+    """The content does not match the announced digest or size. Nothing was stored."""
 
     code = "digest-mismatch"
     status = 422
@@ -68,14 +68,14 @@ class DigestMismatch(ObjectsError):
 
 
 class Damaged(ObjectsError):
-    """A stored object is not what was written: bytes were lost or changed below this store."""
+    """A stored object is damaged: its content does not match its digest."""
 
     code = "damaged"
-    fix = "Restore the object from a backup, and look at the disk."
+    fix = "Restore the object from a backup, and check the disk."
 
 
 class BadMetadata(ObjectsError, ValueError):
-    """Metadata or a content type that not every store could keep."""
+    """Metadata or a content type that not every store can hold."""
 
     code = "bad-metadata"
     status = 422
@@ -83,7 +83,7 @@ class BadMetadata(ObjectsError, ValueError):
 
 
 class BadCursor(ObjectsError, ValueError):
-    """A cursor that no listing gave."""
+    """The cursor does not come from a listing of this store."""
 
     code = "bad-cursor"
     status = 400
@@ -91,7 +91,7 @@ class BadCursor(ObjectsError, ValueError):
 
 
 class LinkRefused(ObjectsError):
-    """A signed link was not made here for this request."""
+    """The signature of a link is not valid for this request."""
 
     code = "link-refused"
     status = 403
@@ -99,14 +99,14 @@ class LinkRefused(ObjectsError):
 
 
 class LinkExpired(LinkRefused):
-    """A signed link is over."""
+    """A signed link has expired."""
 
     code = "link-expired"
-    fix = "Ask for a new link."
+    fix = "Get a new link."
 
 
 class StorageFull(ObjectsError):
-    """There is no room for the object. What was stored under its key before is still there."""
+    """The storage is full. The previous object under this key is unchanged."""
 
     code = "storage-full"
     status = 507
@@ -114,7 +114,7 @@ class StorageFull(ObjectsError):
 
 
 class StorageFailed(ObjectsError):
-    """The disk or the service did not do what it was asked to."""
+    """The disk or the service failed."""
 
     code = "storage-failed"
     status = 502
@@ -122,7 +122,7 @@ class StorageFailed(ObjectsError):
 
 
 class StorageThrottled(StorageFailed):
-    """The service is asked for too much, and still was after several attempts."""
+    """The service throttled the request on every attempt."""
 
     code = "storage-throttled"
     status = 503
@@ -130,10 +130,10 @@ class StorageThrottled(StorageFailed):
 
 
 class AccessRefused(ObjectsError):
-    """The credentials do not allow this, or there are none."""
+    """The credentials are missing, or do not allow this."""
 
     code = "access-refused"
-    fix = "Look at the credentials and at the policy of the bucket."
+    fix = "Check the credentials and the policy of the bucket."
 
 
 class OutsideRoot(ObjectsError):
@@ -145,15 +145,15 @@ class OutsideRoot(ObjectsError):
 
 
 class BadObjectsAddress(ObjectsError, ValueError):
-    """A text that names no objects store."""
+    """The text is not a valid object store address."""
 
     code = "bad-objects-address"
     fix = "Write dir:./data/objects, or s3://bucket, or s3://bucket/prefix."
 
 
 class NothingReferenced(ObjectsError):
-    """A collection was asked for with no referenced key at all: every object would be an orphan."""
+    """An orphan collection got no references at all: every object would be an orphan."""
 
     code = "nothing-referenced"
     why = "An empty list of references is most often a mistake."
-    fix = "Look at what reads the references; say allow_empty=True if all objects are to go."
+    fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."

@@ -1,4 +1,4 @@
-"""Signed links: who has one may read or write one object until it expires. Pure: the time is an argument."""
+"""Signed links: whoever has one may read or write one object until it expires. Pure: the time is an argument."""
 
 from __future__ import annotations
 

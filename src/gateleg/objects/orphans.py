@@ -1,4 +1,4 @@
-"""Orphans: objects that nothing refers to any more, found and deleted page by page.
+"""Orphans: objects that nothing refers to, found and deleted page by page.
 
 The references are read first, then the objects. An object that is written before its reference is spared by its age; so `older_than` must
 be longer than any work between the two. One that is put again under its key meanwhile, as the same large value is, is young again: each is

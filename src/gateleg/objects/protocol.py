@@ -1,4 +1,4 @@
-"""The two protocols: `Objects`, whose verbs are called, and `AsyncObjects`, whose verbs are awaited. They have the same verbs."""
+"""The protocols `Objects` and `AsyncObjects`: the same verbs, sync and async."""
 
 from __future__ import annotations
 
@@ -169,11 +169,11 @@ class Objects(Protocol):
         ...
 
     def delete(self, key: str) -> None:
-        """Delete an object. It is no error if there is none."""
+        """Delete an object. A missing object is not an error."""
         ...
 
     def delete_many(self, keys: Iterable[str]) -> None:
-        """Delete any number of objects. A key that is none is refused before anything is deleted."""
+        """Delete any number of objects. An invalid key is refused before anything is deleted."""
         ...
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:

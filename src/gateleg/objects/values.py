@@ -1,4 +1,4 @@
-"""What the verbs take and give: entries, pages and ranges of bytes."""
+"""Values of the verbs: entries, pages and byte ranges."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ByteRange:
 
     @classmethod
     def parse(cls, header: str) -> ByteRange | None:
-        """The range of a `Range` header. None for several ranges and for what is none, which HTTP has a server ignore."""
+        """The range of a `Range` header. None for several ranges and for invalid ones, which HTTP servers ignore."""
         match = _RANGE.fullmatch(header)
         if match is None:
             return None

@@ -1,4 +1,4 @@
-"""Looking into a table: some items at a time, whatever they are."""
+"""Browse a table: a few items at a time, of any kind."""
 
 from __future__ import annotations
 

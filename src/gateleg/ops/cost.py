@@ -1,4 +1,4 @@
-"""What reading costs, on paper: DynamoDB's own arithmetic for queries, before anything is stored or paid for."""
+"""Estimate the cost of queries with DynamoDB's own arithmetic."""
 
 from __future__ import annotations
 

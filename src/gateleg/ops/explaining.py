@@ -1,4 +1,4 @@
-"""What an access pattern does: the index it asks, the request it sends, what it costs, and what to know about it."""
+"""Explain an access pattern: the index it uses, the request it sends, its cost, and what to watch for."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Explanation:
 def explain(
     access: Access[Any], arguments: Mapping[str, Any] | None = None, *, items: int = 100, item_bytes: int = 1024, prefix: str = ""
 ) -> Explanation:
-    """Explain a pattern for some arguments (made-up ones when there are none), finding so many items of this size."""
+    """Explain a pattern for some arguments (samples if none are given), for a number of items of a size."""
     query: Query[Any] = access(**(arguments or sample_arguments(access)))
     spec, plan = spec_of(access.entity), access.plan
     index = plan.index

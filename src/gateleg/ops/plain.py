@@ -68,7 +68,7 @@ def from_plain(text: str, types: Mapping[str, str]) -> Item:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _wire(value: Any, tag: str | None = None) -> Value:

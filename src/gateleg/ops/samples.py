@@ -1,4 +1,4 @@
-"""Values that stand for the arguments of a pattern, so that its request can be shown without any."""
+"""Sample arguments of an access pattern, so that its request can be shown without real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions that declared tables answer, as tools for programs that choose by description, such as language models. Reading only."""
+"""The access patterns of declared tables as tools for language models. Read-only."""
 
 from __future__ import annotations
 

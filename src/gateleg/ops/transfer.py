@@ -1,4 +1,4 @@
-"""Items out of a table and into one, a line of JSON each.
+"""Export and import items, one line of JSON each.
 
 Lines are `{"Item": {...}}` in DynamoDB JSON, as AWS exports tables, or plain JSON. Markers of unique constraints go along, so that a table
 comes back as it was.
@@ -32,7 +32,7 @@ CHUNK = 200
 
 
 class BadLine(ValueError):
-    """A line that is no item of the table."""
+    """A line that is not an item of the table."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def line_of(item: Item, plain: bool) -> str:
 
 
 class LineReader:
-    """Reads lines as items of a table and refuses what is none."""
+    """Reads lines as items of a table and refuses invalid ones."""
 
     def __init__(self, table: Table, plain: bool) -> None:
         self.table = table

@@ -1,4 +1,4 @@
-"""What DynamoDB takes as an item: looked at before anything is sent, so that faults are found before the first write, not in the middle."""
+"""Validate items before anything is sent, so that faults are found before the first write."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _text(where: str, content: Any) -> str:
 
 def _number(where: str, content: Any) -> Decimal:
     if not _NUMBER.fullmatch(_text(where, content)):
-        raise ValueError(f"{where} is no number: {content!r}")
+        raise ValueError(f"{where} is not a number: {content!r}")
     number = Decimal(content)
     try:
         decimal_text(number)
@@ -109,7 +109,7 @@ def _binary(where: str, content: Any) -> bytes:
     except ValueError:
         found = None
     if found is None or b2a_base64(found, newline=False).decode() != text:
-        raise ValueError(f"{where} is no base64")
+        raise ValueError(f"{where} is not base64")
     return found
 
 
@@ -124,7 +124,7 @@ def _null(where: str, content: Any) -> None:
 
 
 def _no_value(where: str) -> ValueError:
-    return ValueError(f"{where} is no value of DynamoDB JSON")
+    return ValueError(f"{where} is not a value in DynamoDB JSON")
 
 
 _SCALARS: dict[str, Callable[[str, Any], Any]] = {"S": _text, "N": _number, "B": _binary, "BOOL": _flag, "NULL": _null}

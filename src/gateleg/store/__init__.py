@@ -1,10 +1,10 @@
-"""What you do with data: operations as values, a store that is called and one that is awaited, transports and errors.
+"""Read and write entities: a sync and an async store, operations as values, transports and errors.
 
     store = Store.connect("embedded:./data")            or AsyncStore.connect(...), whose verbs are awaited
     store.ensure_tables(jobs)
 
-    job = store.create(Job(job_type="report"))          the result is the instance as it is stored: go on with that one
-    job = store.get(Job, job_id=job.job_id)             NotFound; `find` answers None
+    job = store.create(Job(job_type="report"))          returns the instance as stored: use it for the next write
+    job = store.get(Job, job_id=job.job_id)             raises NotFound; `find` returns None
     job = store.patch(job, Job.status.to(PROCESSING), Job.worker_id.set("w1"))
     for job in store.query(Job.ready, queue="default"): ...
     page = store.page(Job.ready, queue="default", limit=20, cursor=None)
@@ -14,10 +14,10 @@ Verbs
     many items      query page count collect delete_all
     together        batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
     inside          scope(partition): a store that cannot leave it (ask, ref); within(seconds); using(transport); lock(name)
-    whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, never for a user's question
+    whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, not for user requests
 
 Every verb is also a function here, which builds the operation as a value: `patch(job, Job.priority.set(9)).params()` is a dry run,
-`store.run(operation)` carries it out, `store.transact([create(a), patch(b, ...)])` carries out several together. Writes never change the
+`store.run(operation)` executes it, `store.transact([create(a), patch(b, ...)])` executes several atomically. Writes never modify the
 instance they are given.
 
 Multi-step flows are generators of requests (`gateleg.store.flow`: `Flow`, `Request`, `Pause`), run by two small drivers (`Store`,

@@ -1,4 +1,4 @@
-"""Stores by their address, as configuration writes it: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8000`.
+"""Store addresses, as used in configuration: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8001`.
 
 `embedded:./data?durability=relaxed` does not wait for the disk at each commit: a power cut may then cost the last moments.
 """

@@ -53,7 +53,7 @@ class AsyncStore(Views):
 
     @classmethod
     def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
-        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8000`."""
+        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`."""
         from gateleg.store.addresses import concurrency_of, open_async_transport
 
         options.setdefault("concurrency", concurrency_of(address))
@@ -172,7 +172,7 @@ class AsyncStore(Views):
             return await self._all(step.requests, deadline)
         if isinstance(step, Pause):
             return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
-        raise TypeError(f"{step!r} is no step for this driver")
+        raise TypeError(f"{step!r} is not a step for this driver")
 
     async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Reply | Exception]:
         if len(requests) == 1 or self.setup.concurrency <= 1:

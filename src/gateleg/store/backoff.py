@@ -1,4 +1,4 @@
-"""Requests that other transactions are in the way of are asked again, after a while."""
+"""Retry requests that conflict with other transactions, with backoff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long an operation may still take."""
+"""Deadlines: the time that an operation has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the service's refusals to the store's errors."""
+"""Translate errors of the service into errors of the store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What can go wrong with an operation: one class for each kind of failure.
+"""Errors of the store: one class for each kind of failure.
 
-Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. `request` is what was asked, with
-all values taken out. Errors that come from an answer have the transport's error as `__cause__`.
+Every error has a stable `code`, `what` happened, `why`, and a `fix`: what to do about it. `request` is the request with all values
+removed. Errors that come from an answer have the transport's error as `__cause__`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class StoreError(GatelegError):
 
 
 class NotFound(StoreError):
-    """An item that must be there is not."""
+    """The item does not exist."""
 
     code = "not-found"
     status = 404
@@ -39,7 +39,7 @@ class NotFound(StoreError):
 
 
 class ConditionFailed(StoreError):
-    """The item does not satisfy the condition of a write. `current` is the item as it is, or None when there is none."""
+    """The item does not satisfy the condition of a write. `current` is the stored item, or None if it does not exist."""
 
     code = "condition-failed"
     status = 409
@@ -63,7 +63,7 @@ class ConditionFailed(StoreError):
 
 
 class AlreadyExists(ConditionFailed):
-    """An item was to be created and there is one with its key."""
+    """`create` found an item with the same key."""
 
     code = "already-exists"
     fix = "Choose another key, or use put or upsert to write over it."
@@ -78,17 +78,17 @@ class LostRace(ConditionFailed):
 
 
 class IllegalTransition(ConditionFailed):
-    """A state was to be left for one that does not follow it."""
+    """The state machine does not allow this transition from the stored state."""
 
     code = "illegal-transition"
-    fix = "Look at `current`: its state says what may happen next."
+    fix = "Check the state of `current`: it determines which transitions are allowed."
 
 
 class ConstraintFailed(ConditionFailed):
     """A write would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
 
     code = "constraint-failed"
-    fix = "Look at `current` and ask for less; where the bound is wrong, change it in the entity's declaration."
+    fix = "Compare with `current` and change by less; if the bound is wrong, change it in the entity's declaration."
 
     def __init__(self, what: str, *, attribute: str, bound: str, current: Any = None, request: Request | None = None) -> None:
         super().__init__(what, current=current, failed=(attribute,), request=request)
@@ -121,7 +121,7 @@ class TransactionCanceled(StoreError):
 
 
 class TransactionConflict(StoreError):
-    """Other transactions on the same items were under way each time it was tried."""
+    """Every attempt conflicted with other transactions on the same items."""
 
     code = "transaction-conflict"
     status = 409
@@ -137,7 +137,7 @@ class IdempotencyMismatch(StoreError):
 
 
 class Throttled(StoreError):
-    """The service has no capacity left for the request. `unprocessed` counts what a batch has left undone."""
+    """The service has no capacity left for the request. `unprocessed` is the number of items that a batch did not process."""
 
     code = "throttled"
     status = 503
@@ -171,7 +171,7 @@ class KeyTooLong(StoreError):
 
 
 class TooMany(StoreError):
-    """More operations than one transaction takes. Refused before it was sent."""
+    """A transaction has more operations than DynamoDB allows. Refused before it was sent."""
 
     code = "too-many"
     status = 422
@@ -214,7 +214,7 @@ class NotProjected(StoreError):
 
 
 class CursorRejected(StoreError):
-    """A cursor that this store did not make, or not for this question. Processes that share cursors need the same `cursor_key`."""
+    """The cursor was not made by this store, or is for another query. Processes that share cursors need the same `cursor_key`."""
 
     code = "cursor-rejected"
     status = 400
@@ -230,7 +230,7 @@ class OutOfScope(StoreError):
 
 
 class LockHeld(StoreError):
-    """Somebody else holds the lock."""
+    """Another process or thread holds the lock."""
 
     code = "lock-held"
     status = 409
@@ -238,7 +238,7 @@ class LockHeld(StoreError):
 
 
 class LockLost(StoreError):
-    """The lock ran out and has a new holder, or none."""
+    """The lock expired, and may have a new holder."""
 
     code = "lock-lost"
     status = 409
@@ -246,7 +246,7 @@ class LockLost(StoreError):
 
 
 class TableMissing(StoreError):
-    """The table or index is not there."""
+    """The table or index does not exist."""
 
     code = "table-missing"
     status = 503
@@ -254,7 +254,7 @@ class TableMissing(StoreError):
 
 
 class TableBusy(StoreError):
-    """The table exists already, or is being changed."""
+    """The table already exists, or is being changed."""
 
     code = "table-busy"
     status = 503
@@ -284,7 +284,7 @@ class QuotaExceeded(StoreError):
 
 
 class ServiceFailed(StoreError):
-    """The service had an error of its own. Whether a write was done is not known."""
+    """The service had an internal error. Whether a write was applied is unknown."""
 
     code = "service-failed"
     status = 502
@@ -308,7 +308,7 @@ class NotDynamoDB(StoreError):
 
 
 class NoAnswer(StoreError):
-    """The service could not be reached, or did not answer. Whether a write was done is not known."""
+    """The service could not be reached, or did not answer. Whether a write was applied is unknown."""
 
     code = "no-answer"
     status = 503
@@ -316,7 +316,7 @@ class NoAnswer(StoreError):
 
 
 class TimedOut(StoreError):
-    """The operation took longer than it was given. Whether a write was done is not known."""
+    """The operation exceeded its deadline. Whether a write was applied is unknown."""
 
     code = "timed-out"
     status = 504
@@ -324,14 +324,14 @@ class TimedOut(StoreError):
 
 
 class BadAddress(StoreError, ValueError):
-    """Text that names no store."""
+    """The text is not a valid store address."""
 
     code = "bad-address"
-    fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8000."
+    fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8001."
 
 
 class CannotOpen(StoreError):
-    """The file of an embedded store cannot be opened, or is none of ours."""
+    """The file of an embedded store cannot be opened, or is not a database of Gateleg."""
 
     code = "cannot-open"
-    fix = "Check the path and the permissions; `gateleg engine check` tells whether a file is whole."
+    fix = "Check the path and the permissions; `gateleg engine check` verifies a file."

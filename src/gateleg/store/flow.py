@@ -1,4 +1,4 @@
-"""Steps of a flow: what a generator asks its driver to do. The only words between the logic of the store and its I/O.
+"""Steps of a flow: what a generator asks its driver to do. The only interface between the logic of the store and its I/O.
 
 A flow is a generator. It yields steps, receives what came of them, and returns its result; errors of the service are raised at the
 `yield`. Flows do no I/O and look at no clock but the setup's, so a test drives them by hand.

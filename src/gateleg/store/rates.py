@@ -1,4 +1,4 @@
-"""Slowing down to so many capacity units in a second, for work on whole tables beside users."""
+"""Limit the capacity units used per second, for work on whole tables beside users."""
 
 from __future__ import annotations
 

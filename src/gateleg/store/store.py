@@ -184,7 +184,7 @@ class Store(Views):
             return self._pool.map(lambda request: self._attempt(request, deadline), step.requests, self.setup.concurrency)
         if isinstance(step, Pause):
             return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
-        raise TypeError(f"{step!r} is no step for this driver")
+        raise TypeError(f"{step!r} is not a step for this driver")
 
     def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
         try:

@@ -84,7 +84,7 @@ class Views:
         return Batch(self.setup, self.run)
 
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
-        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while somebody else has it.
+        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
 
         In an `AsyncStore`, `async with`. See `gateleg.store.operations.locks`, whose table must be there.
         """

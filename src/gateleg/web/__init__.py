@@ -1,4 +1,4 @@
-"""The HTTP host: who calls, one error envelope, server-sent events, the APIs of the kit, and the console.
+"""The HTTP host: authentication, one error envelope, server-sent events, the APIs of the kit, and the console.
 
     settings = load_settings(environ=os.environ)
     async with Host.open(settings, applications) as host:

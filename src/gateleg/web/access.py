@@ -1,4 +1,4 @@
-"""What a route asks of its caller, as dependencies."""
+"""FastAPI dependencies for the role of the caller: `Member`, `Viewer`, `Operator`, `Admin`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def principal_of(request: Request) -> Principal:
-    """Who calls."""
+    """The caller of a request."""
     principal: Principal | None = getattr(request.state, "principal", None)
     if principal is None:
         raise NotSignedIn
@@ -22,7 +22,7 @@ def principal_of(request: Request) -> Principal:
 
 
 def needs(role: Role) -> Callable[[Request], Principal]:
-    """A dependency that lets in whoever has a role, or one above it."""
+    """A dependency that requires a role, or one above it; its value is the caller."""
 
     def check(request: Request) -> Principal:
         principal = principal_of(request)

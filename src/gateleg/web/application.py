@@ -1,4 +1,4 @@
-"""What an application of the suite brings to a host, in one object."""
+"""`Application`: the tables, jobs, routes and pages that an application adds to a host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Resources(Protocol):
-    """What an application's routes, pages, handlers and demo work with. The host has all of it."""
+    """What the routes, pages, handlers and demo of an application can use. A `Host` provides it."""
 
     @property
     def store(self) -> AsyncStore:
@@ -41,7 +41,7 @@ class Resources(Protocol):
 
 @dataclass(frozen=True)
 class Made:
-    """Something that an application has made, for the overview: a map, a film, a conversation, a collection."""
+    """A result of an application for the overview: a map, a film, a conversation, a collection."""
 
     title: str
     href: str
@@ -76,10 +76,10 @@ class Application:
     title: str
     #: a Material icon for the navigation
     icon: str
-    #: one sentence for whoever has not met it
+    #: one sentence that describes it
     about: str = ""
     tables: tuple[Table, ...] = ()
-    #: its job types and their handlers; or what makes them, when handlers work with the store and the objects
+    #: its job types and handlers; or a function that creates them, for handlers that use the store and the objects
     jobs: Jobs | Callable[[Resources], Jobs] | None = None
     #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
     schedules: tuple[DeclaredSchedule, ...] = ()
@@ -87,9 +87,9 @@ class Application:
     routes: Callable[[Resources], APIRouter] | None = None
     #: registers its console pages under `/{name}`
     pages: Callable[[Resources], None] | None = None
-    #: the last things it has made, newest first; the overview shows some of them
+    #: its latest results, newest first; the overview shows some of them
     made: Callable[[Resources], Awaitable[Sequence[Made]]] | None = None
-    #: loads something worth seeing; called whenever the host starts for a demonstration, so it must not matter how often
+    #: loads demo data; called at every start with `--demo`, so it must be idempotent
     demo: Callable[[Resources], Awaitable[None]] | None = None
 
 

@@ -1,4 +1,4 @@
-"""How much a request may send. Counted while it comes in, whatever its headers say."""
+"""Limits on request bodies, counted while they arrive, whatever the headers say."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BodyLimit:
         limit = limit_of(scope["path"], self._settings)
         announced = Headers(scope=scope).get("content-length")
         if announced is not None and not (announced.isascii() and announced.isdigit()):
-            await answer(BadRequest("The Content-Length is no number."))(scope, receive, send)
+            await answer(BadRequest("The Content-Length is not a number."))(scope, receive, send)
             return
         if announced is not None and int(announced[:18]) > limit:
             await answer(_too_large(limit))(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Bounds on connections before a caller is known: size and time of the head, pace of the body, and how many are open."""
+"""Limits on connections before authentication: size and time of headers, rate of the body, number of open connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/objects/{key}`: the content of objects, for whoever has a link or may look; and content for whoever has a link to write."""
+"""`/objects/{key}`: read objects with a signed link or the role viewer; write them with a signed link."""
 
 from collections.abc import AsyncIterator
 from email.utils import format_datetime, parsedate_to_datetime

@@ -1,4 +1,4 @@
-"""The documents of the HTTP APIs: OpenAPI for programs, and a page of our own for people, which needs no script and no other host."""
+"""Documentation of the HTTP APIs: OpenAPI for programs, and a page for people that needs no scripts and no other host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One form for every error: `{"error": {"code", "message", "details"}}` with the right status."""
+"""The error envelope: `{"error": {"code", "message", "details"}}` with the right status."""
 
 from __future__ import annotations
 

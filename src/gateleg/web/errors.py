@@ -1,4 +1,4 @@
-"""What the host refuses: one class for each kind of failure, with a code, an HTTP status, what happened and what to do.
+"""Errors of the host: one class for each kind of failure, with a code, an HTTP status, what happened and what to do.
 
 Applications raise their own by deriving from `Refusal`; the host answers them in its envelope.
 """
@@ -28,13 +28,13 @@ class Refusal(GatelegError):
 
 
 class BadRequest(Refusal):
-    """A request that cannot be understood."""
+    """The request is malformed."""
 
     code = "bad-request"
 
 
 class NotSignedIn(Refusal):
-    """Nobody is known to have sent the request."""
+    """The request is not authenticated."""
 
     code = "not-signed-in"
     status = 401
@@ -45,43 +45,43 @@ class NotSignedIn(Refusal):
 
 
 class StoreAway(Refusal):
-    """The store does not answer, so that nobody can be recognised. Why is for the log: whoever asks is not known."""
+    """The store does not answer, so callers cannot be authenticated. The reason is only in the log, because the caller is unknown."""
 
     code = "store-away"
     status = 503
-    fix = "Try again in a moment. Whoever runs this host finds the reason in its log."
+    fix = "Try again in a moment. The log of the host has the reason."
 
     def __init__(self) -> None:
         super().__init__("This host cannot reach its store.", headers={"Retry-After": "5"})
 
 
 class KeyRefused(NotSignedIn):
-    """The key is not one of ours."""
+    """The key is unknown to this host."""
 
     code = "key-refused"
-    fix = "Look at the key; `gateleg keys create` makes a new one."
+    fix = "Check the key; `gateleg keys create` creates a new one."
 
 
 class KeyExpired(NotSignedIn):
-    """The key is over."""
+    """The key has expired."""
 
     code = "key-expired"
     fix = "Ask for a new key."
 
 
 class KeyRevoked(NotSignedIn):
-    """The key was taken back."""
+    """The key was revoked."""
 
     code = "key-revoked"
     fix = "Ask for a new key."
 
 
 class NotAllowed(Refusal):
-    """The caller is known, and may not do this."""
+    """The caller is authenticated, but not allowed to do this."""
 
     code = "not-allowed"
     status = 403
-    fix = "Ask somebody whose key has the role."
+    fix = "Use a key with that role, or ask an admin for one."
 
 
 class ForeignOrigin(Refusal):
@@ -93,30 +93,30 @@ class ForeignOrigin(Refusal):
 
 
 class ForeignHost(Refusal):
-    """The request is for another host: a page of another site may have had this machine's address put under its own name."""
+    """The request is for another host name. This prevents DNS rebinding by pages of other sites."""
 
     code = "foreign-host"
     status = 421
-    fix = "Use the address that the host printed, or name this one in the setting `hosts`."
+    fix = "Use the address that the host printed, or add this name to the setting `hosts`."
 
 
 class Unknown(Refusal):
-    """There is nothing at the address, or nothing that the caller may know of."""
+    """Nothing exists at this address, or nothing that the caller may see."""
 
     code = "not-found"
     status = 404
 
 
 class TooLargeBody(Refusal):
-    """The body is larger than the host takes."""
+    """The body exceeds the limit of the host."""
 
     code = "body-too-large"
     status = 413
-    fix = "Send less at once; large content goes to the objects by a link to PUT."
+    fix = "Send less at once; upload large content to the object store with a PUT link."
 
 
 class HeadTooLarge(Refusal):
-    """The request line and the headers are larger than the host takes."""
+    """The request line and headers exceed the limit of the host."""
 
     code = "head-too-large"
     status = 431
@@ -132,18 +132,18 @@ class TooSlow(Refusal):
 
 
 class TooManyConnections(Refusal):
-    """The host has as many open connections as it takes, in all or from one address."""
+    """The host has reached its limit of open connections, in total or from one address."""
 
     code = "too-many-connections"
     status = 503
-    fix = "Close connections that are not used, and try again in a moment."
+    fix = "Close unused connections, and try again in a moment."
 
     def __init__(self, what: str) -> None:
         super().__init__(what, headers={"Retry-After": "5"})
 
 
 class TooOften(Refusal):
-    """The caller asks more often than it may."""
+    """The caller exceeds its rate limit."""
 
     code = "too-often"
     status = 429
@@ -154,7 +154,7 @@ class TooOften(Refusal):
 
 
 class KeyMissing(Refusal):
-    """There is no key with the id."""
+    """No key has this id."""
 
     code = "key-missing"
     status = 404
@@ -162,8 +162,8 @@ class KeyMissing(Refusal):
 
 
 class BadKey(Refusal):
-    """A key that cannot be made so."""
+    """A key cannot be created with these values."""
 
     code = "bad-key"
     status = 422
-    fix = "Give it a name, a role and, if it ends, a time that is still to come."
+    fix = "Give it a name, a role and, if it expires, a time in the future."

@@ -1,4 +1,4 @@
-"""Following what changes: one source for each topic, whatever the number of those who follow it."""
+"""Live events: one source for each topic, shared by all subscribers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls: one gate for HTTP and for websockets, before anything else looks at a request.
+"""Authentication: one gate for HTTP and websockets, before anything else handles a request.
 
 It sets `scope["state"]["principal"]`, so that `request.state.principal` is there in routes and in pages of the console.
 """
@@ -141,7 +141,7 @@ class Gate:
         except StoreError as error:
             if _is_open(scope["path"]):
                 return None
-            _log.error("Nobody can be recognised: %s", error)
+            _log.error("callers cannot be authenticated, because the store does not answer: %s", error)
             raise StoreAway from None
 
     async def _recognised(self, scope: Scope, headers: Headers) -> Caller | None:

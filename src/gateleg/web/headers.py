@@ -1,4 +1,4 @@
-"""What browsers are told about every answer, so that a page can do only what ours need."""
+"""Security headers of every response, so that a page can do only what ours need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/health`, `/ready` and `/metrics`: for whoever watches the host."""
+"""`/health`, `/ready` and `/metrics`, for monitoring."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse

@@ -1,4 +1,4 @@
-"""API keys: made, shown once, recognised by a digest, and taken back at once."""
+"""API keys: created, shown once, verified by a digest, and revoked at once."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Keys:
                 changed = await self._store.patch(ApiKey.key(key_id=key.key_id), ApiKey.used_at.set(now))
             except StoreError as error:
                 # A store that takes no writes, for want of space, can still be looked at.
-                _log.warning("The use of a key could not be written down: %s", error)
+                _log.warning("could not record the use of a key: %s", error)
                 return
             self._read[key.key_id] = (self._store.setup.ticks(), changed)
 

@@ -1,4 +1,4 @@
-"""How often somebody may ask: buckets that fill with time, in memory, for each host process."""
+"""Rate limits: token buckets in memory, for each host process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local access: while a host has no keys, whoever shows its token, at this machine and not through a proxy, is its admin.
+"""Local access: while a host has no keys, a caller on this machine who presents its token, not through a proxy, is admin.
 
 An address proves nothing: a proxy or a forwarded port on this machine makes the requests of others come from here. The token is derived
 from the host's secret, which only its owner can read.

@@ -1,4 +1,4 @@
-"""Log lines: for people, or one JSON object for each. What lets somebody in never goes into one."""
+"""Log lines: for people, or one JSON object each. Credentials are never logged."""
 
 from __future__ import annotations
 

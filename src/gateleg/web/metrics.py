@@ -1,4 +1,4 @@
-"""What `/metrics` says, in the text format of Prometheus: requests, the store, and the jobs.
+"""`/metrics` in the text format of Prometheus: requests, the store, and the jobs.
 
 Our own, not prometheus_client: figures are read when asked for, so there is nothing to register, and the format is ten lines.
 """

@@ -1,4 +1,4 @@
-"""Plain pages that work without scripts: for signing in and out, and for whoever may not see what they have asked for."""
+"""Plain pages that work without scripts: signing in and out, and refused requests."""
 
 from __future__ import annotations
 

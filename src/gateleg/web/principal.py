@@ -1,4 +1,4 @@
-"""Who calls: a name, a role, groups and a tenant."""
+"""`Principal`: the caller of a request, with a name, a role, groups and a tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statistics of all queues, read once for everybody who asks within a moment."""
+"""The statistics of all queues, cached briefly and shared by all callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outermost layer: every request gets an id, headers, a line in the log, a place in the metrics, and an answer whatever happens."""
+"""The outermost middleware: request ids, headers, access log, metrics, and a response to every failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host's secret: given in the settings, or made once and kept in the data folder."""
+"""The host's secret: given in the settings, or created once and kept in the data folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listening: a socket, a server on it, and an orderly end."""
+"""Serving: a socket, a server on it, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def check_reach(host: Host) -> None:
             what, fix=f"Make a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
         )
     if settings.tls_cert is None and not (settings.url or "").startswith("https:"):
-        _log.warning("Keys and sessions go over the network as they are: give tls_cert, or the https address of a proxy as url.")
+        _log.warning("Keys and sessions are sent unencrypted: set tls_cert, or set url to the https address of a proxy.")
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -75,7 +75,7 @@ def listen(settings: Settings) -> socket.socket:
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
-        raise CannotListen(f"There is no address {settings.host!r} here.", fix="Look at the setting `host`.") from None
+        raise CannotListen(f"There is no address {settings.host!r} here.", fix="Check the setting `host`.") from None
     family, _, _, _, address = found[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Sessions of the console: begun with a key or with the token of the host, held in a cookie, known here by a digest only."""
+"""Sessions of the console: started with a key or the local token, kept in a cookie, stored as a digest only."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Sessions:
         session = await self._found(digest_of(cookie))
         now = self._store.setup.now()
         if session is None or session.ends_at <= now or now - session.seen_at > self._idle:
-            raise NotSignedIn("The session is over.", fix="Sign in again.")
+            raise NotSignedIn("The session has expired.", fix="Sign in again.")
         if session.key_id.startswith(_LOCAL):
             return await self._recognise_local(session)
         key = await self._keys.read(session.key_id)
         if key is None or (key.sessions_from is not None and session.created_at <= key.sessions_from):
-            raise NotSignedIn("The session is over.", fix="Sign in again.")
+            raise NotSignedIn("The session has expired.", fix="Sign in again.")
         check_usable(key, now)
         await self._note_use(session)
         return principal_of(key)
@@ -92,7 +92,7 @@ class Sessions:
     async def _recognise_local(self, session: Session) -> Principal:
         """Somebody who has signed in with the token: the first key ends such sessions, and so does another secret."""
         if session.key_id != self._local_id or await self._keys.exist():
-            raise NotSignedIn("The session is over.", fix="Sign in again.")
+            raise NotSignedIn("The session has expired.", fix="Sign in again.")
         await self._note_use(session)
         return LOCAL
 
@@ -131,6 +131,6 @@ class Sessions:
             return
         except StoreError as error:
             # A store that takes no writes, for want of space, can still be looked at.
-            _log.warning("The use of a session could not be written down: %s", error)
+            _log.warning("could not record the use of a session: %s", error)
             return
         self._read[session.digest] = (self._store.setup.ticks(), changed)

@@ -51,21 +51,21 @@ class Settings(BaseModel):
         description="whole names of single tables, in place of prefix and name: Table=name, separated by commas, or TOML",
     )
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
-    objects_endpoint: str | None = Field(default=None, description="another S3 endpoint than Amazon's")
+    objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
-    data: Path = Field(default=Path("./data"), description="folder for what the host itself keeps")
+    data: Path = Field(default=Path("./data"), description="folder for the host's own files")
     host: str = Field(default="127.0.0.1", description="address to listen on; off loopback, a key must exist")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     tls_cert: Path | None = Field(default=None, description="certificate chain (PEM); serves HTTPS")
     tls_key: Path | None = Field(default=None, description="the certificate's private key (PEM)")
-    url: str | None = Field(default=None, description="the address that browsers use, when a proxy stands before the host")
-    hosts: tuple[str, ...] = Field(default=(), description="host names that requests may be for; all, when none is named and a key exists")
-    proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose forwarded headers are believed")
+    url: str | None = Field(default=None, description="the address that browsers use, if the host is behind a proxy")
+    hosts: tuple[str, ...] = Field(default=(), description="host names that requests may be for; all, if none is given and a key exists")
+    proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose forwarded headers are trusted")
     secret: SecretStr | None = Field(
-        default=None, description="signs sessions, links and cursors; made and kept in the data folder when not given"
+        default=None, description="signs sessions, links and cursors; created and kept in the data folder if not given"
     )
-    log: Literal["human", "json"] = Field(default="human", description="how log lines look")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="how much is logged")
+    log: Literal["human", "json"] = Field(default="human", description="format of log lines")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="lowest level that is logged")
     console: bool = Field(default=True, description="whether the console is served at /")
     dynamodb: bool = Field(default=False, description="whether /dynamodb speaks DynamoDB's protocol, on an embedded store")
     applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
@@ -81,15 +81,15 @@ class Settings(BaseModel):
     upload_seconds: float = Field(default=120, gt=0, description="seconds that reading an upload may take")
     head_limit: int = Field(default=65_536, ge=1_024, description="bytes that the request line and the headers of a request may have")
     request_seconds: float = Field(default=30, gt=0, description="seconds in which a request's headers must be complete")
-    body_pace: int = Field(default=500, ge=0, description="bytes a second that the body of a request must bring")
+    body_pace: int = Field(default=500, ge=0, description="slowest rate of a request body, in bytes a second")
     connections: int = Field(default=800, ge=1, description="connections that may be open at once")
     address_connections: int = Field(
-        default=200, ge=1, description="connections that may be open at once from one address, which is none of `proxies`"
+        default=200, ge=1, description="connections that may be open at once from one address that is not in `proxies`"
     )
-    key_rate: int = Field(default=6_000, ge=0, description="requests that one key may make in a minute; 0 is no limit")
+    key_rate: int = Field(default=6_000, ge=0, description="requests that one key may make in a minute; 0 for no limit")
     signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
-    session_hours: float = Field(default=168, gt=0, description="hours after which a session ends in any case")
-    idle_minutes: float = Field(default=720, gt=0, description="minutes after which a session ends when it is not used")
+    session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
+    idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)

@@ -30,7 +30,7 @@ def safe_next(place: str | None) -> str:
     return "/" if parts.scheme or parts.netloc or parts.path in ("/signin", "/signout") else place
 
 
-_HINT = "It begins with <code>gl_</code>. Whoever runs this host makes keys with <code>gateleg keys create</code>."
+_HINT = "It begins with <code>gl_</code>. The operator of this host creates keys with <code>gateleg keys create</code>."
 #: While there is no key.
 _TOKEN_HINT = "This host has no keys yet. Open the link that it printed when it started, or enter what <code>gateleg token</code> prints."
 

@@ -1,4 +1,4 @@
-"""`/events/...`: server-sent events. An id says how much its reader has seen, so any host can go on from there."""
+"""`/events/...`: server-sent events. An event id records how much the client has received, so any host can continue from there."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What the host keeps: API keys, sessions of the console, and the log of what operators did."""
+"""The tables of the host: API keys, sessions of the console, and the audit log."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -74,7 +74,7 @@ class AuditEntry(Entity, table=audit_table):
 
     key = Key("DAY#{day}", "{at}#{entry_id}")
     by_day = Pattern(title="What was done on a day, newest first", order="desc")
-    by_actor = Pattern("ActorIndex", title="What somebody did, newest first", order="desc")
+    by_actor = Pattern("ActorIndex", title="The actions of an actor, newest first", order="desc")
 
 
 #: All tables of the host.

@@ -119,7 +119,7 @@ def matrix(rows: list[list[float]], count: int) -> np.ndarray[Any, np.dtype[np.f
     except ValueError:
         raise BadAnswer("The vectors of the answer are not of one length, or no numbers.") from None
     if found.ndim != 2 or not found.shape[1] or not np.isfinite(found).all():
-        raise BadAnswer("The vectors of the answer are empty, or hold what is no number.")
+        raise BadAnswer("The vectors of the answer are empty, or contain values that are not numbers.")
     return found
 
 

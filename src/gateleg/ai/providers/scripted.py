@@ -1,4 +1,4 @@
-"""A model that says what it is told to: for tests and demonstrations of what uses models."""
+"""A scripted model: it replays given answers, for tests and demonstrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools for models that know none but keep to a schema: they are told of them in words, and answer with a call or a text as JSON. Pure."""
+"""Tools for models without tool support: tools are described in text, and the answer is JSON with a call or a text. Pure."""
 
 from __future__ import annotations
 

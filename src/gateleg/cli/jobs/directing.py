@@ -48,7 +48,7 @@ def retry(
     type: TypeOption = None,
     subject: SubjectOption = None,
     queue: QueueOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, help="The maximum number.")] = 1000,
     json: JsonOption = False,
 ) -> None:
     """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""

@@ -45,7 +45,7 @@ def listed(store: StoreOption = None, prefix: PrefixOption = None, config: Confi
                     "zone": one.timezone if one.cron else "",
                     "next": f"{one.next_run_at:%Y-%m-%d %H:%M:%S}" if one.active and one.next_run_at else _state(one),
                     "last": f"{one.last_run_at:%Y-%m-%d %H:%M:%S}" if one.last_run_at else "",
-                    "left out": str(one.skipped) if one.skipped else "",
+                    "skipped": str(one.skipped) if one.skipped else "",
                 }
                 for one in found
             ]
@@ -65,7 +65,7 @@ def add(
     cron: Annotated[str | None, typer.Option(help="Minute, hour, day, month and weekday, such as '0 3 * * mon-fri'.")] = None,
     every: Annotated[int | None, typer.Option(min=1, help="Seconds between two runs.")] = None,
     timezone: Annotated[str, typer.Option(help="The time zone of --cron.")] = "UTC",
-    max_delay: Annotated[int, typer.Option(min=0, help="A run that is later than so many seconds is left out.")] = 600,
+    max_delay: Annotated[int, typer.Option(min=0, help="A run that is later than this many seconds is skipped.")] = 600,
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
     app: AppOption = None,
     store: StoreOption = None,

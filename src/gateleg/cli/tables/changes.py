@@ -186,7 +186,7 @@ def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
     if not quiet:
         typer.echo(f"{count(done, 'step')} taken." if done else "Nothing was changed.")
     for step in (step for outcome in outcomes.values() for step in outcome.unknown):
-        typer.echo(f"{step.table}: left out, this service does not offer {step.operation}", err=True)
+        typer.echo(f"{step.table}: skipped, this service does not support {step.operation}", err=True)
     if stuck:
         fail(f"{', '.join(stuck)}: needs a new table; see `gateleg tables plan`, and --delete-existing")
     if declined:

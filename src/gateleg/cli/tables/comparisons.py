@@ -21,7 +21,7 @@ def read_comparison(entity: type[BaseModel], text: str) -> Condition:
 
     match = _COMPARISON.fullmatch(text)
     if match is None:
-        fail(f"{text!r} is no comparison; write name>=value, name=low..high or name=beginning*", MISUSED)
+        fail(f"{text!r} is not a comparison; write name>=value, name=low..high or name=beginning*", MISUSED)
     name, operator, value = match.groups()
     if name not in entity.model_fields:
         fail(f"{entity.__name__} has no attribute {name}; it has {', '.join(entity.model_fields)}", MISUSED)

@@ -58,7 +58,7 @@ def _show(told: "Explanation") -> None:
     for name, text in _facts(told):
         facts.add_row(name, text)
     out.print(Padding(facts, (1, 0), expand=False))
-    shown = " (with made-up arguments; give your own with --arg)" if told.sampled else ""
+    shown = " (with sample arguments; pass your own with --arg)" if told.sampled else ""
     out.print(f"Request{'' if len(told.requests) == 1 else f' 1 of {len(told.requests)}'}{shown}", style="dim")
     typer.echo(json.dumps(told.requests[0], indent=2, ensure_ascii=False))
     out.print()
@@ -72,7 +72,7 @@ def _facts(told: "Explanation") -> list[tuple[str, str]]:
     price = f"{cost.units:,g} read units in {requests} for {count(told.items, 'item')} of {count(told.item_bytes, 'byte')}"
     arguments = ", ".join([*told.required, *(f"[{name}]" for name in told.optional)])
     return [
-        ("arguments", f"{arguments}   (in brackets: may be left out, from the right)" if told.optional else arguments),
+        ("arguments", f"{arguments}   (in brackets: optional, from the right)" if told.optional else arguments),
         ("asks", f"{told.table}, {told.kind} {told.index}".rstrip()),
         ("keys", ", ".join(f"{attribute} = {form}" for attribute, form in told.keys.items())),
         ("condition", told.condition),
@@ -86,7 +86,7 @@ def docs(
     tables: TablesOption = None,
     config: ConfigOption = None,
     only: OnlyOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write one file for each table to; printed when left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write one file for each table to; printed if not given.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Write the schema document of each table in Markdown: keys, indexes, attributes, states and access patterns, with diagrams."""

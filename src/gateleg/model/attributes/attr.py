@@ -303,7 +303,7 @@ class Attr(Comparable[T], Generic[T]):
         operand = self.written(target)
         state = operand.value
         if not isinstance(state, States):
-            raise ExpressionError(f"{self!r} is no state.", fix="Use .set(...).")
+            raise ExpressionError(f"{self!r} is not a state attribute.", fix="Use .set(...).")
         sources = self._predecessors.get(state)
         if sources is None:
             sources = self._predecessors[state] = tuple(self.constant(source) for source in sorted(state.predecessors))

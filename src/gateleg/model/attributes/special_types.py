@@ -51,7 +51,7 @@ def check_s3_key(value: str) -> str:
     if _CONTROL.search(value):
         raise S3KeyRefused(f"{_shown(value)} holds control characters.")
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise S3KeyRefused(f"{_shown(value)} holds half a character, which is no text in UTF-8.")
+        raise S3KeyRefused(f"{_shown(value)} contains half of a surrogate pair, which is not valid UTF-8.")
     if len(value.encode()) > 1024:
         raise S3KeyRefused(f"{_shown(value)} is longer than 1,024 bytes.")
     return value

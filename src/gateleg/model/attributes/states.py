@@ -1,4 +1,4 @@
-"""Enumerations whose members know where they may go."""
+"""State machines: enumerations whose members declare their allowed transitions."""
 
 from collections.abc import Iterable
 from enum import StrEnum

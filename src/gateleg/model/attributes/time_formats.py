@@ -1,4 +1,4 @@
-"""How times are written, attribute by attribute, and how every known form of a time is read.
+"""Time formats: how an attribute writes datetimes, and how every known format is read.
 
 `created: Attr[Annotated[datetime, TimeFormat.PYNAMODB]]` writes the time as PynamoDB does, so that old and new programs can share a table.
 Whatever an attribute writes, it reads all forms that are known here.

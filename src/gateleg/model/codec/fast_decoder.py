@@ -1,4 +1,4 @@
-"""Reading attributes without pydantic where pydantic could only agree.
+"""Decoding skips pydantic validation where the wire type already guarantees the result.
 
 A validator looks at every value from outside, and for an item of thirty attributes that takes longer than all the rest of reading it. But
 what stands behind a wire type is known: a declared `str` under an `S` is what it is to become, an `N` that `int` reads is an `int`. Which

@@ -1,4 +1,4 @@
-"""Items that were read in another form than the model writes: the key they lie under, and what conditions must compare with.
+"""Items that are stored in another form than the model writes: the key they were read under, and the values that conditions compare with.
 
 Another program may write a time as `2024-01-01T00:00:00.000000+0000` where the model writes `...Z`. Both read as the same time, but they
 are two keys. An instance remembers the form in which it was read, if and only if it differs; as long as its values stay the same, it

@@ -37,7 +37,7 @@ class Change:
 
 
 def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
-    """The change that a record of the table's stream tells, as GetRecords or a Lambda event has it; None for items of no entity.
+    """Decode a stream record of the table, from GetRecords or a Lambda event, as a change; None for items of no entity.
 
     Markers of unique constraints are such items. A stream of keys only tells entities apart by the form of their keys.
     """

@@ -1,4 +1,4 @@
-"""Instances made past pydantic, of values that are known to be right. A validator would take longer than all the rest of making them."""
+"""Construct instances of values known to be valid, without pydantic: validation would dominate the cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing items of older schemas up to date while they are read."""
+"""Upcasters: convert items of older schemas while they are read."""
 
 from __future__ import annotations
 

@@ -208,4 +208,4 @@ def unwire(value: Value) -> Any:
         return {number(element) for element in content}
     if tag == "BS":
         return {a2b_base64(element) for element in content}
-    raise UnsupportedType(f"{tag!r} is no wire type.", fix="Items hold S, N, B, BOOL, NULL, M, L, SS, NS and BS.")
+    raise UnsupportedType(f"{tag!r} is not a wire type.", fix="Items hold S, N, B, BOOL, NULL, M, L, SS, NS and BS.")

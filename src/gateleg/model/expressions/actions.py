@@ -1,4 +1,4 @@
-"""What an update does to an item, as values. `attr.set(...)`, `.add(...)`, `.remove()`, `.to(...)` make them."""
+"""Update actions as values. `attr.set(...)`, `.add(...)`, `.remove()`, `.to(...)` make them."""
 
 from __future__ import annotations
 

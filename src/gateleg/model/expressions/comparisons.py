@@ -64,7 +64,7 @@ class Comparable(Operand[T], Generic[T]):
         """Between two values, both included. The service refuses a range that ends before it begins, so it is refused here."""
         first, last = self.constant(low), self.constant(high)
         if isinstance(first, Constant) and isinstance(last, Constant) and _after(first.value, last.value):
-            raise ExpressionValue(f"Nothing lies between {low!r} and {high!r}.", fix="Give the lower value first.")
+            raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Give the lower value first.")
         return Between(self, first, last)
 
     def is_in(self, choices: Iterable[T]) -> Condition:

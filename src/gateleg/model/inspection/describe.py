@@ -1,4 +1,4 @@
-"""A table and its entities as plain data: what documents, consoles and tools are generated from."""
+"""A table and its entities as plain data, from which documents, the console and tools are generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lint rule says: which rule, where, what was found, why it matters and what to do."""
+"""Findings of the linter: the rule, the place, the problem, why it matters and what to do."""
 
 from dataclasses import dataclass
 

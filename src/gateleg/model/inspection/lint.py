@@ -1,4 +1,4 @@
-"""Declarations that work but are probably not what was meant."""
+"""Lint: declarations that work but are probably mistakes."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class TextComponent:
     def render(self, value: Any) -> str:
         """Refuse what is empty or holds a delimiter."""
         if not isinstance(value, str):
-            raise KeyValueError(f"{value!r} is no text, as {self.where} wants.", fix="Give the attribute's own type.")
+            raise KeyValueError(f"{self.where} must be a string, got {value!r}.", fix="Pass a value of the attribute's type.")
         if not value:
             raise EmptyKey(f"{self.where} is empty.")
         for delimiter in self.delimiters:
@@ -210,7 +210,7 @@ class TimeComponent:
             return self.format.text(value)
         count = (to_utc(value) - _EPOCH) // _MICROSECOND
         if not 0 <= count <= _LAST_MICROSECOND:
-            raise KeyRangeError(f"{value} lies before 1970, where {self.where} begins.")
+            raise KeyRangeError(f"{value} is before 1970, the earliest time that {self.where} can hold.")
         return str(_LAST_MICROSECOND - count).zfill(18)
 
     def parse(self, text: str) -> datetime:
@@ -283,7 +283,7 @@ class ChoiceComponent:
         for choice, text in self.texts:
             if choice == value:
                 return text
-        raise KeyValueError(f"{value!r} is none of the values of {self.where}.", fix="Use a declared value.")
+        raise KeyValueError(f"{value!r} is not one of the values of {self.where}.", fix="Use a declared value.")
 
     def parse(self, text: str) -> Any:
         """The choice."""

@@ -1,4 +1,4 @@
-"""When an item's time is over.
+"""TTL: whether an item has expired.
 
 DynamoDB deletes expired items when it finds the time, which may take days; an embedded store does so within a second. For both to behave
 alike, an expired item counts as absent from the moment its TTL attribute names.

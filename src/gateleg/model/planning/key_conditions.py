@@ -1,4 +1,4 @@
-"""From the arguments of a question to the key condition of a Query."""
+"""From the arguments of an access pattern to the key condition of a Query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates that differ in nothing but their values are planned once.
+"""Plan cache: updates that differ only in their values are planned once.
 
 To plan an update is to decide what follows from it: which index keys are rewritten, what they rely on, what the database must check. That
 takes ten times as long as to work out the values, and it comes out the same for every update of the same kind: the same clauses on the

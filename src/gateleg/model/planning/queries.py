@@ -1,4 +1,4 @@
-"""A question to one index, as a value: what to ask, and the Query requests it compiles to."""
+"""A query of one index as a value, and the Query requests it compiles to."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def failures(key: str, *, missing: bool = True) -> Iterator[None]:
-    """What the system refuses within, said in words of this room; `missing` if a file that is not there means that the object is not."""
+    """Translate errors of the file system within the block; with `missing`, a missing file means a missing object."""
     try:
         yield
     except OSError as error:

@@ -83,7 +83,7 @@ class DirectoryObjects(Verbs):
             return page(self._tree.keys, prefix, delimiter, opened(cursor), checked_limit(limit))
 
     def delete(self, key: str) -> None:
-        """Delete an object. It is no error if there is none."""
+        """Delete an object. A missing object is not an error."""
         check_s3_key(key)
         try:
             with failures(key):

@@ -44,7 +44,7 @@ _STATUSES: dict[int, type[ObjectsError]] = {
 
 @contextmanager
 def failures(key: str) -> Iterator[None]:
-    """What the service refuses within, or does not answer, said in words of this room."""
+    """Translate errors of S3 within the block."""
     try:
         yield
     except ObjectsError:
@@ -57,7 +57,7 @@ def failures(key: str) -> Iterator[None]:
 
 
 def explained(error: Exception, key: str) -> ObjectsError | None:
-    """Our error for one of botocore's; None for what is none of them."""
+    """Our error for an error of botocore; None for other exceptions."""
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 
     if isinstance(error, ClientError):

@@ -135,7 +135,7 @@ class S3Objects(Verbs):
         )
 
     def delete(self, key: str) -> None:
-        """Delete an object. It is no error if there is none."""
+        """Delete an object. A missing object is not an error."""
         place = self._place(key)
         with failures(key):
             self._account.client.delete_object(**place)

@@ -1,4 +1,4 @@
-"""What watches a store: called before and after every request."""
+"""Hooks: called before and after every request."""
 
 from __future__ import annotations
 

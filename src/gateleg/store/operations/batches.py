@@ -1,4 +1,4 @@
-"""Batches: many keys or items in requests of 100 or 25, several at once; what the service leaves undone is asked for again."""
+"""Batches: many keys or items in concurrent requests of 100 or 25; unprocessed ones are retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting all that a pattern finds."""
+"""Delete everything that an access pattern finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cursors: where a page ended, as text that only this store can have made and that fits only the question it was made for."""
+"""Cursors: the end of a page as signed text, valid only for the query it was made for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that lie under an older form of their key: they are read from there, and brought to their present key by the first write."""
+"""Legacy keys: items under an older form of their key are read from there, and moved to the current key by the first write."""
 
 from __future__ import annotations
 

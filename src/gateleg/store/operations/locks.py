@@ -114,12 +114,12 @@ class Release(Operation[None]):
 
 
 def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
-    """Take a lock for so many seconds; `LockHeld` while somebody else has it."""
+    """Acquire a lock for a number of seconds; `LockHeld` while it has another holder."""
     return Acquire(name, seconds, holder)
 
 
 def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
-    """Hold a lock for so many seconds from now; `LockLost` when it has a new holder."""
+    """Extend a lock by a number of seconds from now; `LockLost` if it has a new holder."""
     return Renew(lock, seconds)
 
 

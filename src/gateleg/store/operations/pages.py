@@ -1,4 +1,4 @@
-"""Pages: so many results at a time, with cursors to the next and the previous ones."""
+"""Pages: a limited number of results, with cursors to the next and previous page."""
 
 from __future__ import annotations
 

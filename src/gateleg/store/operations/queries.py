@@ -1,4 +1,4 @@
-"""Asking many: query, count and collect."""
+"""Reading many items: query, count and collect."""
 
 from __future__ import annotations
 

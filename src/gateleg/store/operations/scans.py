@@ -1,4 +1,4 @@
-"""Reading whole tables: for exports, migrations and repairs, never for a question of a user."""
+"""Reading whole tables: for exports, migrations and repairs, never for user requests."""
 
 from __future__ import annotations
 

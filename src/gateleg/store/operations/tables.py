@@ -161,7 +161,7 @@ def _expires(name: str) -> Flow[bool]:
 
 
 def create_tables(*tables: Table) -> Operation[list[str]]:
-    """Create tables with their indexes and TTL, and wait until they can be used; `TableBusy` when one is there already."""
+    """Create tables with their indexes and TTL, and wait until they are active; `TableBusy` if one exists already."""
     return CreateTables(tables)
 
 
@@ -174,7 +174,7 @@ def ensure_tables(*tables: Table) -> Operation[list[str]]:
 
 
 def delete_tables(*tables: Table) -> Operation[list[str]]:
-    """Delete tables with everything in them, and wait until they are gone. There is no way back but a backup."""
+    """Delete tables with everything in them, and wait until they are gone. Only a backup can restore them."""
     return DeleteTables(tables)
 
 

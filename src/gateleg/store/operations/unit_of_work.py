@@ -1,4 +1,4 @@
-"""Writes that are kept until a block ends: transactions and batches. When the block raises, nothing is sent."""
+"""Blocks that collect writes and send them at the end: transactions and batches. If the block raises, nothing is sent."""
 
 from __future__ import annotations
 

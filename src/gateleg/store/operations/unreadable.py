@@ -74,7 +74,7 @@ class ListReader:
             raise bad.error
         self.unreadable.append(bad)
         if what == "warn":
-            _log.warning("an item was left out of a list: %s", bad.error)
+            _log.warning("skipped an item that cannot be read: %s", bad.error)
         else:
             what(bad)
 

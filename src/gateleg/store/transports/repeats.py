@@ -1,4 +1,4 @@
-"""What may be sent twice when nobody knows whether the first one arrived.
+"""Which requests may be repeated when the response was lost.
 
 A lost answer leaves two possibilities: the request was carried out, or it was not. To send it again is right only if carrying it out twice
 comes to the same as once, in what is stored and in what is answered:

@@ -1,4 +1,4 @@
-"""What a route works with: the host, who calls, and the audit log, as one dependency for each role."""
+"""FastAPI dependencies that give a route the host, the caller and the audit log, one for each role."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Call:
     request_id: str
 
     async def note(self, action: str, target: str = "", **details: Any) -> None:
-        """Write into the audit log what the caller did."""
+        """Write an action of the caller to the audit log."""
         await self.host.audit.note(self.principal, action, target, request_id=self.request_id, **details)
 
 

@@ -22,7 +22,7 @@ class ErrorEnvelope(BaseModel):
 #: What every route may answer with besides its result.
 FAILURES = {
     400: "The request cannot be understood.",
-    401: "Nobody is known to have sent it, or the key is no longer good.",
+    401: "The request is not authenticated, or the key is no longer valid.",
     403: "The caller may not do this.",
     404: "There is nothing of that name.",
     409: "It does not go together with what is there now.",

@@ -73,7 +73,7 @@ class Ask(BaseModel):
     arguments: dict[str, Any] = {}
     limit: int = Field(default=50, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=4000)
-    newest_first: bool | None = Field(default=None, description="The order of the sort key; the pattern's own when left out.")
+    newest_first: bool | None = Field(default=None, description="The order of the sort key; the pattern's own if not given.")
 
 
 def _table(call: Call, name: str) -> Table:

@@ -61,7 +61,7 @@ def test_derived_keys_follow_a_change() -> None:
     [
         ("{", "not JSON"),
         ("[]", "An item is an object"),
-        (edited(title="Ice"), "title is no value of DynamoDB JSON"),
+        (edited(title="Ice"), "title is not a value in DynamoDB JSON"),
         (edited(sk={"S": "OTHER"}), "key"),
         (edited(shelf={"S": "nowhere"}), "shelf"),
         (edited(shelf_title={"S": "mine"}), "made from other attributes"),

@@ -90,7 +90,7 @@ class HistoryView(BaseModel):
     """What was done, and what was in the queues, at moments that follow each other."""
 
     moments: list[datetime] = Field(description="When the points begin, oldest first.")
-    series: dict[str, list[int | None]] = Field(description="One number for each moment; null where nobody looked.")
+    series: dict[str, list[int | None]] = Field(description="One number for each moment; null where nothing was recorded.")
 
 
 _SERIES: tuple[Count, ...] = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running")

@@ -17,7 +17,7 @@ Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 
 class NewSchedule(BaseModel):
-    """When a job is to be submitted: by cron fields, or every so many seconds."""
+    """When a job is submitted: by cron fields, or at an interval in seconds."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,7 +30,7 @@ class NewSchedule(BaseModel):
     priority: int | None = Field(default=None, ge=0, le=100)
     subject: Text | None = None
     enabled: bool = True
-    max_delay: int = Field(default=600, ge=0, le=366 * 86_400, description="A run that is later than so many seconds is left out.")
+    max_delay: int = Field(default=600, ge=0, le=366 * 86_400, description="A run that is later than this many seconds is skipped.")
 
 
 async def _found(host: Host, name: str) -> Schedule:

@@ -71,7 +71,7 @@ class JobView(BaseModel):
     worker_id: str | None = None
     retry_count: int
     max_retries: int | None = None
-    attempt: int = Field(description="How often it was tried, with the present run; a snooze is no try.")
+    attempt: int = Field(description="Number of attempts, including the current one; a snooze is not counted.")
     progress: ProgressView | None = None
     parent_job_id: UUID | None = None
     root_job_id: UUID | None = None
