@@ -221,7 +221,7 @@ def long_ago(desk: Desk) -> Job:
 
 def test_a_sweep_copies_long_logs_to_the_object_store(desk: Desk, tmp_path: Path) -> None:
     job = long_ago(desk)
-    assert desk.ok("archive", "--sweep", "--objects", f"dir:{tmp_path}/objects") == "1 jobs archived\n"
+    assert desk.ok("archive", "--sweep", "--objects", f"dir:{tmp_path}/objects") == "1 job archived\n"
     assert "all 60 are in the object" in desk.run("logs", str(job.job_id)).stderr
     assert len(DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id)).splitlines()) == 60
 
@@ -229,11 +229,12 @@ def test_a_sweep_copies_long_logs_to_the_object_store(desk: Desk, tmp_path: Path
 def test_a_sweep_takes_the_object_store_of_the_settings(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = long_ago(desk)
     monkeypatch.setenv("GATELEG_OBJECTS", f"dir:{tmp_path}/objects")
-    assert desk.ok("archive", "--sweep") == "1 jobs archived\n"
+    assert desk.ok("archive", "--sweep") == "1 job archived\n"
     assert DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id))
 
 
-def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk) -> None:
+def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GATELEG_OBJECTS")
     job = long_ago(desk)
     assert "1 of them have long logs, which stay in the queue's tables" in desk.ok("archive", "--sweep")
     assert len(desk.ok("logs", str(job.job_id)).splitlines()) == 60
@@ -243,8 +244,8 @@ def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
     first = desk.submit("fails")
     desk.submit("echo", "--after", first)
     desk.finish()
-    assert "gateleg.settle" not in {job["job_type"] for job in desk.json("list")["jobs"]}
-    assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["jobs"]}
+    assert "gateleg.settle" not in {job["job_type"] for job in desk.json("list")["items"]}
+    assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["items"]}
 
 
 def _shifted(ahead: float) -> float:

@@ -190,7 +190,7 @@ def test_settings_that_cannot_be_are_told(tmp_path: Path, failed: Callable[..., 
 
 def test_an_application_that_is_not_there_is_told(tmp_path: Path, failed: Callable[..., str]) -> None:
     (tmp_path / "gateleg.toml").write_text('applications = ["nothing.here:app"]\n')
-    assert "there is no module nothing" in failed("serve", "--port", "0")
+    assert "cannot import nothing.here" in failed("serve", "--port", "0")
 
 
 def test_help_of_every_command_of_a_host_loads_none_of_it() -> None:

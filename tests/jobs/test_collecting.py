@@ -17,7 +17,9 @@ from gateleg.store import AsyncStore
 
 def test_what_is_loaded_is_not_looked_through_again() -> None:
     # In a process of its own: the settings are those of the whole process.
-    program = "import gc, gateleg.jobs as jobs; jobs.collect_garbage_less_often(); print(gc.get_freeze_count(), gc.get_threshold()[0])"
+    program = (
+        "import gc, gateleg.jobs.worker.gc_tuning as t; t.collect_garbage_less_often(); print(gc.get_freeze_count(), gc.get_threshold()[0])"
+    )
     frozen, containers = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert int(frozen) > 1000
     assert int(containers) > 1000
