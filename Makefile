@@ -58,7 +58,7 @@ chromium:
 	|| { command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	|| echo "There is no Chromium and it cannot be installed here: browser tests will be skipped"
 
-versions:  ## Kill processes at random moments and look for lost writes (minutes)
+crash: $(READY) ## Kill processes at random moments and look for lost writes (minutes)
 	$(BIN)/pytest -m crash tests
 
 peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI

@@ -1,6 +1,7 @@
-"""A worker for the fault suite: `python -m tests.jobs.chaos_worker <data> <audit file> <seed> <fault rate>`.
+"""A worker for the fault suite: `python -m tests.jobs.chaos_worker <data> <audit file> <seed> <fault rate> <clock offset> <lease>`.
 
-Its store loses requests and answers at the given rate. What it believes to have completed goes into the audit file.
+Its store loses requests and answers at the given rate, and its clock is ahead by the given seconds. What it believes to have completed goes
+into the audit file.
 """
 
 import asyncio
@@ -8,8 +9,10 @@ import os
 import random
 import signal
 import sys
+import time
 from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gateleg.jobs.context import JobContext
@@ -55,6 +58,18 @@ async def ends_its_process(job: JobContext, config: dict[str, Any]) -> None:
 async def takes_long(job: JobContext, config: dict[str, Any]) -> None:
     """Is not done when its worker is ended by another job."""
     await asyncio.sleep(2)
+
+
+@jobs.handler("waits-for-a-file", retry=Retry(times=3, first=0.02))
+async def waits_for_a_file(job: JobContext, config: dict[str, Any]) -> None:
+    """Runs until the test writes a file, so it lasts for as many leases as the test wants to see."""
+    while not Path(config["file"]).exists():
+        await asyncio.sleep(0.05)
+
+
+@jobs.handler("at-once", retry=Retry(times=3, first=0.02))
+async def at_once(job: JobContext, config: dict[str, Any]) -> None:
+    """Ends when it begins."""
 
 
 class Fate:
@@ -143,14 +158,14 @@ class AuditedWorker(Worker):
         return AuditedExecution(self.queue, job, handler)
 
 
-async def main(data: str, audit: str, seed: str, rate: float) -> None:
+async def main(data: str, audit: str, seed: str, rate: float, offset: float, lease: float) -> None:
     """Work until told to stop."""
     AuditedExecution.audit = os.open(audit, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     usual = FaultyThreads(open_engine(data), owned=True)
     transport = Faulty(usual)
     usual.fate = transport.fate = Fate(rate, seed)
-    store = AsyncStore(transport)
-    queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=LEASE))
+    store = AsyncStore(transport, clock=lambda: time.time() + offset)
+    queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=lease))
     worker = AuditedWorker(queue, concurrency=4, worker_id=f"w{seed}", idle=(0.01, 0.1), drain_seconds=0.2)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
     os.write(AuditedExecution.audit, f"ready {os.getpid()}\n".encode())
@@ -159,4 +174,4 @@ async def main(data: str, audit: str, seed: str, rate: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], *map(float, sys.argv[4:])))

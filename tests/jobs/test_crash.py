@@ -9,6 +9,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -18,6 +21,7 @@ from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Job, JobStatus
+from gateleg.jobs.tables.records import LeaderLease, Schedule
 from gateleg.store import Store
 from tests.jobs.chaos_worker import LEASE, LINES, jobs, work
 
@@ -44,11 +48,30 @@ class Crew:
         self.leaving: list[subprocess.Popen[bytes]] = []
         self.stopped: dict[int, float] = {}
 
-    def start(self, rate: float = FAULT_RATE) -> None:
-        command = [sys.executable, "-m", "tests.jobs.chaos_worker", str(self.data), str(self.audit), str(next(self.numbers)), str(rate)]
+    def start(self, rate: float = FAULT_RATE, *, offset: float = 0.0, lease: float = LEASE) -> str:
+        """Start a worker whose clock is ahead by `offset` seconds; its id."""
+        number = next(self.numbers)
+        arguments = [self.data, self.audit, number, rate, offset, lease]
+        command = [sys.executable, "-m", "tests.jobs.chaos_worker", *map(str, arguments)]
         with self.complaints.open("ab") as complaints:
             self.workers.append(subprocess.Popen(command, stderr=complaints))
         self.counts["started"] += 1
+        return f"w{number}"
+
+    def kill(self, victim: subprocess.Popen[bytes]) -> None:
+        """End a worker by SIGKILL."""
+        victim.kill()
+        victim.wait()
+        self.workers.remove(victim)
+        self.counts["killed"] += 1
+
+    def wait_until(self, happened: Callable[[], bool], what: str) -> None:
+        """Wait for an event, as long as the workers live."""
+        until = time.monotonic() + PATIENCE
+        while not happened():
+            assert all(worker.poll() is None for worker in self.workers), f"a worker died by itself: {self.complaints.read_text()[-2000:]}"
+            assert time.monotonic() < until, f"in vain: {what}; {self.complaints.read_text()[-2000:]}"
+            time.sleep(0.05)
 
     def mischief(self) -> None:
         """Kill one, stop one for longer than its lease, or let one go on."""
@@ -60,11 +83,7 @@ class Crew:
         running = [worker for worker in self.workers if worker.pid not in self.stopped and f"ready {worker.pid}" in ready]
         draw = self.chance.random()
         if draw < 0.35 and running:
-            victim = self.chance.choice(running)
-            victim.kill()
-            victim.wait()
-            self.workers.remove(victim)
-            self.counts["killed"] += 1
+            self.kill(self.chance.choice(running))
             self.start()
         elif draw < 0.5 and len(running) > 1:
             victim = self.chance.choice(running)
@@ -149,6 +168,11 @@ def _check(queue: Queue, names: list[UUID], audit: list[str], counts: Counter[st
             assert (job.retry_count, job.losses or 0) == (outcomes["retried"], outcomes["lost"])
         _check_log(queue, job)
         counts.update({f"attempts {outcome}": number for outcome, number in outcomes.items()})
+    _check_indexes_are_empty(queue)
+
+
+def _check_indexes_are_empty(queue: Queue) -> None:
+    """No job is left that a worker would look for."""
     for kind in ("ready", "due", "leased"):
         assert queue.store.count(getattr(Job, kind)(queue="default")) == 0
 
@@ -185,3 +209,137 @@ def test_sound_jobs_beside_jobs_that_end_their_worker_are_all_completed(tmp_path
         assert [queue.get(name).status for name in sound] == [JobStatus.COMPLETED] * 3
         assert [queue.get(name).status for name in poison] == [JobStatus.FAILED] * 2
         assert [error.kind for name in poison if (error := queue.get(name).attempts[-1].error)] == ["process-died"] * 2
+
+
+#: Far more than `PATIENCE`, so that a case in which somebody waits for this clock cannot pass.
+HOURS_AHEAD = 7200.0
+SECONDS_APART = 60.0
+#: For workers side by side: one that gets no processor for a whole lease does lose its jobs. Still far less than clocks are apart.
+LONGER_LEASE = 5.0
+DUTIES = ("watch:default", "schedules", "sweep")
+
+
+@contextmanager
+def _crewed(tmp_path: Path) -> Iterator[tuple[Queue, Crew]]:
+    """A queue in a new store, whose clock is right, and a crew that nobody belongs to yet."""
+    with Store.connect(f"embedded:{tmp_path / 'data'}") as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        crew = Crew(tmp_path / "data", tmp_path / "audit", seed=1)
+        try:
+            yield queue, crew
+        finally:
+            crew.end()
+
+
+def _holds_all_duties(queue: Queue, worker_id: str) -> bool:
+    found = [queue.store.find(LeaderLease, name=name) for name in DUTIES]
+    return all(duty is not None and duty.holder == worker_id for duty in found)
+
+
+def _is_run_by(queue: Queue, name: UUID, worker_id: str) -> bool:
+    job = queue.get(name)
+    return job.status == JobStatus.PROCESSING and job.worker_id == worker_id
+
+
+def _follows(queue: Queue, offset: float) -> Schedule | None:
+    """The schedule, if it was run lately and is due soon by a clock that is ahead by so many seconds."""
+    (schedule,) = queue.schedules()
+    now = datetime.now(UTC) + timedelta(seconds=offset)
+    times = (schedule.last_run_at, schedule.next_run_at)
+    return schedule if all(at is not None and abs(at - now) < timedelta(seconds=PATIENCE) for at in times) else None
+
+
+def _is_completed(queue: Queue, name: UUID | None) -> bool:
+    return name is not None and queue.get(name).status == JobStatus.COMPLETED
+
+
+def _all_jobs(queue: Queue) -> list[Job]:
+    return [job for status in JobStatus for job in queue.store.query(Job.in_status(status=status))]
+
+
+def _check_completed_once(queue: Queue, found: list[Job], audit: list[str]) -> None:
+    believed = Counter(line.split()[0] for line in audit if line.endswith(" completed"))
+    for job in found:
+        outcomes = [attempt.outcome for attempt in job.attempts]
+        assert (job.status, outcomes.count("completed"), outcomes[-1]) == (JobStatus.COMPLETED, 1, "completed")
+        assert believed[str(job.job_id)] <= 1
+    _check_indexes_are_empty(queue)
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["started after", "running beside"])
+def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_killed(
+    tmp_path: Path, beside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lease = LONGER_LEASE if beside else LEASE
+    with _crewed(tmp_path) as (queue, crew):
+        file = tmp_path / "done"
+        queue.schedule("often", Submission("at-once"), every=1)
+        lost = queue.submit(Submission("waits-for-a-file", {"file": str(file)})).job.job_id
+        ahead = crew.start(0.0, offset=HOURS_AHEAD, lease=lease)
+        crew.wait_until(lambda: _is_run_by(queue, lost, ahead) and _holds_all_duties(queue, ahead), "the first worker has all")
+        crew.wait_until(lambda: _follows(queue, HOURS_AHEAD) is not None, "the schedule follows the clock that is ahead")
+        if beside:
+            successor = crew.start(0.0, lease=lease)
+            crew.wait_until(lambda: successor in {one.worker_id for one in queue.every_worker()}, "the second worker is there")
+        crew.kill(crew.workers[0])
+        killed = time.monotonic()
+        # Submitted now: as long as it was alive, the first worker woke delayed jobs hours too early.
+        delayed = queue.submit(Submission("at-once", delay=lease)).job.job_id
+        file.touch()
+        if not beside:
+            successor = crew.start(0.0, lease=lease)
+        took = {}
+        waits: list[tuple[str, Callable[[], bool]]] = [
+            ("the lost job completed", lambda: _is_completed(queue, lost)),
+            ("the duties taken over", lambda: _holds_all_duties(queue, successor)),
+            ("the delayed job completed", lambda: _is_completed(queue, delayed)),
+            ("the schedule run again", lambda: (one := _follows(queue, 0.0)) is not None and _is_completed(queue, one.last_job_id)),
+        ]
+        for what, happened in waits:
+            crew.wait_until(happened, what)
+            took[what] = (time.monotonic() - killed) / lease
+        queue.unschedule("often")
+        crew.wait_until(lambda: all(job.finished for job in _all_jobs(queue)), "every run of the schedule is completed")
+        crew.end()
+        found = _all_jobs(queue)
+        _check_completed_once(queue, found, crew.audit.read_text().splitlines())
+        assert {lost, delayed} < {job.job_id for job in found}
+        assert ([attempt.outcome for attempt in queue.get(lost).attempts], queue.get(lost).losses) == (["lost", "completed"], 1)
+    told = ", ".join(f"{what} by {leases:.1f} leases" for what, leases in took.items())
+    with capsys.disabled():
+        print(f"\n  clocks: {len(found)} jobs completed once each, 1 lost with a worker whose clock was 2 hours ahead: {told}")
+
+
+@pytest.mark.parametrize("offset", [SECONDS_APART, -SECONDS_APART], ids=["ahead", "behind"])
+def test_workers_whose_clocks_are_further_apart_than_a_lease_take_no_jobs_from_each_other(
+    tmp_path: Path, offset: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _crewed(tmp_path) as (queue, crew):
+        file = tmp_path / "done"
+        names = [queue.submit(Submission("waits-for-a-file", {"file": str(file)})).job.job_id for _ in range(8)]
+        leader = crew.start(0.0, lease=LONGER_LEASE)
+        crew.wait_until(lambda: _holds_all_duties(queue, leader), "the first worker has the duties")
+        other = crew.start(0.0, offset=offset, lease=LONGER_LEASE)
+        leases: dict[UUID, set[datetime]] = {name: set() for name in names}
+
+        def renewed_for_leases() -> bool:
+            """Whether every job was renewed seven times since it was seen first: with three heartbeats in a lease, for two leases."""
+            for name, seen in leases.items():
+                seen.update(filter(None, [queue.get(name).lease_until]))
+            return all(len(seen) > 7 for seen in leases.values())
+
+        crew.wait_until(renewed_for_leases, "every job is kept for longer than its lease")
+        shares = Counter(queue.get(name).worker_id for name in names)
+        file.touch()
+        crew.wait_until(lambda: all(queue.get(name).finished for name in names), "every job is completed")
+        crew.end()
+        found = [queue.get(name) for name in names]
+        _check_completed_once(queue, found, crew.audit.read_text().splitlines())
+        assert shares == {leader: 4, other: 4}
+        losses = sum(job.losses or 0 for job in found)
+        assert (losses, [job.attempt for job in found]) == (0, [1] * 8)
+    beats = sum(len(seen) - 1 for seen in leases.values())
+    told = f"{losses} lost in {beats} heartbeats, by 2 workers of which one has a clock {offset:+.0f} s off"
+    with capsys.disabled():
+        print(f"\n  clocks: {len(found)} jobs completed once each: {told}")
