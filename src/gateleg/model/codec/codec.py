@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
     from gateleg.model.keys.plans import KeyField, KeyPlan
+    from gateleg.model.keys.text_keys import TextKey
     from gateleg.model.layout import EntityLayout
 
 E = TypeVar("E", bound=BaseModel)
@@ -125,12 +126,17 @@ def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope) -> str:
     if entry.text is None:
         assert entry.source is not None
         return entry.source.shape.pack(_access(spec, entry.source.name), scope)
-    pieces = [repr(entry.text.template.literals[0])] if entry.text.template.literals[0] else []
-    for name, component, literal in zip(entry.names, entry.text.components, entry.text.template.literals[1:], strict=True):
+    return f'{{"S": {_text_source(spec, entry, entry.text, scope)}}}'
+
+
+def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: Scope) -> str:
+    """Source for the text of a key attribute that a template makes."""
+    pieces = [repr(text.template.literals[0])] if text.template.literals[0] else []
+    for name, component, literal in zip(entry.names, text.components, text.template.literals[1:], strict=True):
         pieces.append(render_source(component, _access(spec, name), scope.bind(component.render, "render")))
         if literal:
             pieces.append(repr(literal))
-    return f'{{"S": {" + ".join(pieces)}}}'
+    return " + ".join(pieces)
 
 
 def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: Scope) -> list[str]:
@@ -181,6 +187,9 @@ def _form_check(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     for entry in spec.key.fields:
         if entry.source is not None and entry.source.shape is INSTANT:
             tests.append(_odd_time(entry.attribute))
+        elif entry.text is not None:
+            # Texts are compared, not values: this is done for every item that is read.
+            tests.append(f'((w := get({entry.attribute!r})) is None or w["S"] != {_text_source(spec, entry, entry.text, scope)})')
         elif may_differ(entry.source):
             tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope)}")
     for source in checked_sources(spec):
