@@ -40,11 +40,11 @@ class ExtraMissing(AiError):
 
 
 class KeyMissing(AiError):
-    """A provider needs a key, and none was given for it. Keys are never looked for in the environment."""
+    """A provider needs a key, and none was given for it. Variables of the environment are read only if the settings name them."""
 
     code = "model-key-missing"
     status = 503
-    fix = "Give the key as an argument, or in the settings under the provider's name or the endpoint's URL."
+    fix = "Name the environment variable that holds it: key_env below [models.providers.NAME] in gateleg.toml; in Python, give key=..."
 
 
 class BadAsk(AiError, ValueError):
@@ -61,6 +61,26 @@ class NotOffered(AiError):
     code = "not-offered"
     status = 422
     fix = "Choose another model, or leave that out."
+
+
+class SpendCapReached(AiError):
+    """A call would take an application or a tenant over what it may spend in a day (UTC). Nothing was sent."""
+
+    code = "spend-cap-reached"
+    status = 429
+    fix = "Wait for the next day, or raise the cap: [models.caps] in the settings of the host."
+
+    def __init__(self, what: str, *, retry_after: float, fix: str | None = None) -> None:
+        super().__init__(what, fix=fix)
+        self.retry_after = retry_after
+
+
+class PriceUnknown(AiError):
+    """A spend cap is set, and what the model costs is not known. Nothing was sent."""
+
+    code = "price-unknown"
+    status = 503
+    fix = "Give the price of the model in the settings, below [models.prices]; 0 is a price, too."
 
 
 class ContextExceeded(AiError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.answering import Answering
 from gateleg.ai.embedding import Embedding
 from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
@@ -31,13 +30,13 @@ class EmbeddingOptions(TypedDict, total=False):
 
 def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> Answering:
     """The chat model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Answering(address, _chat(address, setup, key), setup, cache)
 
 
 def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 
