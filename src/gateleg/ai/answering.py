@@ -98,7 +98,9 @@ class Answering:
         except AiError as error:
             if not gathering.begun:
                 raise
-            raise StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=gathering.text) from error
+            broken = StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=gathering.text)
+            broken.public = f"The stream broke in the middle of the answer. {error.public or ''}".strip()
+            raise broken from error
 
     def _recalled(self, asked: Asked) -> Flow[Reply | None]:
         if not self.cache:

@@ -60,7 +60,7 @@ def body_of(error: Exception) -> dict[str, Any]:
     if not isinstance(error, GatelegError) or (status == 500 and not isinstance(error, Refusal)):
         return _body("internal", "Something went wrong here; the log has it under the request id.", {})
     found = {"fix": advice_for(error), "why": error.why}
-    return _body(error.code, error.message, {name: text for name, text in found.items() if text} | error.details)
+    return _body(error.code, error.public or error.message, {name: text for name, text in found.items() if text} | error.details)
 
 
 def advice_for(error: GatelegError) -> str:

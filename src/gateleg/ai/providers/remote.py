@@ -191,4 +191,6 @@ def _read(read: Callable[[], T]) -> T:
     try:
         return read()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.") from error
+        bad = BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.")
+        bad.public = BadAnswer.said
+        raise bad from error

@@ -122,4 +122,6 @@ def _generic(error: Exception) -> AiError:
         return ModelTimedOut(f"The service did not answer in time ({names[0]}).")
     if any(word in name for name in names for word in _LOST) or isinstance(error, OSError):
         return ModelUnreachable(f"The service could not be reached, or the connection was lost ({names[0]}).")
-    return BadAnswer(f"The answer is not of the documented form: {names[0]}: {str(error)[:200]}.")
+    bad = BadAnswer(f"The answer is not of the documented form: {names[0]}: {str(error)[:200]}.")
+    bad.public = BadAnswer.said
+    return bad
