@@ -36,7 +36,19 @@ from gateleg.ai.errors import (
     StreamBroken,
     WeightsMissing,
 )
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
+from gateleg.ai.messages import (
+    Assistant,
+    Attachment,
+    Message,
+    System,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Upload,
+    User,
+    dump_messages,
+    load_messages,
+)
 from gateleg.ai.metering import Meter
 from gateleg.ai.prices import Price
 from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
@@ -56,6 +68,7 @@ __all__ = [
     "AsyncChat",
     "AsyncEmbeddings",
     "AsyncModels",
+    "Attachment",
     "BadAnswer",
     "BadArguments",
     "BadAsk",
@@ -96,6 +109,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolResult",
+    "Upload",
     "Usage",
     "UsageDay",
     "User",

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.ai.asking import asked_of
-from gateleg.ai.errors import AiError, BadStructure, StreamBroken
+from gateleg.ai.asking import asked_of, file_problems
+from gateleg.ai.errors import AiError, BadAsk, BadStructure, NotOffered, StreamBroken
 from gateleg.ai.forecasts import forecast_ask
 from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.protocol import FileProvider
 from gateleg.ai.replies import NOTHING, Delta, Gathering, Structured
 from gateleg.ai.steps import Say
 from gateleg.ai.structures import Misfit, corrected, instructed, read_structure, shape_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.asking import Asked, AskOptions
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message, Upload
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
     from gateleg.ai.setup import Setup
@@ -87,6 +88,23 @@ class Answering:
                 if attempt > repairs:
                     raise _unstructured(model, reply, misfit, attempt) from None
                 asked = replace(asked, messages=corrected(asked.messages, reply, misfit.problems))
+
+    def upload(self, file: Attachment) -> Flow[Upload]:
+        """Keep a file at the provider. It is not tried again: a second one might be kept."""
+        provider = self._keeper()
+        for problem in file_problems(file):
+            raise BadAsk(problem)
+        return (yield from provider.upload(file, self.setup.trying.deadline()))
+
+    def forget(self, upload: Upload) -> Flow[None]:
+        """Have the provider delete a file."""
+        provider = self._keeper()
+        yield from self.setup.trying.attempts(lambda deadline: provider.forget(upload, deadline))
+
+    def _keeper(self) -> FileProvider:
+        if not isinstance(self.provider, FileProvider):
+            raise NotOffered(f"{self.address} keeps no files.", fix="Send the file with the message, as an Attachment.")
+        return self.provider
 
     def count(self, text: str) -> Flow[TokenCount]:
         """How long a text is for this model."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message, Upload
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings
@@ -256,6 +256,12 @@ class _AsyncChat:
         self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
         return await self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    async def upload(self, file: Attachment) -> Upload:
+        return await self._models.run(self._answering.upload(file))
+
+    async def forget(self, upload: Upload) -> None:
+        await self._models.run(self._answering.forget(upload))
 
     async def count(self, text: str) -> TokenCount:
         return await self._models.run(self._answering.count(text))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from gateleg.ai.messages import Assistant
+from gateleg.ai.providers.attachments import estimated_tokens
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.replies import Usage
 
@@ -26,7 +27,8 @@ def forecast_ask(asked: Asked, output_tokens: int) -> Usage:
     texts += [tool.name + tool.description + orjson.dumps(tool.parameters).decode() for tool in asked.tools]
     if asked.shape is not None:
         texts.append(orjson.dumps(asked.shape.schema).decode())
-    return Usage(input=sum(estimate(text).tokens + _AROUND for text in texts), output=asked.max_tokens or output_tokens, requests=1)
+    read = sum(estimate(text).tokens + _AROUND for text in texts) + sum(map(estimated_tokens, asked.files))
+    return Usage(input=read, output=asked.max_tokens or output_tokens, requests=1)
 
 
 def forecast_texts(texts: Sequence[str]) -> Usage:

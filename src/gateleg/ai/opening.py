@@ -52,7 +52,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
 
             url = address.place or ollama.USUAL
             endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
-            return remote.RemoteChat(address.model, endpoint, ollama.OllamaDialect())
+            return ollama.OllamaChat(address.model, endpoint)
         case "openai":
             from gateleg.ai.providers import openai, remote
 
@@ -60,7 +60,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             # OpenAI's newer models refuse the older name, and the servers that speak its dialect know only that one.
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
-            return remote.RemoteChat(address.model, endpoint, openai.OpenAIDialect(limit))
+            return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
         case "anthropic":
             from gateleg.ai.providers import anthropic, sdk
 

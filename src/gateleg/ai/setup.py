@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gateleg.ai.errors import AiError, ModelTimedOut, StreamBroken
+from gateleg.ai.errors import AiError, BadAsk, ModelTimedOut, NotOffered, StreamBroken
 from gateleg.ai.metering import Meter
 from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.settings import ModelSettings
@@ -59,7 +59,7 @@ class Setup:
                 if isinstance(error, ModelTimedOut | StreamBroken):
                     yield from spending.settle(reserved, self._priced(address, so_far() if so_far else forecast), "unknown")
                 else:
-                    yield from spending.settle(reserved, NOTHING, "failed")
+                    yield from spending.settle(reserved, NOTHING, "refused" if isinstance(error, BadAsk | NotOffered) else "failed")
             raise
         except GeneratorExit:
             # Somebody has given up waiting, and no more steps can be taken here: the driver settles it.

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 #: How long the usage of a day is kept.
 _KEPT = timedelta(days=800)
 _log = logging.getLogger(__name__)
-#: How a call ended: with an answer, without one at no cost, or in a way that leaves its cost unknown.
-Ending = Literal["answered", "failed", "unknown"]
+#: How a call ended: with an answer, without one at no cost, in a way that leaves its cost unknown; or it was not made at all.
+Ending = Literal["answered", "failed", "unknown", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,12 @@ class Spending:
 
     def settle(self, reserved: Reservation, usage: Usage, ending: Ending = "answered") -> Flow[None]:
         """Record what a call has used, and correct what was reserved. What cannot be written is logged: the call is over."""
-        writes: list[WriteOperation[Any]] = [_recording(reserved, usage, ending)]
+        writes: list[WriteOperation[Any]] = [] if ending == "refused" else [_recording(reserved, usage, ending)]
         if reserved.scopes and reserved.forecast.cost is not None and usage.cost is not None:
             more = usage.cost - reserved.forecast.cost
             writes += [_adding(scope, reserved.day, more) for scope in reserved.scopes]
+        if not writes:
+            return
         try:
             yield Carry(transact(writes, token=uuid4().hex))
         except StoreError as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message, Upload
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import Chat, Embeddings
@@ -214,6 +214,12 @@ class _Chat:
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    def upload(self, file: Attachment) -> Upload:
+        return self._models.run(self._answering.upload(file))
+
+    def forget(self, upload: Upload) -> None:
+        self._models.run(self._answering.forget(upload))
 
     def count(self, text: str) -> TokenCount:
         return self._models.run(self._answering.count(text))
