@@ -250,12 +250,12 @@ def _parts(message: Message) -> list[dict[str, Any]]:
 
 def _file(file: Attachment | Upload) -> dict[str, Any]:
     if isinstance(file, Upload):
-        return {"file_data": {"fileUri": file.id, "mimeType": file.media_type}}
+        return {"file_data": {"file_uri": file.id, "mime_type": file.media_type}}
     if kind_of(file) == "other":
         raise file_refused(file, "Gemini", "images, sound, video, PDF and texts")
     if kind_of(file) == "text":
         return {"text": text_of(file)}
-    return {"inline_data": {"mimeType": file.media_type, "data": file.data}}
+    return {"inline_data": {"mime_type": file.media_type, "data": file.data}}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
