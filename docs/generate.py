@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 import typer
+from pydantic import BaseModel
 
+from gateleg.ai import ModelSettings, Price, ProviderSettings, SpendCaps
 from gateleg.ai import errors as ai_errors
 from gateleg.apps.delphi import errors as delphi_errors
 from gateleg.cli.commands import app
@@ -127,7 +129,24 @@ def settings() -> str:
     for name, field in Settings.model_fields.items():
         default = shown(field.default)
         lines.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description} |")
-    return "\n".join(lines) + "\n"
+    lines += [
+        "",
+        "## Models\n",
+        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
+        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+    ]
+    for title, model in (
+        ("[models]", ModelSettings),
+        ("[models.providers.NAME]", ProviderSettings),
+        ('[models.prices."ADDRESS"]', Price),
+        ("[models.caps]", SpendCaps),
+    ):
+        lines += ["| setting | default | what it is |", "| --- | --- | --- |"]
+        for name, field in model.model_fields.items():
+            default = "" if isinstance(field.default, BaseModel) else shown(field.default)
+            lines.append(f"| `{title} {name}` | {f'`{default}`' if default else ''} | {field.description} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def http() -> str:

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from gateleg.ai import TABLES as MODEL_TABLES
+from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
@@ -69,6 +71,8 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: chat and embedding models as the settings have them; each application's own in its resources
+    models: AsyncModels
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
 
@@ -76,11 +80,11 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own)))
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
-        return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
+        """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
+        return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
 
     @property
     def environment(self) -> str:
@@ -104,6 +108,7 @@ class Host:
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
+        models_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
@@ -125,9 +130,10 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            models = AsyncModels(models_settings, store=store)
             # Handlers are made with the queue that they are added to.
             resources = {
-                one.name: Resources(one.name, store, objects, queue, own, events, audit, settings.data)
+                one.name: Resources(one.name, store, objects, queue, own, models.billed_to(Account(one.name)), events, audit, settings.data)
                 for one, own in zip(installed, sections, strict=True)
             }
             declared = _add_handlers(jobs, installed, resources)
@@ -146,6 +152,7 @@ class Host:
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
+                models=models,
                 resources=resources,
             )
             await store.ensure_tables(*host.tables)
@@ -154,6 +161,7 @@ class Host:
                 yield host
             finally:
                 await host.events.close()
+                await models.close()
         finally:
             await store.close()
             await objects.close()

@@ -13,6 +13,7 @@ from gateleg.objects.private import make_private
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gateleg.ai import AsyncModels
     from gateleg.jobs import AsyncQueue
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
@@ -39,6 +40,8 @@ class Resources(Generic[S]):
     queue: AsyncQueue
     #: the application's own section of the settings, as its `Application.settings` declares it
     settings: S
+    #: chat and embedding models as the settings have them; what they use is recorded for the application
+    models: AsyncModels
     #: live events: topics with one source each, shared by all who follow them
     events: Hub
     #: the audit log
