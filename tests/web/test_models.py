@@ -1,6 +1,6 @@
 """Models in the host: from the settings to an application's resources, their errors in the envelope, and what they used."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -54,10 +54,10 @@ PRICE = '[models.prices."house:llama"]\ninput = 1000\noutput = 1000\n'
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setenv("TEST_HOUSE_KEY", "sk-0123456789")
     with service() as server:
-        yield server  # type: ignore[misc]
+        yield server
 
 
 @pytest.fixture

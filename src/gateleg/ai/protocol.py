@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import AskOptions, Purpose
+    from gateleg.ai.media import MediaJob, MediaRequest
     from gateleg.ai.messages import Attachment, Message, Upload
-    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount
+    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -136,4 +137,62 @@ class AsyncEmbeddings(Protocol):
 
     async def count(self, texts: Sequence[str]) -> list[TokenCount]:
         """How many tokens texts have for this model."""
+        ...
+
+
+class Media(Protocol):
+    """A model that makes pictures, films or sound: submit, poll, fetch."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        ...
+
+    def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        ...
+
+    def poll(self, token: str) -> MediaJob:
+        """How far it is."""
+        ...
+
+    def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        ...
+
+    def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        """One of the things that were made."""
+        ...
+
+
+class AsyncMedia(Protocol):
+    """A model that makes pictures, films or sound, awaited: submit, poll, fetch."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        ...
+
+    async def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        ...
+
+    async def poll(self, token: str) -> MediaJob:
+        """How far it is."""
+        ...
+
+    async def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        ...
+
+    async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        """One of the things that were made."""
         ...

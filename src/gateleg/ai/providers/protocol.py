@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
     from gateleg.ai.messages import Attachment, Upload
     from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow
@@ -39,6 +40,22 @@ class ChatProvider(Protocol):
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is."""
+        ...
+
+
+class MediaProvider(Protocol):
+    """Runs a model that makes pictures, films or sound. A flow is one attempt; failures are `AiError`s."""
+
+    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+        """Ask for something to be made."""
+        ...
+
+    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+        """How far it is."""
+        ...
+
+    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+        """What was made."""
         ...
 
 
