@@ -23,10 +23,10 @@ from gateleg.apps.mv.web.views import (
     view_scene,
     view_take,
 )
+from gateleg.web import Role
 from gateleg.web.api.calls import Call, Using, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
-from gateleg.web.principal import Role
 
 router = APIRouter()
 Sequence = Annotated[int, Path(ge=1, le=999, description="The scene's name for ever, not its place.")]
