@@ -20,6 +20,7 @@ from gateleg.web.keys import Keys
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
+from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import shown
 from gateleg.web.tables import TABLES as WEB_TABLES
@@ -57,6 +58,8 @@ class Host:
     #: who may come while there is no key
     local: LocalAccess
     audit: Audit
+    #: the host's own secrets; `secrets.of(name)` are those of an application
+    secrets: Secrets
     #: what requests to the store have cost, by access pattern
     costs: Metrics
     #: how the queues do, read once for everybody
@@ -126,6 +129,7 @@ class Host:
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
+                secrets=Secrets(store, secret, HOST),
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=Hub(),

@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, and the audit log."""
+"""The tables of the host: API keys, sessions of the console, the audit log, and the secrets of applications."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -13,6 +13,7 @@ audit_table = Table(
     range="sk",
     indexes=[GSI("ActorIndex", hash="actor", range="at")],
 )
+secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -77,5 +78,24 @@ class AuditEntry(Entity, table=audit_table):
     by_actor = Pattern("ActorIndex", title="The actions of an actor, newest first", order="desc")
 
 
+class StoredSecret(Entity, table=secrets_table):
+    """A secret of an application, or of one of its tenants, encrypted."""
+
+    application: Attr[str]
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    tenant: Attr[str]
+    name: Attr[str]
+    #: the ciphertext in base64
+    sealed: Attr[str] = required(hidden=True)
+    version: Attr[int]
+    created_at: Attr[datetime]
+    changed_at: Attr[datetime]
+    changed_by: Attr[str] = field("")
+
+    key = Key("APPLICATION#{application}", "TENANT#{tenant}#SECRET#{name}")
+    of_application = Pattern(title="The secrets of an application and all its tenants")
+    of_tenant = Pattern(by=("application", "tenant"), title="The secrets of a tenant")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table)
+TABLES = (access_table, audit_table, secrets_table)
