@@ -19,6 +19,7 @@ from gateleg.objects.errors import (
     NothingReferenced,
     NotModified,
     ObjectChanged,
+    ObjectExists,
     ObjectMissing,
     ObjectsError,
     OutsideRoot,
@@ -28,7 +29,7 @@ from gateleg.objects.errors import (
     StorageThrottled,
 )
 from gateleg.objects.large import Large, keep, keep_async, load, load_async
-from gateleg.objects.links import Grant, content_disposition
+from gateleg.objects.links import Grant, UploadForm, content_disposition
 from gateleg.objects.orphans import CollectedOrphans, References, collect_orphans, collect_orphans_async
 from gateleg.objects.protocol import AsyncBody, AsyncDownload, AsyncObjects, Body, Download, Objects, Upload
 from gateleg.objects.s3 import S3Objects
@@ -59,6 +60,7 @@ __all__ = [
     "NotModified",
     "NothingReferenced",
     "ObjectChanged",
+    "ObjectExists",
     "ObjectInfo",
     "ObjectMissing",
     "ObjectPage",
@@ -74,6 +76,7 @@ __all__ = [
     "StorageThrottled",
     "ThreadedObjects",
     "Upload",
+    "UploadForm",
     "collect_orphans",
     "collect_orphans_async",
     "content_disposition",

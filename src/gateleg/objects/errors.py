@@ -46,6 +46,14 @@ class ObjectChanged(ObjectsError):
     fix = "Begin again."
 
 
+class ObjectExists(ObjectsError):
+    """There is an object with this key already, and it was to be written only if there was none."""
+
+    code = "object-exists"
+    status = 409
+    fix = "Choose another key, or write without if_absent to replace it."
+
+
 class RangeOutside(ObjectsError):
     """A byte range is outside the object."""
 
