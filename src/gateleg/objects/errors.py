@@ -165,3 +165,19 @@ class NothingReferenced(ObjectsError):
     code = "nothing-referenced"
     why = "An empty list of references is most often a mistake."
     fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."
+
+
+class ArchiveRefused(ObjectsError):
+    """An archive is damaged, encrypted, or packed in a way that is not read here."""
+
+    code = "archive-refused"
+    status = 422
+    fix = "Pack it again as a plain ZIP, or send the files themselves."
+
+
+class ArchiveTooLarge(ArchiveRefused):
+    """An archive has more files, more bytes or more archives within it than allowed."""
+
+    code = "archive-too-large"
+    status = 413
+    fix = "Send the files themselves, or in several archives."
