@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.net.http import GuardedClient
 from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
@@ -20,13 +21,17 @@ from gateleg.web.keys import Keys
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
+from gateleg.web.resources import Resources
 from gateleg.web.secret_store import HOST, Secrets
+from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import shown
+from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+
+    from pydantic import BaseModel
 
     from gateleg.jobs import DeclaredSchedule
     from gateleg.jobs import QueueSettings as JobSettings
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
+    _Declared = dict[str, tuple[DeclaredSchedule, ...]]
+
 
 #: Seconds in which the store says who calls.
 _RECOGNISED = 5.0
@@ -43,7 +50,7 @@ _RECOGNISED = 5.0
 
 @dataclass(frozen=True)
 class Host:
-    """A running host. It satisfies `Resources`, which is what applications see of it."""
+    """A running host. Each application sees its own `Resources` of it."""
 
     settings: Settings
     store: AsyncStore
@@ -66,6 +73,8 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: what each application works with, by its name
+    resources: Mapping[str, Resources[Any]]
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -98,11 +107,13 @@ class Host:
         `rules` are those of the queue, for a worker.
         """
         installed = checked(applications)
+        sections = _sections(settings, installed)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
         vault = open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
+        stores = open_stores(settings, secret)
         store = AsyncStore.connect(
             settings.store,
             settings.prefix,
@@ -116,7 +127,19 @@ class Host:
             # Every request waits for these: a store that hangs must not hang them all.
             prompt = store.within(_RECOGNISED)
             keys = Keys(prompt)
-            queue, declared = _open_queue(store, objects, installed, rules)
+            jobs = Jobs()
+            queue = AsyncQueue(store, jobs, rules)
+            audit, events = Audit(store, days=settings.audit_days), Hub()
+            secrets = Secrets(store, secret, HOST)
+            outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
+            # Handlers are made with the queue that they are added to.
+            resources = {
+                one.name: Resources(
+                    one.name, store, objects, queue, own, events, audit, secrets.of(one.name), outgoing, stores, settings.data
+                )
+                for one, own in zip(installed, sections, strict=True)
+            }
+            declared = _add_handlers(jobs, installed, resources)
             host = cls(
                 settings=settings,
                 store=store,
@@ -128,11 +151,12 @@ class Host:
                 keys=keys,
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
-                audit=Audit(store, days=settings.audit_days),
-                secrets=Secrets(store, secret, HOST),
+                audit=audit,
+                secrets=secrets,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
-                events=Hub(),
+                events=events,
+                resources=resources,
             )
             await store.ensure_tables(*host.tables)
             await queue.declare_schedules(declared)
@@ -142,43 +166,52 @@ class Host:
                 await host.events.close()
         finally:
             await store.close()
-            await objects.close()
+            for opened in (objects, *stores.values()):
+                await opened.close()
+
+
+def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
+    """The settings of each application. Raises one `BadSettings` for the problems of all."""
+    found: list[BaseModel] = []
+    problems: list[str] = []
+    for application in applications:
+        try:
+            found.append(settings.section(application.name, application.settings or NoSettings))
+        except BadSettings as error:
+            problems += error.problems
+    if problems:
+        raise BadSettings(problems)
+    return found
 
 
 def open_vault(settings: Settings, secret: Secret) -> Objects:
     """The object store that the settings name."""
-    address = parse_objects_address(settings.objects)
-    options: dict[str, Any] = {}
-    if address.kind == "dir":
-        options = {"secret": secret.key("links"), "url": f"{settings.url or ''}/objects"}
-    else:
-        given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
-        options = {name: value for name, value in given.items() if value is not None}
-    return open_objects(settings.objects, **options)
+    main = ObjectStore(address=settings.objects, endpoint=settings.objects_endpoint, region=settings.objects_region)
+    return _opened(main, secret.key("links"), f"{settings.url or ''}/objects")
 
 
-@dataclass
-class _Bench:
-    """The resources of handlers, which are made before the queue that they belong to."""
-
-    store: AsyncStore
-    objects: AsyncObjects
-    queue: AsyncQueue = field(init=False)
+def open_stores(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
+    """The further object stores of the settings. Links to those in folders are not served: read them through the store."""
+    opened = {name: _opened(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
+    return {name: cast("AsyncObjects", ThreadedObjects(one)) for name, one in opened.items()}
 
 
-def _open_queue(
-    store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application], rules: JobSettings | None
-) -> tuple[AsyncQueue, dict[str, tuple[DeclaredSchedule, ...]]]:
-    """The queue with the handlers of all applications, and the schedules that each of them declares."""
-    jobs, bench = Jobs(), _Bench(store, objects)
-    bench.queue = AsyncQueue(store, jobs, rules)
-    declared: dict[str, tuple[DeclaredSchedule, ...]] = {}
+def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
+    if parse_objects_address(store.address).kind == "dir":
+        return open_objects(store.address, secret=key, url=url)
+    given = {"endpoint": store.endpoint, "region": store.region}
+    return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
+
+
+def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:
+    """Add the handlers of all applications to the queue's; the schedules that each application declares."""
+    declared: _Declared = {}
     for application in applications:
-        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(bench)
+        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
         if own is not None:
             jobs.include(own)
         declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
-    return bench.queue, declared
+    return declared
 
 
 def place_of(store: str) -> str:

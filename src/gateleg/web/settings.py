@@ -1,27 +1,33 @@
-"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from."""
+"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from.
+
+Those of applications are in `sections`, as they were written; they get their types where the application is known.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError
+from gateleg.net import Guard
+from gateleg.objects.addresses import parse_objects_address
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
+from gateleg.web.sections import Given, M, Sections, nearest, read_section, section_key, unknown_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from gateleg.net import Secret
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
@@ -29,7 +35,7 @@ DEFAULT = "default"
 
 
 class BadSettings(GatelegError):
-    """Settings that cannot be: a name that there is not, or a value that does not fit. `problems` has one line for each."""
+    """Settings with an unknown name, or with a value that does not fit. `problems` has one line for each."""
 
     code = "bad-settings"
     fix = "`gateleg config` shows what is in force."
@@ -37,6 +43,27 @@ class BadSettings(GatelegError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class ObjectStore(BaseModel):
+    """An object store beside the main one: its address, and for a bucket its endpoint and region."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    endpoint: str | None = None
+    region: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: Any) -> Any:
+        return {"address": value} if isinstance(value, str) else value
+
+    @field_validator("address")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        parse_objects_address(value)
+        return value
 
 
 class Settings(BaseModel):
@@ -53,6 +80,11 @@ class Settings(BaseModel):
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
     objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
+    object_stores: dict[str, ObjectStore] = Field(
+        default={},
+        description="further object stores by name: name=dir:FOLDER or name=s3://bucket/prefix, separated by commas, or TOML tables with "
+        "address, endpoint and region",
+    )
     data: Path = Field(default=Path("./data"), description="folder for the host's own files")
     host: str = Field(default="127.0.0.1", description="address to listen on; off loopback, a key must exist")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -90,9 +122,18 @@ class Settings(BaseModel):
     signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
     idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
+    outgoing_allow: tuple[str, ...] = Field(
+        default=(),
+        description="hosts and networks that are not public and that requests for tenants may go to all the same: hooks.internal, "
+        "*.corp.example, 10.1.0.0/16, 127.0.0.1:9000",
+    )
+    outgoing_ports: tuple[int, ...] = Field(default=(80, 443, 8080, 8443), description="ports that requests for tenants may go to")
+    outgoing_seconds: float = Field(default=30, gt=0, description="seconds that a request for a tenant may take")
+    outgoing_limit: int = Field(default=10_000_000, ge=1, description="bytes that the answer to a request for a tenant may have")
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _sections: Sections = PrivateAttr(default_factory=dict)
 
     @field_validator("secret")
     @classmethod
@@ -107,6 +148,24 @@ class Settings(BaseModel):
         if value is not None and not re.fullmatch(r"https?://[^/\s]+", value):
             raise ValueError("an address is like https://gateleg.example.com, with nothing after the name and the port")
         return value
+
+    @field_validator("outgoing_allow")
+    @classmethod
+    def _nameable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        Guard(allow=value)
+        return value
+
+    @field_validator("object_stores")
+    @classmethod
+    def _named(cls, value: dict[str, ObjectStore]) -> dict[str, ObjectStore]:
+        for name in value:
+            if not re.fullmatch(r"[a-z][a-z0-9-]{0,62}", name):
+                raise ValueError(f"{name!r} cannot name an object store: names are lower-case letters, digits and hyphens")
+        return value
+
+    def guard(self) -> Guard:
+        """What requests to addresses of tenants may be sent to."""
+        return Guard(self.outgoing_allow, frozenset(self.outgoing_ports))
 
     def origin(self, name: str) -> str:
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
@@ -123,6 +182,44 @@ class Settings(BaseModel):
         for name in type(self).model_fields:
             yield name, shown(getattr(self, name)), self.origin(name)
 
+    def section(self, application: str, model: type[M]) -> M:
+        """The settings of an application, typed. Raises `BadSettings` with a line for everything that is wrong."""
+        found, problems = read_section(self._given(application), application, model)
+        if found is None:
+            raise BadSettings(problems)
+        return found
+
+    def section_table(self, application: str, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
+        """As `table`, for the settings of an application: `name.field`."""
+        found, given = self.section(application, model), self._given(application)
+        for name in model.model_fields:
+            yield f"{application}.{name}", shown(getattr(found, name)), given[name].origin if name in given else DEFAULT
+
+    def check_sections(self, applications: Collection[str]) -> None:
+        """Raise `BadSettings` for sections that belong to none of the applications."""
+        problems = unknown_sections(self._sections, applications, type(self).model_fields)
+        if problems:
+            raise BadSettings(problems)
+
+    def _given(self, application: str) -> dict[str, Given]:
+        return self._sections.get(section_key(application), {})
+
+    def pack(self) -> dict[str, Any]:
+        """The settings as JSON values with their secrets, for another process of this host."""
+        values = self.model_dump(mode="json")
+        if self.secret is not None:
+            values["secret"] = self.secret.get_secret_value()
+        return {"values": values, "origins": self._origins, "sections": to_jsonable_python(self._sections)}
+
+    @classmethod
+    def unpack(cls, packed: Mapping[str, Any]) -> Settings:
+        """The settings that `pack` wrote."""
+        settings = cls(**packed["values"])
+        settings._origins.update(packed["origins"])
+        for key, section in packed["sections"].items():
+            settings._sections[key] = {name: Given(**given) for name, given in section.items()}
+        return settings
+
 
 def shown(value: Any) -> str:
     """A value as people read it; a secret stays one, and so does a password in an address."""
@@ -133,24 +230,29 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ", ".join(f"{key}={name}" for key, name in value.items())
-    return without_credentials(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+        return ", ".join(f"{key}={shown(name)}" for key, name in value.items())
+    if isinstance(value, BaseModel):
+        return shown({name: getattr(value, name) for name in type(value).model_fields})
+    if isinstance(value, list | set | frozenset):
+        value = tuple(value)
+    return ", ".join(map(shown, value)) if isinstance(value, tuple) else without_credentials(str(value))
 
 
 def load_settings(
     *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, file: Path | None = None, given: bool = False
 ) -> Settings:
-    """The settings in force. Flags that are None were not given; a file that was `given` must be there.
+    """The settings in force. Flags that are None were not given; a file that was `given` must exist.
 
     Raises `BadSettings` with a line for everything that is wrong.
     """
     problems: list[str] = []
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    sections: Sections = {}
     place = file or Path(FILE)
     for layer, named in (
-        (_from_file(place, given, problems), lambda name: str(place)),
-        (_from_environ(environ or {}, problems), lambda name: PREFIX + name.upper()),
+        (_from_file(place, given, sections, problems), lambda name: str(place)),
+        (_from_environ(environ or {}, sections, problems), lambda name: PREFIX + name.upper()),
         ({name: value for name, value in (flags or {}).items() if value is not None}, lambda name: f"--{name.replace('_', '-')}"),
     ):
         values |= layer
@@ -162,6 +264,7 @@ def load_settings(
             problems += [_told(problem, origins) for problem in error.errors()]
         else:
             settings._origins.update(origins)
+            settings._sections.update(sections)
             return settings
     raise BadSettings(problems)
 
@@ -171,7 +274,7 @@ def _told(problem: Any, origins: Mapping[str, str]) -> str:
     return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg'].removeprefix('Value error, ')}"
 
 
-def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
+def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]) -> dict[str, Any]:
     try:
         found = tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -181,11 +284,19 @@ def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         problems.append(f"{place} cannot be read: {error}")
         return {}
-    problems += [f"{place}: there is no setting {name!r}{_nearest(name)}" for name in found if name not in Settings.model_fields]
-    return {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+    own = {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+    for name, value in found.items():
+        if name in own:
+            continue
+        near = nearest(name, _TABLES if isinstance(value, dict) else Settings.model_fields)
+        if near or not isinstance(value, dict):
+            problems.append(f"{place}: there is no setting {name!r}{near}")
+        else:
+            sections.setdefault(section_key(name), {}).update({field: Given(one, str(place)) for field, one in value.items()})
+    return own
 
 
-def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list[str]) -> dict[str, Any]:
     found = {}
     for variable, text in environ.items():
         name = variable.removeprefix(PREFIX).lower()
@@ -194,14 +305,19 @@ def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, 
         if variable == "GATELEG_APP":
             problems.append("GATELEG_APP is not a setting: name applications with GATELEG_APPLICATIONS, or with --app")
             continue
+        application, separator, field = name.partition("__")
         if name in Settings.model_fields:
             found[name] = _listed(name, text)
-        elif near := _nearest(name):
-            # What is like no setting may belong to a program that uses Gateleg.
+        elif separator and application and field:
+            sections.setdefault(application, {})[field] = Given(text, variable, is_text=True)
+        elif near := nearest(name, Settings.model_fields):
+            # A variable that resembles no setting may belong to a program that uses Gateleg.
             problems.append(f"{variable}: there is no setting {name!r}{near}")
     return found
 
 
+#: Settings that are tables in a file: a section that resembles one of them is a mistyped setting.
+_TABLES = [name for name, field in Settings.model_fields.items() if get_origin(field.annotation) is dict]
 #: Variables of other commands.
 OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
 
@@ -212,11 +328,9 @@ def _listed(name: str, value: Any) -> Any:
         # A text that cannot be read is refused by the model, with where it is from.
         with contextlib.suppress(ValueError):
             return table_names_in(value)
-    if Settings.model_fields[name].annotation == tuple[str, ...] and isinstance(value, str):
+    if name == "object_stores" and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return dict(part.strip().split("=", 1) for part in value.split(",") if part.strip())
+    if Settings.model_fields[name].annotation in (tuple[str, ...], tuple[int, ...]) and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
-
-
-def _nearest(name: str) -> str:
-    found = difflib.get_close_matches(name, Settings.model_fields, 1, 0.7)
-    return f"; did you mean {found[0]!r}?" if found else ""
