@@ -56,7 +56,7 @@ def unpack(
     bounds: ArchiveBounds | None = None,
     *,
     wanted: Callable[[str], bool] = lambda name: True,
-    seen: Callable[[str, bytes], object] = lambda name, chunk: None,
+    seen: Callable[[Path, bytes], object] = lambda path, chunk: None,
 ) -> list[Unpacked]:
     """The wanted files of an archive, each in a folder of its own below `folder`, so that they keep their names.
 
@@ -97,7 +97,7 @@ class _Unpacking:
     folder: Path
     budget: _Budget
     wanted: Callable[[str], bool]
-    seen: Callable[[str, bytes], object]
+    seen: Callable[[Path, bytes], object]
 
     def read(self, path: Path, prefix: str, depth: int) -> list[Unpacked]:
         found: list[Unpacked] = []
@@ -124,7 +124,7 @@ class _Unpacking:
         with archive.open(entry) as source, target.open("wb") as file:
             while chunk := source.read(_CHUNK):
                 self.budget.take(len(chunk))
-                self.seen(target.name, chunk)
+                self.seen(target, chunk)
                 file.write(chunk)
         return Unpacked(name, target)
 

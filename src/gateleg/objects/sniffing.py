@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
-import zipfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["HEAD", "TYPES", "sniff", "sniff_file"]
+__all__ = ["HEAD", "TAIL", "TYPES", "sniff", "sniff_file"]
 
 #: How many bytes are enough to tell.
 HEAD = 4096
+TAIL = 65_536
 UNKNOWN = "application/octet-stream"
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
@@ -53,31 +54,27 @@ TYPES = frozenset(
 )
 
 
-def sniff(head: bytes) -> str:
-    """The media type of content that begins like this; `application/octet-stream` when it cannot be told. Give it `HEAD` bytes or more."""
+def sniff(head: bytes, tail: bytes = b"") -> str:
+    """The media type of content that begins like this; `application/octet-stream` when it cannot be told. Give it `HEAD` bytes or more.
+
+    An office document is an archive whose names tell what it is; they stand at its end, of which `tail` has up to `TAIL` bytes.
+    """
     for place, magic, kind in _MAGIC:
         if head[place : place + len(magic)] == magic:
             return kind
-    return _container(head) or _sound(head) or _text(head) or UNKNOWN
+    return _container(head, tail) or _sound(head) or _text(head) or UNKNOWN
 
 
 def sniff_file(path: Path) -> str:
-    """The media type of a file. An office document is told from other archives by the names in it, wherever they stand."""
+    """The media type of a file."""
     with path.open("rb") as file:
-        found = sniff(file.read(HEAD))
-    if found != "application/zip":
-        return found
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name.encode("utf-8", "replace") for name in archive.namelist()[:5000]]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return found
-    if b"[Content_Types].xml" not in names:
-        return found
-    return next((kind for start, kind in _ZIPPED if any(name.startswith(start) for name in names)), found)
+        head = file.read(HEAD)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL))
+        return sniff(head, file.read(TAIL))
 
 
-def _container(head: bytes) -> str | None:
+def _container(head: bytes, tail: bytes) -> str | None:
     if head[:4] == b"RIFF":
         return _RIFF.get(head[8:12])
     if head[4:8] == b"ftyp":
@@ -89,7 +86,8 @@ def _container(head: bytes) -> str | None:
     if head[:4] == b"\x1aE\xdf\xa3":
         return "video/webm" if b"webm" in head[:100] else "video/x-matroska"
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return next((kind for start, kind in _ZIPPED if b"[Content_Types].xml" in head and start in head), "application/zip")
+        names = head + tail
+        return next((kind for start, kind in _ZIPPED if b"[Content_Types].xml" in names and start in names), "application/zip")
     return None
 
 

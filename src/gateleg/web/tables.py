@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, the audit log, and the secrets of applications."""
+"""The tables of the host: API keys, sessions of the console, the audit log, secrets, and uploads."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -14,6 +14,7 @@ audit_table = Table(
     indexes=[GSI("ActorIndex", hash="actor", range="at")],
 )
 secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
+uploads_table = Table("GatelegUploads", hash="pk", range="sk")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -97,5 +98,35 @@ class StoredSecret(Entity, table=secrets_table):
     of_tenant = Pattern(by=("application", "tenant"), title="The secrets of a tenant")
 
 
+class PendingUpload(Entity, table=uploads_table):
+    """A file that is being uploaded in parts, or straight to the object store; kept for a day when it has arrived."""
+
+    application: Attr[str]
+    upload_id: Attr[str]
+    #: which of the application's kinds of upload it is
+    kind: Attr[str]
+    #: who began it: the id of a key, or a name
+    owner: Attr[str]
+    tenant: Attr[str | None] = field(None)
+    #: parts come through the host; otherwise the client writes the object itself
+    in_parts: Attr[bool]
+    object_key: Attr[str]
+    name: Attr[str]
+    #: the bytes that it has; for an object that the client writes, those that it may have at most
+    length: Attr[int]
+    received: Attr[int] = field(0)
+    parts: Attr[list[str]] = field(factory=list, max_length=5_000)
+    details: Attr[dict[str, str]] = field(factory=dict)
+    sha256: Attr[str | None] = field(None)
+    content_type: Attr[str | None] = field(None)
+    created_at: Attr[datetime]
+    touched_at: Attr[datetime]
+    finished_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("APPLICATION#{application}", "UPLOAD#{upload_id}")
+    of_application = Pattern(title="The uploads of an application")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table, secrets_table)
+TABLES = (access_table, audit_table, secrets_table, uploads_table)
