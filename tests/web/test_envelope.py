@@ -12,7 +12,7 @@ from gateleg.errors import GatelegError
 from gateleg.model import errors as model_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
-from gateleg.web.envelope import advice_for, body_of, status_of
+from gateleg.web.envelope import advice_for, answer, body_of, status_of
 from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
@@ -152,3 +152,19 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
     for kind in kinds(store, StoreError):
         error = kind.__new__(kind)
         assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|`", advice_for(error))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        objects.StorageFailed("'a': Could not connect to the endpoint URL: http://minio.internal:9000/bucket."),
+        objects.StorageFull("There is no room for 'a' on minio.internal."),
+        store.ServiceFailed("arn:aws:dynamodb:eu-west-1:123456789012:table/minio.internal broke."),
+    ],
+)
+def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, caplog: pytest.LogCaptureFixture) -> None:
+    response = answer(error)
+    assert response.status_code >= 500
+    assert b"minio.internal" not in response.body
+    assert b"log" in response.body
+    assert "minio.internal" in caplog.text
