@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
@@ -29,6 +29,18 @@ _DEFAULT_RETRY = Retry()
 
 
 @dataclass(frozen=True)
+class JobsFactory:
+    """How another process makes the same handlers again, with a store and all else of its own.
+
+    `address` names ("module:function") an asynchronous context manager that is called with the arguments, which are JSON values, and
+    yields the `Jobs`.
+    """
+
+    address: str
+    arguments: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class Handler:
     """A job type: its function, and how it is to be run."""
 
@@ -42,6 +54,8 @@ class Handler:
     #: seconds that an attempt may take
     timeout: int = 3600
     runs: Runs = "inline"
+    #: how a process that cannot import the function gets it
+    factory: JobsFactory | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
@@ -157,7 +171,8 @@ class Jobs:
         without a model, any JSON object is accepted. An attempt that fails is tried again 3 times, or as `retry` has it.
 
         The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
-        be killed. By default an `async def` runs inline and a `def` in a thread.
+        be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; one that is
+        defined within another function is made again in the process, provided that it is of an application's `jobs`.
         """
 
         if callable(job_type):
@@ -243,10 +258,10 @@ class Jobs:
         """The schedules that are declared with the handlers."""
         return tuple(self._schedules.values())
 
-    def include(self, other: Jobs) -> None:
-        """Take over all handlers and declared schedules of another registry."""
+    def include(self, other: Jobs, factory: JobsFactory | None = None) -> None:
+        """Take over all handlers and declared schedules of another registry. `factory` is how a process makes that one again."""
         for handler in other:
-            self.add(handler)
+            self.add(handler if factory is None else replace(handler, factory=factory))
         for schedule in other.schedules:
             self.add_schedule(schedule)
 
@@ -289,8 +304,6 @@ def _check(handler: Handler) -> None:
             f"The handler of {handler.job_type} is not async, and would hold up all other jobs of its worker.",
             fix="Leave `runs` out: a plain function runs in a thread. Or declare it with `async def`, and await.",
         )
-    if handler.runs == "process" and ("<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__):
-        raise BadHandler(f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.")
     try:
         inspect.signature(handler.handle).bind(None, None)
     except TypeError as error:

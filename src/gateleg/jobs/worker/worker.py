@@ -27,8 +27,10 @@ from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.processes import source_of
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
+from gateleg.jobs.worker.scratch import ScratchFolders, default_root
 from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
 from gateleg.store import StoreError
@@ -38,6 +40,7 @@ from gateleg.store.transports.inline_embedded import DirectTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
@@ -60,6 +63,8 @@ _LAST_WRITES = 4.0
 DRAIN_GRACE = 10.0
 #: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
 _TELL_EVERY = 5.0
+#: Seconds between two sweeps of scratch folders.
+_SWEEP_EVERY = 600.0
 _NAMED = 20
 
 
@@ -71,7 +76,8 @@ class Worker:
     a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
     one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
-    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false.
+    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false. `scratch` is the
+    folder in which attempts have theirs; by default one in the system's temporary folder.
     """
 
     def __init__(
@@ -87,6 +93,7 @@ class Worker:
         duties: bool = True,
         objects: AsyncObjects | None = None,
         capture: bool = True,
+        scratch: Path | None = None,
     ) -> None:
         self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
@@ -111,6 +118,8 @@ class Worker:
         self._stop = asyncio.Event()
         self._chance = random.Random()
         self._capture = capture
+        #: the scratch folders of its attempts
+        self.folders = ScratchFolders(scratch or default_root(), self.worker_id)
 
     @property
     def stopping(self) -> bool:
@@ -126,12 +135,15 @@ class Worker:
         """Work until `stop` is called and the running jobs have ended or were given back."""
         if not self.queue.context.jobs:
             raise NoHandlers("The worker has no handlers.")
+        for handler in self.queue.context.jobs:
+            if handler.runs == "process":
+                source_of(handler)
         loop = asyncio.get_running_loop()
         quiet = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
         presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
         # Who else works on the queues is known before the first claim.
         await presence.report()
-        aside = [asyncio.ensure_future(presence.run())]
+        aside = [asyncio.ensure_future(presence.run()), asyncio.ensure_future(self._sweep_scratch())]
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
@@ -145,6 +157,13 @@ class Worker:
             await asyncio.gather(*aside, return_exceptions=True)
             await presence.leave()
             await self._drop_duties()
+            await asyncio.to_thread(self.folders.close)
+
+    async def _sweep_scratch(self) -> None:
+        """Remove the folders that lost workers have left behind, at once and now and then."""
+        while True:
+            await asyncio.to_thread(self.folders.sweep)
+            await asyncio.sleep(_SWEEP_EVERY)
 
     def _record(self) -> WorkerRecord:
         now = self.queue.context.now()
@@ -273,7 +292,7 @@ class Worker:
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler)
+        return Execution(self.queue, job, handler, self.folders)
 
     async def _let_go(self, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
