@@ -13,11 +13,11 @@ import pytest
 
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.worker.worker import Worker
 from tests.jobs.test_worker import done, is_alive, working
 
 ONCE = Retry(times=0)
@@ -211,7 +211,7 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
             job.log("again")
 
     async with working(jobs) as (queue, worker):
-        worker.execution = _impatient(queue)  # type: ignore[method-assign]
+        worker.execution = _impatient(worker)  # type: ignore[method-assign]
         try:
             job = await done(queue, Submission("odd"))
         finally:
@@ -219,11 +219,10 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
     assert failure(job)[0] == "timed-out"
 
 
-def _impatient(queue: AsyncQueue) -> Callable[..., Any]:
+def _impatient(worker: Worker) -> Callable[..., Any]:
     from gateleg.jobs.worker.attempt import Execution
-    from gateleg.jobs.worker.scratch import ScratchFolders, default_root
 
-    return lambda job, handler: Execution(queue, job, handler, ScratchFolders(default_root(), "odd"), patience=0.1)
+    return lambda job, handler: Execution(worker.queue, job, handler, worker.means, patience=0.1)
 
 
 async def prints_a_long_line(job: JobContext, config: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from gateleg.jobs import AsyncQueue, BadHandler, Job, JobContext, Jobs, JobStatu
 from gateleg.jobs.worker import processes
 from gateleg.jobs.worker.quarantine import confined
 from gateleg.jobs.worker.scratch import ScratchFolders
+from gateleg.jobs.worker.supervisor import descendants
 from gateleg.store import AsyncStore
 from tests.jobs.process_app import registered
 from tests.jobs.test_worker import done, ended, is_alive, reaches, working
@@ -181,3 +182,19 @@ async def test_waiting_in_an_event_loop_is_refused() -> None:
 
 def test_a_suspect_job_of_an_application_can_be_confined() -> None:
     assert confined(registered("embedded::memory:").of("echo")).runs == "process"
+
+
+async def test_the_next_process_is_started_before_it_is_needed_and_ends_with_the_worker(tmp_path: Path) -> None:
+    async with beside(tmp_path) as (queue, worker):
+        await done(queue, Submission("counts"))
+        spare = worker.means.children._spare
+        assert spare is not None
+        waiting = await spare
+        await gone(lambda: bool(descendants(waiting.process.pid)))
+        (handler,) = descendants(waiting.process.pid)
+        assert value_of(await done(queue, Submission("counts")))["pid"] == handler
+        later = worker.means.children._spare
+        assert later is not None
+        last = await later
+        assert last.alive
+    assert (waiting.alive, last.alive) == (False, False)

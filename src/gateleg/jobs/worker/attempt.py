@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.rules import Ending
     from gateleg.jobs.tables.job import Job
-    from gateleg.jobs.worker.runners import StopReason
-    from gateleg.jobs.worker.scratch import ScratchFolders
+    from gateleg.jobs.worker.runners import AttemptMeans, StopReason
 
 #: Seconds for which lines and progress are collected before they are written.
 FLUSH_EVERY = 0.5
@@ -45,7 +44,7 @@ class Execution:
         queue: AsyncQueue,
         job: Job,
         handler: Handler,
-        folders: ScratchFolders,
+        means: AttemptMeans,
         *,
         flush_every: float = FLUSH_EVERY,
         patience: float = PATIENCE,
@@ -64,7 +63,7 @@ class Execution:
         self._flush_every = flush_every
         self._patience = patience
         self.notes = Notes(queue.context.now, self._wake)
-        self.run = run_of(handler, job, self.notes, queue, folders)
+        self.run = run_of(handler, job, self.notes, queue, means)
 
     def _wake(self) -> None:
         if not self._loop.is_closed():

@@ -9,7 +9,10 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from asyncio import Task
 
 LINE_LIMIT = 16 * 1024 * 1024
 #: Seconds in which the supervisor of a process has killed all below it; then it is killed itself.
@@ -73,3 +76,37 @@ class ChildProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
+
+    async def discard(self) -> None:
+        """End one that was not used."""
+        await self.end()
+        self.printed.close()
+
+
+class ChildPool:
+    """One process that has imported the queue already and waits for a handler, from the first that was asked for on.
+
+    Starting Python and importing the queue takes longer than many handlers do.
+    """
+
+    def __init__(self) -> None:
+        self._spare: Task[ChildProcess] | None = None
+        self._closed = False
+
+    async def take(self) -> ChildProcess:
+        """A process for one handler, and begin to start the next."""
+        spare, self._spare = self._spare, None
+        child = await (spare if spare is not None else ChildProcess.start())
+        if not child.alive:
+            await child.discard()
+            child = await ChildProcess.start()
+        if self._spare is None and not self._closed:
+            self._spare = asyncio.get_running_loop().create_task(ChildProcess.start())
+        return child
+
+    async def close(self) -> None:
+        """End the process that waits."""
+        self._closed = True
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            await (await spare).discard()

@@ -18,12 +18,13 @@ from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.worker.capture import PrintedLines
-from gateleg.jobs.worker.child_process import LINE_LIMIT, ChildProcess
+from gateleg.jobs.worker.child_process import LINE_LIMIT
 from gateleg.jobs.worker.runners import Run
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
     from gateleg.jobs.handlers import Handler
+    from gateleg.jobs.worker.child_process import ChildProcess
     from gateleg.jobs.worker.runners import StopReason
 
 #: Seconds between asking a process to end and killing it.
@@ -80,7 +81,7 @@ class ProcessRun(Run):
         """What the handler returned."""
         self._check_stopping()
         order = self._order()
-        self._child = await ChildProcess.start()
+        self._child = await self._means.children.take()
         printing = asyncio.ensure_future(self._print(self._child.printed))
         try:
             self._send(order)

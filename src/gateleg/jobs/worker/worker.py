@@ -26,10 +26,12 @@ from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
+from gateleg.jobs.worker.child_process import ChildPool
 from gateleg.jobs.worker.maintenance import Duties
 from gateleg.jobs.worker.processes import source_of
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
+from gateleg.jobs.worker.runners import AttemptMeans
 from gateleg.jobs.worker.scratch import ScratchFolders, default_root
 from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
@@ -118,8 +120,8 @@ class Worker:
         self._stop = asyncio.Event()
         self._chance = random.Random()
         self._capture = capture
-        #: the scratch folders of its attempts
-        self.folders = ScratchFolders(scratch or default_root(), self.worker_id)
+        #: what its attempts have in common
+        self.means = AttemptMeans(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
 
     @property
     def stopping(self) -> bool:
@@ -157,12 +159,13 @@ class Worker:
             await asyncio.gather(*aside, return_exceptions=True)
             await presence.leave()
             await self._drop_duties()
-            await asyncio.to_thread(self.folders.close)
+            await self.means.children.close()
+            await asyncio.to_thread(self.means.folders.close)
 
     async def _sweep_scratch(self) -> None:
         """Remove the folders that lost workers have left behind, at once and now and then."""
         while True:
-            await asyncio.to_thread(self.folders.sweep)
+            await asyncio.to_thread(self.means.folders.sweep)
             await asyncio.sleep(_SWEEP_EVERY)
 
     def _record(self) -> WorkerRecord:
@@ -292,7 +295,7 @@ class Worker:
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler, self.folders)
+        return Execution(self.queue, job, handler, self.means)
 
     async def _let_go(self, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
