@@ -13,7 +13,7 @@ import tempfile
 import threading
 import traceback
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -211,11 +211,21 @@ def _result(pipe: Pipe, order: dict[str, Any]) -> Any:
         pipe.printed.end()
 
 
+def _import_ahead(modules: list[str]) -> None:
+    """Import what a handler is likely to need. What cannot be imported fails when it is needed, and is told then."""
+    for name in modules:
+        with suppress(Exception):
+            importlib.import_module(name)
+
+
 def main(descriptor: int) -> None:
     """Run one handler and tell the worker what came of it."""
     pipe = Pipe(socket.socket(fileno=descriptor))
     order = pipe.receive()
     sys.path[:] = order["path"]
+    if "modules" in order:
+        _import_ahead(order["modules"])
+        order = pipe.receive()
     pipe.scratch = Path(order["scratch"])
     threading.Thread(target=pipe.listen, daemon=True).start()
     try:

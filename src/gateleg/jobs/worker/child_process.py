@@ -11,8 +11,11 @@ import sys
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Self
 
+import orjson
+
 if TYPE_CHECKING:
     from asyncio import Task
+    from collections.abc import Iterable
 
 LINE_LIMIT = 16 * 1024 * 1024
 #: Seconds in which the supervisor of a process has killed all below it; then it is killed itself.
@@ -84,14 +87,19 @@ class ChildProcess:
 
 
 class ChildPool:
-    """One process that has imported the queue already and waits for a handler, from the first that was asked for on.
+    """One process that has imported what it is likely to need and waits for a handler, from the first that was asked for on.
 
-    Starting Python and importing the queue takes longer than many handlers do.
+    Starting Python and importing all that takes longer than many handlers do.
     """
 
     def __init__(self) -> None:
+        self._modules: list[str] = []
         self._spare: Task[ChildProcess] | None = None
         self._closed = False
+
+    def prepare(self, modules: Iterable[str]) -> None:
+        """Have processes that wait import these modules meanwhile."""
+        self._modules = sorted(modules)
 
     async def take(self) -> ChildProcess:
         """A process for one handler, and begin to start the next."""
@@ -101,7 +109,12 @@ class ChildPool:
             await child.discard()
             child = await ChildProcess.start()
         if self._spare is None and not self._closed:
-            self._spare = asyncio.get_running_loop().create_task(ChildProcess.start())
+            self._spare = asyncio.get_running_loop().create_task(self._prepared())
+        return child
+
+    async def _prepared(self) -> ChildProcess:
+        child = await ChildProcess.start()
+        child.writer.write(orjson.dumps({"path": sys.path, "modules": self._modules}) + b"\n")
         return child
 
     async def close(self) -> None:

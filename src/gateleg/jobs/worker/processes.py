@@ -23,6 +23,8 @@ from gateleg.jobs.worker.runners import Run
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.worker.child_process import ChildProcess
     from gateleg.jobs.worker.runners import StopReason
@@ -69,6 +71,12 @@ def source_of(handler: Handler) -> dict[str, Any]:
         "handle": [module_of(handler.handle), handler.handle.__qualname__],
         "config": None if config is None else [module_of(config), config.__qualname__],
     }
+
+
+def modules_of(handlers: Iterable[Handler]) -> set[str]:
+    """The modules that the processes of handlers import; `BadHandler` when one of them cannot be had in a process."""
+    sources = [source_of(handler) for handler in handlers if handler.runs == "process"]
+    return {source["factory"].split(":")[0] if "factory" in source else source["handle"][0] for source in sources}
 
 
 class ProcessRun(Run):

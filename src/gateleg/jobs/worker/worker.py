@@ -28,7 +28,7 @@ from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.child_process import ChildPool
 from gateleg.jobs.worker.maintenance import Duties
-from gateleg.jobs.worker.processes import source_of
+from gateleg.jobs.worker.processes import modules_of
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
 from gateleg.jobs.worker.runners import AttemptMeans
@@ -137,9 +137,7 @@ class Worker:
         """Work until `stop` is called and the running jobs have ended or were given back."""
         if not self.queue.context.jobs:
             raise NoHandlers("The worker has no handlers.")
-        for handler in self.queue.context.jobs:
-            if handler.runs == "process":
-                source_of(handler)
+        self.means.children.prepare(modules_of(self.queue.context.jobs) | {type(self.queue.store.transport).__module__})
         loop = asyncio.get_running_loop()
         quiet = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
         presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
