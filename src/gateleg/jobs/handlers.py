@@ -56,6 +56,8 @@ class Handler:
     runs: Runs = "inline"
     #: how a process that cannot import the function gets it
     factory: JobsFactory | None = None
+    #: how many jobs of its queue one worker runs at once; None: as many as the worker has places
+    limit_per_worker: int | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
@@ -132,11 +134,12 @@ class Jobs:
         *,
         config: type[M],
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
 
     @overload
@@ -146,11 +149,12 @@ class Jobs:
         *,
         config: None = None,
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
 
     def handler(
@@ -159,11 +163,12 @@ class Jobs:
         *,
         config: type[BaseModel] | None = None,
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
@@ -173,6 +178,9 @@ class Jobs:
         The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
         be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; one that is
         defined within another function is made again in the process, provided that it is of an application's `jobs`.
+
+        With `limit_per_worker` no worker runs more of them at once, and other jobs overtake those that wait. The limit is one of the
+        queue, which is the job type's own unless `queue` names one; handlers of one queue have the same limit.
         """
 
         if callable(job_type):
@@ -183,7 +191,20 @@ class Jobs:
             function = function_of(handle)
             model = config or config_model(job_type, function)
             chosen = runs or _runs_by_default(function)
-            self.add(Handler(job_type, function, model, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
+            self.add(
+                Handler(
+                    job_type,
+                    function,
+                    model,
+                    result,
+                    queue or ("default" if limit_per_worker is None else job_type),
+                    priority,
+                    retry or _DEFAULT_RETRY,
+                    timeout,
+                    chosen,
+                    limit_per_worker=limit_per_worker,
+                )
+            )
             return Task(job_type, function)
 
         return register
@@ -193,6 +214,13 @@ class Jobs:
         _check(handler)
         if handler.job_type in self._handlers:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
+        for other in self._handlers.values():
+            if other.queue == handler.queue and other.limit_per_worker != handler.limit_per_worker:
+                raise BadHandler(
+                    f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different limits per worker: "
+                    f"{handler.limit_per_worker or 'none'} and {other.limit_per_worker or 'none'}.",
+                    fix="Give the limited one a queue of its own, or both the same limit.",
+                )
         self._handlers[handler.job_type] = handler
 
     @overload
@@ -252,6 +280,11 @@ class Jobs:
         if schedule.name in self._schedules:
             raise BadSchedule(f"The schedule {schedule.name} is declared twice.", fix="Give one of them another name=.")
         self._schedules[schedule.name] = schedule
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The queues of which a worker runs a limited number of jobs at once."""
+        return {handler.queue: handler.limit_per_worker for handler in self if handler.limit_per_worker is not None}
 
     @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:
@@ -316,5 +349,7 @@ def _check(handler: Handler) -> None:
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or leave {option} out: any JSON object is then taken.",
             )
+    if handler.limit_per_worker is not None and handler.limit_per_worker < 1:
+        raise BadHandler(f"The handler of {handler.job_type} has limit_per_worker={handler.limit_per_worker}; it must be at least 1.")
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

@@ -34,7 +34,7 @@ class ScratchFolders:
     """The scratch folders of one worker. `name` is the worker's, unique among all that share the root."""
 
     def __init__(self, root: Path, name: str) -> None:
-        self.root = root
+        self.root = root.absolute()
         self._name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
         self._lock = threading.Lock()
         self._held: int | None = None

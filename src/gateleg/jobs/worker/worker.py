@@ -10,6 +10,7 @@ import math
 import os
 import random
 import socket
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -79,7 +80,8 @@ class Worker:
     one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
     logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false. `scratch` is the
-    folder in which attempts have theirs; by default one in the system's temporary folder.
+    folder in which attempts have theirs; by default one in the system's temporary folder. `limits` are the most jobs of a queue that run
+    here at once, where that is not what the handlers say: a queue that has reached its limit is not looked into, and others go on.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Worker:
         objects: AsyncObjects | None = None,
         capture: bool = True,
         scratch: Path | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
@@ -115,6 +118,9 @@ class Worker:
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = concurrency
+        #: of which queues there is a limit, and how many jobs of each are here
+        self.limits = {**queue.context.jobs.limits, **(limits or {})}
+        self._taken: Counter[str] = Counter()
         self._places = Places()
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
@@ -176,6 +182,7 @@ class Worker:
             queues=sorted(self.queues),
             weights=dict(self.queues),
             concurrency=self.concurrency,
+            limits={name: self.limits[name] for name in self.queues if name in self.limits},
             lease_seconds=self.queue.context.settings.lease_seconds,
             started_at=now,
             seen_at=now,
@@ -238,8 +245,11 @@ class Worker:
             self._states = await self.queue.states(tuple(self.queues))
             self._states_at = loop.time()
         for name in turn(self.queues, self._chance.random()):
+            room = min(number, self._room_in(name))
+            if room == 0:
+                continue
             losses = self._picker.losses
-            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, number, self._states.get(name))
+            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, room, self._states.get(name))
             now = self.queue.context.now()
             if self._picker.losses > losses:
                 self.tallies.count(name, jobs[0].job_type if jobs else "-", now, "lost_claims", self._picker.losses - losses)
@@ -249,8 +259,14 @@ class Worker:
                 return jobs
         return []
 
+    def _room_in(self, queue: str) -> int:
+        """How many more jobs of a queue may run here."""
+        limit = self.limits.get(queue)
+        return self.concurrency if limit is None else max(0, limit - self._taken[queue])
+
     def _start(self, job: Job) -> None:
         self._room -= 1
+        self._taken[job.queue] += 1
         self._places.take(job)
         task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks.add(task)
@@ -265,7 +281,7 @@ class Worker:
             nonlocal vacated
             if execution is not None and not execution.run.alive and len(self._tasks) < 2 * self.concurrency + 1:
                 vacated = True
-                self._make_room()
+                self._make_room(job)
 
         try:
             handler = self._handler(job)
@@ -287,7 +303,7 @@ class Worker:
             if job.concurrency_key is not None:
                 self._picker.freed(job.concurrency_key)
             if not vacated:
-                await self._let_go(execution)
+                await self._let_go(job, execution)
             self._places.leave(job)
             self._awake.set()
 
@@ -295,14 +311,15 @@ class Worker:
         """The attempt of a claimed job; for subclasses that want to watch it."""
         return Execution(self.queue, job, handler, self.means)
 
-    async def _let_go(self, execution: Execution | None) -> None:
+    async def _let_go(self, job: Job, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
         while execution is not None and execution.run.alive and not self._stop.is_set():
             await asyncio.sleep(0.5)
-        self._make_room()
+        self._make_room(job)
 
-    def _make_room(self) -> None:
+    def _make_room(self, job: Job) -> None:
         self._room += 1
+        self._taken[job.queue] -= 1
         self._awake.set()
 
     def _handler(self, job: Job) -> Handler | None:
