@@ -17,6 +17,7 @@ from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
+from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
@@ -101,10 +102,12 @@ class Host:
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
         rules: JobSettings | None = None,
+        prepare: bool = True,
     ) -> AsyncIterator[Host]:
         """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
 
-        `rules` are those of the queue, for a worker.
+        `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
+        handler has a worker above it that has seen to them.
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
@@ -139,7 +142,7 @@ class Host:
                 )
                 for one, own in zip(installed, sections, strict=True)
             }
-            declared = _add_handlers(jobs, installed, resources)
+            declared = _add_handlers(jobs, installed, resources, settings)
             host = cls(
                 settings=settings,
                 store=store,
@@ -158,8 +161,9 @@ class Host:
                 events=events,
                 resources=resources,
             )
-            await store.ensure_tables(*host.tables)
-            await queue.declare_schedules(declared)
+            if prepare:
+                await store.ensure_tables(*host.tables)
+                await queue.declare_schedules(declared)
             try:
                 yield host
             finally:
@@ -203,13 +207,15 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
     return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
 
 
-def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:
+def _add_handlers(
+    jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]], settings: Settings
+) -> _Declared:
     """Add the handlers of all applications to the queue's; the schedules that each application declares."""
     declared: _Declared = {}
     for application in applications:
         own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
         if own is not None:
-            jobs.include(own)
+            jobs.include(own, factory_of(settings, application))
         declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
     return declared
 
