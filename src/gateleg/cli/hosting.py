@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gateleg.cli.failures import FAILED, fail
-from gateleg.cli.settings import bad_settings_told
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.settings import bad_settings_told
 
 if TYPE_CHECKING:
     import asyncio
@@ -47,10 +47,10 @@ def run_host(
     """
     import asyncio
 
-    from gateleg.cli.installed import needs
+    from gateleg.commands.packages import require_packages
     from gateleg.web.logs import set_up_logs
 
-    needs("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
+    require_packages("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
     set_up_logs(settings)
     try:
         with asyncio.Runner(loop_factory=_quick_loop()) as runner:

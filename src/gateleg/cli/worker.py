@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     _Declared = dict[str, tuple[DeclaredSchedule, ...]]
 
+__all__ = ["Host"]
 
 #: Seconds in which the store says who calls.
 _RECOGNISED = 5.0
@@ -183,6 +184,13 @@ def open_vault(settings: Settings, secret: Secret) -> Objects:
         given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
         options = {name: value for name, value in given.items() if value is not None}
     return open_objects(settings.objects, **options)
+
+
+def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
+    """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
+    own = settings.section(application.name, application.settings or NoSettings)
+    absent: Any = None
+    return Resources(application.name, absent, absent, absent, own, absent, absent, settings.data)
 
 
 def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
-from pydantic import BaseModel
 from typing_extensions import TypeVar
-
-from gateleg.objects.private import make_private
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from gateleg.jobs import AsyncQueue
     from gateleg.objects import AsyncObjects
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.web.audit import Audit
     from gateleg.web.events import Hub
 
-S = TypeVar("S", bound=BaseModel, default=BaseModel)
+S = TypeVar("S", bound="BaseModel", default="BaseModel")
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,9 @@ class Resources(Generic[S]):
     @property
     def data(self) -> Path:
         """The application's own folder on this machine, made when it is asked for. Nobody but the owner of the host can enter it."""
+        # Imported here, because declaring an application loads no store.
+        from gateleg.objects.private import make_private
+
         folder = self.host_data / "apps" / self.application
         make_private(folder)
         return folder
