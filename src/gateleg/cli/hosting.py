@@ -111,7 +111,7 @@ async def _run(
     stop = asyncio.Event()
     words = "requests have up to 10 s to end" if drain is None else f"jobs have up to {drain:g} s to end, requests 10 s"
     with stopping_on_signals(stop, (drain or 0.0) + DRAIN_GRACE + _LAST_STEPS, words):
-        async with opened_when_there(lambda: Host.open(settings, applications), settings, stop) as host:
+        async with opened_when_there(lambda: Host.open(settings, applications, tolerant=True), settings, stop) as host:
             if host is None:
                 return
             await check_reach(host)

@@ -108,7 +108,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
         applications = installed_applications(settings) if found is None else [found]
-        async with Host.open(settings, applications, rules=rules) as host:
+        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host:
             yield host.queue, host.objects
         return
     handlers: Jobs | object = getattr(found, "jobs", found)

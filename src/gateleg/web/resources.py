@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
@@ -44,6 +44,8 @@ class Resources(Generic[S]):
     audit: Audit
     #: the data folder of the host, in which every application has a folder of its own
     host_data: Path
+    #: what the application's lifespan keeps for its routes, pages and handlers
+    state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def data(self) -> Path:

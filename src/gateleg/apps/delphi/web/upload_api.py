@@ -16,6 +16,7 @@ from gateleg.apps.delphi.web.upload_process import read_upload
 from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
+from gateleg.web.bodies import body_limit
 
 router = APIRouter()
 #: Files that one upload may have.
@@ -37,6 +38,7 @@ _BODY = {
 
 
 @router.post("/conversations/{conversation}/files", openapi_extra=_BODY)
+@body_limit("upload")
 async def upload_files(
     call: Using,
     request: Request,
