@@ -27,7 +27,7 @@ def _most(call: Call, asset: str) -> int:
 
 
 @router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
-@body_limit(lambda settings: settings.upload_limit)
+@body_limit("upload")
 async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Request) -> ProjectView:
     """Give a project its track (any audio or video), its character or product (PNG, JPEG, WebP), or its lyrics (LRC, SRT or plain text)."""
     project = await changeable(call, project_id)
