@@ -154,6 +154,22 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
         assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|`", advice_for(error))
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        objects.StorageFailed("'a': Could not connect to the endpoint URL: http://minio.internal:9000/bucket."),
+        objects.StorageFull("There is no room for 'a' on minio.internal."),
+        store.ServiceFailed("arn:aws:dynamodb:eu-west-1:123456789012:table/minio.internal broke."),
+    ],
+)
+def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, caplog: pytest.LogCaptureFixture) -> None:
+    response = answer(error)
+    assert response.status_code >= 500
+    assert b"minio.internal" not in response.body
+    assert b"log" in response.body
+    assert "minio.internal" in caplog.text
+
+
 def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
     """They may repeat what was sent to it."""
     from gateleg.ai.providers.refusals import refusal

@@ -48,7 +48,7 @@ from gateleg.ai.messages import (
     Tool,
     ToolCall,
     ToolResult,
-    Upload,
+    UploadedFile,
     User,
     dump_messages,
     load_messages,
@@ -61,10 +61,10 @@ from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, Toke
 from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import TABLES, UsageDay, cache_table, media_table, usage_table
+from gateleg.ai.tables import MODEL_TABLES, UsageDay, cache_table, media_table, usage_table
 
 __all__ = [
-    "TABLES",
+    "MODEL_TABLES",
     "Account",
     "AiError",
     "AskOptions",
@@ -121,7 +121,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolResult",
-    "Upload",
+    "UploadedFile",
     "Usage",
     "UsageDay",
     "User",

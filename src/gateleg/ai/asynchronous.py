@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.generating import Generation
     from gateleg.ai.media import MediaJob, MediaRequest
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia
@@ -265,10 +265,10 @@ class _AsyncChat:
     ) -> Structured[M]:
         return await self._models.run(self._answering.structured(model, messages, options, repairs))
 
-    async def upload(self, file: Attachment) -> Upload:
+    async def upload(self, file: Attachment) -> UploadedFile:
         return await self._models.run(self._answering.upload(file))
 
-    async def forget(self, upload: Upload) -> None:
+    async def forget(self, upload: UploadedFile) -> None:
         await self._models.run(self._answering.forget(upload))
 
     async def count(self, text: str) -> TokenCount:

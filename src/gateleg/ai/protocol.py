@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.media import MediaJob, MediaRequest
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
 
 M = TypeVar("M", bound=BaseModel)
@@ -40,11 +40,11 @@ class Chat(Protocol):
         """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
         ...
 
-    def upload(self, file: Attachment) -> Upload:
+    def upload(self, file: Attachment) -> UploadedFile:
         """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
         ...
 
-    def forget(self, upload: Upload) -> None:
+    def forget(self, upload: UploadedFile) -> None:
         """Have the provider delete a file."""
         ...
 
@@ -101,11 +101,11 @@ class AsyncChat(Protocol):
         """An answer that a pydantic model accepts."""
         ...
 
-    async def upload(self, file: Attachment) -> Upload:
+    async def upload(self, file: Attachment) -> UploadedFile:
         """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
         ...
 
-    async def forget(self, upload: Upload) -> None:
+    async def forget(self, upload: UploadedFile) -> None:
         """Have the provider delete a file."""
         ...
 

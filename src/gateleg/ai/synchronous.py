@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.generating import Generation
     from gateleg.ai.media import MediaJob, MediaRequest
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import Chat, Embeddings, Media
@@ -56,7 +56,7 @@ class Carrier(Protocol):
 class Models:
     """Models by their addresses. Any number of threads may share one.
 
-    With a `store`, vectors are kept there, and replies of chats that ask for it; create the tables with `store.ensure_tables(*TABLES)`.
+    With a `store`, vectors are kept there, and replies of chats that ask for it (`store.ensure_tables(*MODEL_TABLES)`).
     With an `account`, what is used is recorded there for it, and calls are kept under the spend caps of the settings.
     """
 
@@ -223,10 +223,10 @@ class _Chat:
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))
 
-    def upload(self, file: Attachment) -> Upload:
+    def upload(self, file: Attachment) -> UploadedFile:
         return self._models.run(self._answering.upload(file))
 
-    def forget(self, upload: Upload) -> None:
+    def forget(self, upload: UploadedFile) -> None:
         self._models.run(self._answering.forget(upload))
 
     def count(self, text: str) -> TokenCount:

@@ -103,4 +103,4 @@ class MediaRecord(Entity, table=media_table):
 
 
 #: All tables of models.
-TABLES = (cache_table, usage_table, media_table)
+MODEL_TABLES = (cache_table, usage_table, media_table)

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 app = typer.Typer(help="The models of a host.", no_args_is_help=True)
 _DAYS = ["%Y-%m-%d"]
@@ -33,8 +33,8 @@ def usage(
 
     from gateleg.ai import UsageDay, usage_table
     from gateleg.cli.hosting import explain
-    from gateleg.cli.opening import require_store
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.opening import require_store
+    from gateleg.commands.printing import print_json, print_rows
     from gateleg.store import AsyncStore
     from gateleg.web.model_usage import read_usage
 

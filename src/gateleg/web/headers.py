@@ -42,9 +42,9 @@ def sent_path(scope: Scope) -> str:
     return raw.decode("latin-1")
 
 
-def security_headers(path: str, present: Mapping[str, str], secure: bool) -> dict[str, str]:
-    """The headers to add to an answer; those that a route has set itself stay."""
-    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
+def security_headers(path: str, present: Mapping[str, str], secure: bool, *, programs: bool = False) -> dict[str, str]:
+    """The headers to add to an answer; those that a route has set itself stay. `programs` says that the path is not a page's."""
+    programs = programs or path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
     headers = {
         "content-security-policy": DATA_POLICY if programs else CONSOLE_POLICY,
         "x-content-type-options": "nosniff",

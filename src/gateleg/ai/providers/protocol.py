@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import Asked, Purpose
     from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
-    from gateleg.ai.messages import Attachment, Upload
+    from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow
     from gateleg.ai.trying import Deadline
@@ -63,11 +63,11 @@ class MediaProvider(Protocol):
 class FileProvider(Protocol):
     """A provider of chat models that also keeps files, to be named in messages."""
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[Upload]:
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
         """Keep a file."""
         ...
 
-    def forget(self, upload: Upload, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
         """Delete a file."""
         ...
 
