@@ -129,6 +129,7 @@ async def _work(task: Task) -> None:
             app_version=__version__,
             drain_seconds=task.drain_seconds,
             objects=host.objects,
+            scratch=settings.data / "scratch",
         )
 
         def stop() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 
+_log = logging.getLogger("gateleg.web")
 #: Requests that bring something to be stored.
 _WRITES = frozenset({"POST", "PUT", "PATCH"})
 
@@ -134,6 +136,9 @@ def _handle_errors(app: FastAPI) -> None:
             code = getattr(error, "code", "")
             await request.close(_CLOSES.get(status_of(error), 4400), code if isinstance(code, str) else "")
             return None
+        if isinstance(error, GatelegError) and error.public is not None:
+            # The answer says less than the error does.
+            _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
         return answer(error)
 
     async def misread(request: Request, error: Exception) -> Response:

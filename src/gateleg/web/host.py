@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.net.http import GuardedClient
 from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
@@ -17,15 +18,17 @@ from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
+from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
+from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import BadSettings, shown
+from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ class Host:
     #: who may come while there is no key
     local: LocalAccess
     audit: Audit
+    #: the host's own secrets; `secrets.of(name)` are those of an application
+    secrets: Secrets
     #: what requests to the store have cost, by access pattern
     costs: Metrics
     #: how the queues do, read once for everybody
@@ -107,11 +112,13 @@ class Host:
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
         rules: JobSettings | None = None,
+        prepare: bool = True,
         tolerant: bool = False,
     ) -> AsyncIterator[Host]:
         """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
 
-        `rules` are those of the queue, for a worker. A `tolerant` host goes on without an application that fails to start, and logs it.
+        `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
+        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start.
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
@@ -120,6 +127,7 @@ class Host:
         costs = Metrics()
         vault = open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
+        stores = open_stores(settings, secret)
         store = AsyncStore.connect(
             settings.store,
             settings.prefix,
@@ -136,13 +144,17 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            secrets = Secrets(store, secret, HOST)
+            outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
             # Handlers are made with the queue that they are added to.
             resources = {
-                one.name: Resources(one.name, store, objects, queue, own, events, audit, settings.data)
+                one.name: Resources(
+                    one.name, store, objects, queue, own, events, audit, secrets.of(one.name), outgoing, stores, settings.data
+                )
                 for one, own in zip(installed, sections, strict=True)
             }
             left_out: dict[str, str] | None = {} if tolerant else None
-            own = _add_handlers(jobs, installed, resources, left_out)
+            own = _add_handlers(jobs, installed, resources, settings, left_out)
             declared = {one.name: (*own[one.name].schedules, *one.schedules) for one in installed if one.name in own}
             host = cls(
                 settings=settings,
@@ -156,14 +168,16 @@ class Host:
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
                 audit=audit,
+                secrets=secrets,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
                 resources=resources,
                 left_out=left_out,
             )
-            await store.ensure_tables(*host.tables)
-            await queue.declare_schedules(declared)
+            if prepare:
+                await store.ensure_tables(*host.tables)
+                await queue.declare_schedules(declared)
             async with AsyncExitStack() as lifespans:
                 for application in installed:
                     with host.leaving_out(application):
@@ -178,7 +192,8 @@ class Host:
                     await host.events.close()
         finally:
             await store.close()
-            await objects.close()
+            for opened in (objects, *stores.values()):
+                await opened.close()
 
 
 def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
@@ -197,21 +212,28 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
 
 def open_vault(settings: Settings, secret: Secret) -> Objects:
     """The object store that the settings name."""
-    address = parse_objects_address(settings.objects)
-    options: dict[str, Any] = {}
-    if address.kind == "dir":
-        options = {"secret": secret.key("links"), "url": f"{settings.url or ''}/objects"}
-    else:
-        given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
-        options = {name: value for name, value in given.items() if value is not None}
-    return open_objects(settings.objects, **options)
+    main = ObjectStore(address=settings.objects, endpoint=settings.objects_endpoint, region=settings.objects_region)
+    return _opened(main, secret.key("links"), f"{settings.url or ''}/objects")
+
+
+def open_stores(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
+    """The further object stores of the settings. Links to those in folders are not served: read them through the store."""
+    opened = {name: _opened(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
+    return {name: cast("AsyncObjects", ThreadedObjects(one)) for name, one in opened.items()}
+
+
+def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
+    if parse_objects_address(store.address).kind == "dir":
+        return open_objects(store.address, secret=key, url=url)
+    given = {"endpoint": store.endpoint, "region": store.region}
+    return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
 
 
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    absent: Any = None
-    return Resources(application.name, absent, absent, absent, own, absent, absent, settings.data)
+    given: dict[str, Any] = {"application": application.name, "settings": own, "host_data": settings.data}
+    return Resources(**{field.name: None for field in fields(Resources) if field.init} | given)
 
 
 @contextmanager
@@ -226,14 +248,18 @@ def _leaving_out(left_out: dict[str, str] | None, application: Application) -> I
 
 
 def _add_handlers(
-    jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]], left_out: dict[str, str] | None
+    jobs: Jobs,
+    applications: Iterable[Application],
+    resources: Mapping[str, Resources[Any]],
+    settings: Settings,
+    left_out: dict[str, str] | None,
 ) -> dict[str, Jobs]:
     """Add the handlers of all applications to the queue's; those of each application, by its name."""
     found: dict[str, Jobs] = {}
     for application in applications:
         with _leaving_out(left_out, application):
             own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-            jobs.include(own or Jobs())
+            jobs.include(own or Jobs(), factory_of(settings, application))
             found[application.name] = own or Jobs()
     return found
 
