@@ -132,7 +132,7 @@ def _routes(resources: Resources) -> APIRouter:
         await socket.close()
 
     @router.post("/recordings")
-    @body_limit(lambda settings: settings.upload_limit)
+    @body_limit("upload")
     async def record(request: Request) -> int:
         return len(await request.body())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["body_limit"]
 
-#: Bytes, or what the settings say.
-Limit = int | Callable[["Settings"], int]
+#: Bytes, or `upload` for `upload_limit` of the settings.
+Limit = int | Literal["upload"]
 E = TypeVar("E", bound=Callable[..., Any])
 _ATTRIBUTE = "gateleg_body_limit"
 #: What a page of the console uploads.
@@ -32,11 +32,9 @@ _CONSOLE_UPLOADS = "/_nicegui/client/"
 
 
 def body_limit(limit: Limit) -> Callable[[E], E]:
-    """Declare the bytes that the body of a request to a route may have, in place of the setting `body_limit`. It stands below the route:
+    """Let the bodies of a route be as large as `limit`, in bytes; `"upload"` stands for `upload_limit` of the settings.
 
-    @router.post("/songs")
-    @body_limit(lambda settings: settings.upload_limit)
-    async def upload_song(...)
+    Put it below the decorator of the route. Without it, `body_limit` of the settings holds.
     """
 
     def mark(endpoint: E) -> E:
@@ -72,7 +70,7 @@ def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Decl
         return settings.upload_limit
     for one in declared:
         if (one.methods is None or method in one.methods) and one.pattern.match(path):
-            return one.limit(settings) if callable(one.limit) else one.limit
+            return settings.upload_limit if one.limit == "upload" else one.limit
     return settings.body_limit
 
 

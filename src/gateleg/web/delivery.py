@@ -146,7 +146,7 @@ async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[byte
 
 
 @router.put("/objects/{key:path}", status_code=201)
-@body_limit(lambda settings: settings.upload_limit)
+@body_limit("upload")
 async def put_object(request: Request, key: str) -> ObjectView:
     """Write an object with a link to PUT. The link may bind the content type and the length."""
     host = host_of(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
@@ -118,7 +118,8 @@ class Host:
         """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
 
         `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
-        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start.
+        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start, and
+        logs it.
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
@@ -232,8 +233,8 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    given: dict[str, Any] = {"application": application.name, "settings": own, "host_data": settings.data}
-    return Resources(**{field.name: None for field in fields(Resources) if field.init} | given)
+    absent: Any = None
+    return Resources(application.name, absent, absent, absent, own, absent, absent, absent, absent, {}, settings.data)
 
 
 @contextmanager
