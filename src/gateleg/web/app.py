@@ -67,7 +67,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     _handle_errors(app)
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits)
-    app.add_middleware(BodyLimit, settings=host.settings, routes=app.router.routes)
+    app.add_middleware(BodyLimit, settings=host.settings)
     app.add_middleware(RequestContextMiddleware, traffic=traffic)
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, streams.router, delivery.router):

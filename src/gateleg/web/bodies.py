@@ -7,16 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import Headers
-from starlette.routing import Match
 
 from gateleg.web.envelope import answer
 from gateleg.web.errors import BadRequest, TooLargeBody
 from gateleg.web.gate import DYNAMODB_PATHS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.settings import Settings
@@ -56,51 +52,40 @@ def limit_of(path: str, settings: Settings) -> int:
 class BodyLimit:
     """Ends requests that send more than they may."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, routes: Sequence[BaseRoute] = ()) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self._settings = settings
-        self._routes = routes
-        self._declared: list[tuple[BaseRoute, Limit]] | None = None
-
-    def _limit_of(self, scope: Scope) -> int:
-        """What the route of a request declares, or what its path has."""
-        if self._declared is None:
-            found = ((route, getattr(getattr(route, "endpoint", None), _DECLARED, None)) for route in self._routes)
-            self._declared = [(route, limit) for route, limit in found if limit is not None]
-        for route, limit in self._declared:
-            if route.matches(scope)[0] is Match.FULL:
-                return limit(self._settings) if callable(limit) else limit
-        return limit_of(scope["path"], self._settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = self._limit_of(scope)
         announced = Headers(scope=scope).get("content-length")
         if announced is not None and not (announced.isascii() and announced.isdigit()):
             await answer(BadRequest("The Content-Length is not a number."))(scope, receive, send)
             return
-        if announced is not None and int(announced[:18]) > limit:
-            await answer(_too_large(limit))(scope, receive, send)
-            return
-        await self._counted(scope, receive, send, limit)
+        await self._counted(scope, receive, send, int((announced or "0")[:18]))
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+    async def _counted(self, scope: Scope, receive: Receive, send: Send, announced: int) -> None:
         received, started = 0, False
+        refused: TooLargeBody | None = None
 
         async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > limit:
-                raise _too_large(limit)
+            nonlocal received, refused
+            # The route is known by the time that something reads the body.
+            limit = self._limit_of(scope)
+            if announced <= limit:
+                message = await receive()
+                received += len(message.get("body", b""))
+            if max(announced, received) > limit:
+                refused = _too_large(limit)
+                raise refused
             return message
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if received > limit and not started:
+            if refused is not None and not started:
                 # Whoever read the body takes it for a broken one, and answers so.
                 return
             started = True
@@ -108,8 +93,15 @@ class BodyLimit:
 
         with contextlib.suppress(TooLargeBody):
             await self.app(scope, counted, noted)
-        if received > limit and not started:
-            await answer(_too_large(limit))(scope, receive, send)
+        if refused is not None and not started:
+            await answer(refused)(scope, receive, send)
+
+    def _limit_of(self, scope: Scope) -> int:
+        """What the route of a request declares, or what its path has."""
+        limit: Limit | None = getattr(scope.get("endpoint"), _DECLARED, None)
+        if limit is None:
+            return limit_of(scope["path"], self._settings)
+        return limit(self._settings) if callable(limit) else limit
 
 
 def _too_large(limit: int) -> TooLargeBody:
