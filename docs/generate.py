@@ -24,6 +24,7 @@ from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
 from gateleg.web.api import ROUTERS
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -140,7 +141,7 @@ def http() -> str:
         "What every host serves; `/api/docs` of a host has it with all parameters, and with those of its applications.\n",
     ]
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 told = f"| {', '.join(sorted(route.methods))} | `{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"  # type: ignore[attr-defined]

@@ -31,6 +31,7 @@ from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
+from gateleg.web.webhooks import routes as webhooks
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -70,7 +71,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.add_middleware(BodyLimit, settings=host.settings)
     app.add_middleware(RequestContextMiddleware, traffic=traffic)
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
-    for router in (*own, streams.router, delivery.router):
+    for router in (*own, webhooks.router, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.
         app.router.routes.extend(router.routes)
     for application in host.applications:

@@ -27,6 +27,8 @@ from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
+from gateleg.web.webhooks import Webhooks
+from gateleg.web.webhooks.delivering import webhook_jobs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -132,10 +134,23 @@ class Host:
             audit, events = Audit(store, days=settings.audit_days), Hub()
             secrets = Secrets(store, secret, HOST)
             outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
+            webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
+            jobs.include(webhook_jobs(store, secrets, outgoing))
             # Handlers are made with the queue that they are added to.
             resources = {
                 one.name: Resources(
-                    one.name, store, objects, queue, own, events, audit, secrets.of(one.name), outgoing, stores, settings.data
+                    application=one.name,
+                    store=store,
+                    objects=objects,
+                    queue=queue,
+                    settings=own,
+                    events=events,
+                    audit=audit,
+                    secrets=secrets.of(one.name),
+                    outgoing=outgoing,
+                    webhooks=webhooks.of(one.name),
+                    stores=stores,
+                    host_data=settings.data,
                 )
                 for one, own in zip(installed, sections, strict=True)
             }
