@@ -26,6 +26,7 @@ from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import answer
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.gate import Gate
+from gateleg.web.headers import console_policy
 from gateleg.web.limits import Limits
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
@@ -69,7 +70,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits)
     app.add_middleware(BodyLimit, settings=host.settings)
-    app.add_middleware(RequestContextMiddleware, traffic=traffic)
+    app.add_middleware(RequestContextMiddleware, traffic=traffic, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, webhooks.router, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.

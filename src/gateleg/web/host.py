@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
-from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
+from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
@@ -75,6 +75,8 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: further object stores of the settings, by name
+    stores: Mapping[str, AsyncObjects]
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
 
@@ -87,6 +89,12 @@ class Host:
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
         """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
         return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
+
+    @property
+    def object_origins(self) -> tuple[str, ...]:
+        """The origins of the buckets that browsers read from and send to."""
+        stores = (self.vault, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
+        return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
     @property
     def environment(self) -> str:
@@ -171,6 +179,7 @@ class Host:
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
+                stores=stores,
                 resources=resources,
             )
             await store.ensure_tables(*host.tables)

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
-from gateleg.web.headers import security_headers, sent_path
+from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,8 +46,9 @@ def route_of(scope: Scope) -> str:
 class RequestContextMiddleware:
     """Sees every request in and every answer out."""
 
-    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic, policy: str = CONSOLE_POLICY) -> None:
         self.app = app
+        self._policy = policy
         self._traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +72,7 @@ class RequestContextMiddleware:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
-                for name, value in security_headers(scope["path"], headers, scope.get("scheme") == "https").items():
+                for name, value in security_headers(scope["path"], headers, scope.get("scheme") == "https", self._policy).items():
                     headers[name] = value
             await send(message)
 
