@@ -72,9 +72,12 @@ class PipelineResult(BaseModel):
     stages: dict[str, str]
 
 
-def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None = None) -> Jobs:
-    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless given."""
-    jobs, models = Jobs(), models or Models()
+def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models) -> Jobs:
+    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless others are given.
+
+    `models` is called by each job that needs them, on the event loop that it runs on.
+    """
+    jobs = Jobs()
 
     @jobs.handler(VOTES_STAGE, config=VotesConfig, result=VotesResult, timeout=3600)
     async def votes(job: JobContext, config: VotesConfig) -> VotesResult:
@@ -82,11 +85,11 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None 
 
     @jobs.handler(TOPICS_STAGE, config=TopicsConfig, result=TopicsResult, timeout=3600)
     async def topics(job: JobContext, config: TopicsConfig) -> TopicsResult:
-        return await find_topics(job, config, store, models)
+        return await find_topics(job, config, store, models())
 
     @jobs.handler(REPORT_STAGE, config=ReportConfig, result=ReportResult, timeout=1800)
     async def tell(job: JobContext, config: ReportConfig) -> ReportResult:
-        return await write_report(job, config, store, objects, models)
+        return await write_report(job, config, store, objects, models())
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
