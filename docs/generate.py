@@ -17,6 +17,7 @@ from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
+from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import delivery, health, streams
@@ -93,6 +94,7 @@ def errors() -> str:
         ("Model", model_errors),
         ("Store", store_errors),
         ("Objects", object_errors),
+        ("Outgoing requests", net_errors),
         ("Jobs", job_errors),
         ("Models", ai_errors),
         ("Host", web_errors),

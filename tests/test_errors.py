@@ -12,13 +12,14 @@ from gateleg.errors import GatelegError
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.applying import Unsettled
 from gateleg.model import errors as model_errors
+from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
 from gateleg.ops.templates import NotExpressible
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
 from gateleg.web.settings import BadSettings
 
-ROOMS = (model_errors, store_errors, object_errors, job_errors, ai_errors, web_errors, delphi_errors)
+ROOMS = (model_errors, store_errors, object_errors, net_errors, job_errors, ai_errors, web_errors, delphi_errors)
 
 
 def raised_in(module: Any) -> list[type[Exception]]:

@@ -17,6 +17,7 @@ GROUPS = {
     "jobs": "gateleg.cli.jobs",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
+    "secrets": "gateleg.cli.secrets",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
     "delphi": "gateleg.cli.delphi",

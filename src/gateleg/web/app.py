@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from gateleg.extras import explained
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 
+_log = logging.getLogger("gateleg.web")
 #: Requests that bring something to be stored.
 _WRITES = frozenset({"POST", "PUT", "PATCH"})
 
@@ -67,7 +69,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     _handle_errors(app)
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits)
-    app.add_middleware(BodyLimit, settings=host.settings)
+    app.add_middleware(BodyLimit, settings=host.settings, routes=app.router.routes)
     app.add_middleware(RequestContextMiddleware, traffic=traffic)
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, streams.router, delivery.router):
@@ -87,6 +89,9 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
 
 def _handle_errors(app: FastAPI) -> None:
     async def told(request: Request, error: Exception) -> Response:
+        if isinstance(error, GatelegError) and error.public is not None:
+            # The answer says less than the error does.
+            _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
         return answer(error)
 
     async def misread(request: Request, error: Exception) -> Response:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import Headers
+from starlette.routing import Match
 
 from gateleg.web.envelope import answer
 from gateleg.web.errors import BadRequest, TooLargeBody
 from gateleg.web.gate import DYNAMODB_PATHS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.settings import Settings
@@ -20,28 +25,59 @@ if TYPE_CHECKING:
 DYNAMODB_LIMIT = 16 * 1024 * 1024
 
 
+Limit = int | Callable[["Settings"], int]
+R = TypeVar("R", bound=Callable[..., Any])
+_DECLARED = "__body_limit__"
+
+
+def body_limit(limit: Limit) -> Callable[[R], R]:
+    """Declare the bytes that the body of a request to a route may have, in place of the setting `body_limit`. It stands below the route:
+
+    @router.post("/songs")
+    @body_limit(lambda settings: settings.upload_limit)
+    async def upload_song(...)
+    """
+
+    def declare(endpoint: R) -> R:
+        setattr(endpoint, _DECLARED, limit)
+        return endpoint
+
+    return declare
+
+
 def limit_of(path: str, settings: Settings) -> int:
-    """The bytes that a request to a path may have. Objects, what a page of the console uploads, and what is sent to an application's
-    `.../files` may be large."""
+    """The bytes that a request to a path may have whose route declares none. Objects, and what a page of the console uploads, may be
+    large."""
     if settings.dynamodb and path in DYNAMODB_PATHS:
         return DYNAMODB_LIMIT
-    large = path.startswith(("/objects/", "/_nicegui/client/")) or (path.startswith("/api/") and path.endswith("/files"))
-    return settings.upload_limit if large else settings.body_limit
+    return settings.upload_limit if path.startswith(("/objects/", "/_nicegui/client/")) else settings.body_limit
 
 
 class BodyLimit:
     """Ends requests that send more than they may."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, routes: Sequence[BaseRoute] = ()) -> None:
         self.app = app
         self._settings = settings
+        self._routes = routes
+        self._declared: list[tuple[BaseRoute, Limit]] | None = None
+
+    def _limit_of(self, scope: Scope) -> int:
+        """What the route of a request declares, or what its path has."""
+        if self._declared is None:
+            found = ((route, getattr(getattr(route, "endpoint", None), _DECLARED, None)) for route in self._routes)
+            self._declared = [(route, limit) for route, limit in found if limit is not None]
+        for route, limit in self._declared:
+            if route.matches(scope)[0] is Match.FULL:
+                return limit(self._settings) if callable(limit) else limit
+        return limit_of(scope["path"], self._settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = limit_of(scope["path"], self._settings)
+        limit = self._limit_of(scope)
         announced = Headers(scope=scope).get("content-length")
         if announced is not None and not (announced.isascii() and announced.isdigit()):
             await answer(BadRequest("The Content-Length is not a number."))(scope, receive, send)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.net.http import GuardedClient
 from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
@@ -22,9 +23,10 @@ from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
+from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import BadSettings, shown
+from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class Host:
     #: who may come while there is no key
     local: LocalAccess
     audit: Audit
+    #: the host's own secrets; `secrets.of(name)` are those of an application
+    secrets: Secrets
     #: what requests to the store have cost, by access pattern
     costs: Metrics
     #: how the queues do, read once for everybody
@@ -112,6 +116,7 @@ class Host:
         costs = Metrics()
         vault = open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
+        stores = open_stores(settings, secret)
         store = AsyncStore.connect(
             settings.store,
             settings.prefix,
@@ -128,9 +133,13 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            secrets = Secrets(store, secret, HOST)
+            outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
             # Handlers are made with the queue that they are added to.
             resources = {
-                one.name: Resources(one.name, store, objects, queue, own, events, audit, settings.data)
+                one.name: Resources(
+                    one.name, store, objects, queue, own, events, audit, secrets.of(one.name), outgoing, stores, settings.data
+                )
                 for one, own in zip(installed, sections, strict=True)
             }
             declared = _add_handlers(jobs, installed, resources, settings)
@@ -146,6 +155,7 @@ class Host:
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
                 audit=audit,
+                secrets=secrets,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
@@ -160,7 +170,8 @@ class Host:
                 await host.events.close()
         finally:
             await store.close()
-            await objects.close()
+            for opened in (objects, *stores.values()):
+                await opened.close()
 
 
 def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
@@ -179,14 +190,21 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
 
 def open_vault(settings: Settings, secret: Secret) -> Objects:
     """The object store that the settings name."""
-    address = parse_objects_address(settings.objects)
-    options: dict[str, Any] = {}
-    if address.kind == "dir":
-        options = {"secret": secret.key("links"), "url": f"{settings.url or ''}/objects"}
-    else:
-        given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
-        options = {name: value for name, value in given.items() if value is not None}
-    return open_objects(settings.objects, **options)
+    main = ObjectStore(address=settings.objects, endpoint=settings.objects_endpoint, region=settings.objects_region)
+    return _opened(main, secret.key("links"), f"{settings.url or ''}/objects")
+
+
+def open_stores(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
+    """The further object stores of the settings. Links to those in folders are not served: read them through the store."""
+    opened = {name: _opened(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
+    return {name: cast("AsyncObjects", ThreadedObjects(one)) for name, one in opened.items()}
+
+
+def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
+    if parse_objects_address(store.address).kind == "dir":
+        return open_objects(store.address, secret=key, url=url)
+    given = {"endpoint": store.endpoint, "region": store.region}
+    return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
 
 
 def _add_handlers(

@@ -9,15 +9,19 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from gateleg.objects.private import make_private
+from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from gateleg.jobs import AsyncQueue
+    from gateleg.net.http import GuardedClient
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.events import Hub
+    from gateleg.web.secret_store import Secrets
 
 S = TypeVar("S", bound=BaseModel, default=BaseModel)
 
@@ -43,8 +47,21 @@ class Resources(Generic[S]):
     events: Hub
     #: the audit log
     audit: Audit
+    #: the application's secrets, by tenant and name
+    secrets: Secrets
+    #: sends requests to addresses that tenants have given, to public ones only
+    outgoing: GuardedClient
+    #: further object stores of the settings, by name
+    stores: Mapping[str, AsyncObjects]
     #: the data folder of the host, in which every application has a folder of its own
     host_data: Path
+
+    def objects_named(self, name: str) -> AsyncObjects:
+        """The object store that the setting `object_stores` has under a name. Raises `StoreNotConfigured`."""
+        if name not in self.stores:
+            known = ", ".join(sorted(self.stores)) or "none"
+            raise StoreNotConfigured(f"There is no object store named {name!r}; configured: {known}.")
+        return self.stores[name]
 
     @property
     def data(self) -> Path:

@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, and the audit log."""
+"""The tables of the host: API keys, sessions of the console, the audit log, secrets, and uploads."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -13,6 +13,8 @@ audit_table = Table(
     range="sk",
     indexes=[GSI("ActorIndex", hash="actor", range="at")],
 )
+secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
+uploads_table = Table("GatelegUploads", hash="pk", range="sk")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -77,5 +79,54 @@ class AuditEntry(Entity, table=audit_table):
     by_actor = Pattern("ActorIndex", title="The actions of an actor, newest first", order="desc")
 
 
+class StoredSecret(Entity, table=secrets_table):
+    """A secret of an application, or of one of its tenants, encrypted."""
+
+    application: Attr[str]
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    tenant: Attr[str]
+    name: Attr[str]
+    #: the ciphertext in base64
+    sealed: Attr[str] = required(hidden=True)
+    version: Attr[int]
+    created_at: Attr[datetime]
+    changed_at: Attr[datetime]
+    changed_by: Attr[str] = field("")
+
+    key = Key("APPLICATION#{application}", "TENANT#{tenant}#SECRET#{name}")
+    of_application = Pattern(title="The secrets of an application and all its tenants")
+    of_tenant = Pattern(by=("application", "tenant"), title="The secrets of a tenant")
+
+
+class PendingUpload(Entity, table=uploads_table):
+    """A file that is being uploaded in parts, or straight to the object store; kept for a day when it has arrived."""
+
+    application: Attr[str]
+    upload_id: Attr[str]
+    #: which of the application's kinds of upload it is
+    kind: Attr[str]
+    #: who began it: the id of a key, or a name
+    owner: Attr[str]
+    tenant: Attr[str | None] = field(None)
+    #: parts come through the host; otherwise the client writes the object itself
+    in_parts: Attr[bool]
+    object_key: Attr[str]
+    name: Attr[str]
+    #: the bytes that it has; for an object that the client writes, those that it may have at most
+    length: Attr[int]
+    received: Attr[int] = field(0)
+    parts: Attr[list[str]] = field(factory=list, max_length=5_000)
+    details: Attr[dict[str, str]] = field(factory=dict)
+    sha256: Attr[str | None] = field(None)
+    content_type: Attr[str | None] = field(None)
+    created_at: Attr[datetime]
+    touched_at: Attr[datetime]
+    finished_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("APPLICATION#{application}", "UPLOAD#{upload_id}")
+    of_application = Pattern(title="The uploads of an application")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table)
+TABLES = (access_table, audit_table, secrets_table, uploads_table)

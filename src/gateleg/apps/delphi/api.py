@@ -19,13 +19,13 @@ from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, Store
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
-from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
+from gateleg.web.uploads import turn, upload_folder
 
 router = APIRouter()
 Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of a conversation.")]

@@ -10,7 +10,7 @@ from gateleg.web.access import needs
 from gateleg.web.host import Host
 from gateleg.web.principal import Principal, Role
 
-__all__ = ["Call", "Using"]
+__all__ = ["Call", "Using", "Viewing"]
 
 
 @dataclass(frozen=True)

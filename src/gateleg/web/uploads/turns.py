@@ -9,26 +9,15 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateleg.web import Refusal
+from gateleg.web.uploads.rules import UploadUnderWay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from gateleg.web import Principal
+    from gateleg.web.principal import Principal
 
 #: Uploads that one host process reads at the same time.
 _AT_ONCE = 4
-
-
-class UploadUnderWay(Refusal):
-    """Another upload of the same key, or as many as the host takes, have not ended yet."""
-
-    code = "upload-under-way"
-    status = 429
-    fix = "Wait until it has ended, and send this one again."
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what, headers={"Retry-After": "10"})
 
 
 class Turns:
