@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gateleg.ai import (
-    TABLES,
     Account,
     AsyncModels,
     Attachment,
@@ -28,7 +27,7 @@ from gateleg.ai import (
     SubmissionUnknown,
     UsageDay,
 )
-from gateleg.ai.tables import Spend
+from gateleg.ai.tables import TABLES, Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.driving import Ticking
 from tests.ai.speaking import asked, head, said
