@@ -140,6 +140,7 @@ class Maintenance:
         return row is not None and bool(row[0])
 
     def _run(self) -> None:
+        self._context.database.work_in_background()
         while not self._stopped:
             self._wake.clear()
             try:
