@@ -15,7 +15,7 @@ from gateleg.engine.busy_handler import waiting
 #: Frames of the log, of a page each, after which it is folded.
 LIMIT = 4000
 #: The same for the maintenance, which thus spares others from doing it beside long work.
-EARLY_LIMIT = 1000
+EARLY_LIMIT = 2000
 #: Seconds for which writers and readers of before are waited for. If that was not enough, it is tried again when the log has grown as much.
 _PATIENCE = 0.02
 #: How often the log is folded without holding anybody off, before.

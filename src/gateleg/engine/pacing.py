@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from gateleg.engine.database import Connection, Database
 
 #: The longest pause (seconds): longer than those who wait are ever asleep (`busy_handler.py`).
-_LONGEST = 0.05
+_LONGEST = 0.01
 
 
 @contextmanager
 def paced(database: Database) -> Iterator[Connection]:
-    """A transaction, and a pause after it that is as long as it was: whoever waits gets its turn, and half of the time is others'."""
+    """A transaction, and a pause after it, as long as it was up to a bound, in which whoever waits gets its turn."""
     with database.write() as connection:
         began = time.monotonic()
         yield connection
