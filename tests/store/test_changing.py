@@ -74,12 +74,23 @@ def test_save_of_nothing_asks_nothing() -> None:
 
 def test_edited_copy_is_saved_at_the_end_of_the_block(store: Store) -> None:
     draft = store.create(Draft(book="b", title="t"))
-    edit = store.edit(draft)
-    with edit as copy:
+    with store.edit(draft) as copy:
         copy.text = "edited"
     assert draft.text == ""
-    assert edit.stored == store.get(draft)
-    assert (edit.stored.text, edit.stored.version) == ("edited", 2)
+    assert copy == store.get(draft)
+    assert (copy.text, copy.version) == ("edited", 2)
+
+
+def test_edited_copy_can_be_edited_again(store: Store) -> None:
+    draft = store.create(Draft(book="b", title="t"))
+    with store.edit(draft) as draft:
+        draft.text = "once"
+    with store.edit(draft) as draft:
+        draft.text = "twice"
+    with store.edit(draft) as same:
+        pass
+    assert same == draft == store.get(draft)
+    assert (draft.text, draft.version) == ("twice", 3)
 
 
 def test_edit_that_raises_saves_nothing(store: Store) -> None:

@@ -58,10 +58,9 @@ async def test_awaited_blocks_send_at_their_end(async_store: AsyncStore) -> None
     draft = tx.results[0]
     async with store.batch() as batch:
         batch.put(Note(book="b", number=2))
-    edit = store.edit(draft)
-    async with edit as copy:
+    async with store.edit(draft) as copy:
         copy.text = "edited"
-    assert edit.stored.version == 2
+    assert copy.version == 2
     assert await store.count(Note.in_book, book="b") == 2
     with pytest.raises(TransactionCanceled):
         await store.transact([create(Note(book="b", number=1)), put(Note(book="b", number=3))])

@@ -26,6 +26,9 @@ For stores: everything about an entity is in its `Spec`, `spec_of(Job)`
                                         `.spec_for(item)` the spec of the entity that an item belongs to
     spec.patterns, .attributes, .version, .uniques, .counters, .upcasters
 
+HTTP routes: `class NewJob(InputModel[Job], exclude=["owner"])` is what a client sends to create an item, `PatchModel[Job]` to change one,
+`OutputModel[Job]` what it sees.
+
 Reading
     Job.waiting(status="PENDING") -> Query            also `.where(sort condition)`, `.filter(condition)`, `.reversed()`
     query.requests(table_name=, limit=, consistent=, start=, select=, project=) -> tuple of Query requests
@@ -70,6 +73,7 @@ from gateleg.model.keys.plans import Ref
 from gateleg.model.patterns import Access, Pattern
 from gateleg.model.planning.collections import Collected, Collection, CollectionQuery
 from gateleg.model.planning.queries import Query
+from gateleg.model.route_models import InputModel, OutputModel, PatchModel
 from gateleg.model.spec import Spec, Table, spec_of
 from gateleg.model.tables import GSI, LSI, Index
 from gateleg.model.uniques import Unique
@@ -94,12 +98,15 @@ __all__ = [
     "Entity",
     "Finding",
     "Index",
+    "InputModel",
     "Item",
     "JsonText",
     "Key",
     "KeyPart",
     "ModelError",
     "Operand",
+    "OutputModel",
+    "PatchModel",
     "Pattern",
     "Query",
     "Record",

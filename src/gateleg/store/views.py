@@ -91,8 +91,9 @@ class Views:
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> Edit[E]:
-        """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as draft: draft.priority = 90`.
+        """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as job: job.priority = 90`.
 
-        In an `AsyncStore`, `async with`. Nothing is sent when the block raises or nothing changed.
+        After the block the copy is the stored item, with its new version and stamps. In an `AsyncStore`, `async with`. Nothing is sent when
+        the block raises or nothing changed.
         """
         return Edit(instance, self.run)

@@ -45,6 +45,11 @@ class Attribute:
         return self.info.is_required() or self.traits.create_only
 
     @cached_property
+    def read_only(self) -> bool:
+        """Whether it is set at creation and never by an update: by our `read_only` or by pydantic's `frozen`."""
+        return self.traits.read_only or self.traits.stamp == "create" or bool(self.info.frozen)
+
+    @cached_property
     def state(self) -> bool:
         """Whether it changes by transition only."""
         return isinstance(self.declared.type, type) and issubclass(self.declared.type, States)

@@ -321,7 +321,7 @@ def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> No
     name = f"{spec.name}.{attribute.name}"
     if attribute.name in spec.reachable(spec.key):
         raise ImmutableKey(f"{name} is part of the primary key.")
-    if attribute.traits.read_only or attribute.traits.stamp == "create":
+    if attribute.read_only:
         raise ReadOnlyAttribute(f"{name} is read-only.")
     if attribute.marked("version"):
         raise ReadOnlyAttribute(f"{name} is raised by the model.")

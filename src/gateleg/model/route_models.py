@@ -1,0 +1,158 @@
+"""Models of an entity for HTTP routes: what a client may send to create or change one, and what it may see.
+
+`class NewTask(InputModel[Task], exclude=["owner"])` has the attributes of `Task` that a client may give, with their types, constraints and
+defaults. Attributes that the model sets (stamps, the version, counts) and those that are `read_only` or `hidden` never come from a client.
+"""
+
+from __future__ import annotations
+
+import inspect
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from gateleg.model.attributes.traits import Traits
+from gateleg.model.codec.nested import attr_type
+from gateleg.model.errors import BadOption, DeclarationError
+from gateleg.model.spec import spec_of
+from gateleg.model.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic.fields import FieldInfo
+
+    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.expressions.actions import Action
+    from gateleg.model.spec import Spec
+
+__all__ = ["InputModel", "OutputModel", "PatchModel"]
+
+E = TypeVar("E", bound=BaseModel)
+
+
+class _RouteModel(BaseModel, Generic[E]):
+    """A model with attributes of an entity. `InputModel[Task]` has all that its kind admits; a subclass may `exclude` some."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    __entity__: ClassVar[Any] = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """An attribute of the entity: type checkers do not see those that are declared at run time."""
+            ...
+
+    else:
+
+        def __class_getitem__(cls, entity: type[E]) -> type[_RouteModel[E]]:
+            """The model of an entity."""
+            if isinstance(entity, TypeVar):
+                return cls
+            if not (isinstance(entity, type) and issubclass(entity, BaseModel) and hasattr(entity, "__spec__")):
+                raise DeclarationError(
+                    f"{cls.__name__}[...] needs an entity, not {entity!r}.", fix="Give a class that derives from Entity."
+                )
+            return type(cls)(
+                f"{cls.__name__}_{entity.__name__}", (cls,), {"__module__": entity.__module__, "__doc__": entity.__doc__}, of=entity
+            )
+
+    def __init_subclass__(cls, *, of: type[BaseModel] | None = None, exclude: Iterable[str] = (), **options: Any) -> None:
+        """Declare the attributes of the entity; in a subclass, leave out those that are excluded."""
+        super().__init_subclass__(**options)
+        own = inspect.get_annotations(cls)
+        if of is not None:
+            cls.__entity__ = of
+            for attribute in spec_of(of).attributes.values():
+                if cls._admits(spec_of(of), attribute):
+                    own = {**own, attribute.name: attr_type(attribute.annotation)}
+                    setattr(cls, attribute.name, cls._declare(attribute))
+        for name in exclude:
+            if name not in getattr(cls, "model_fields", {}):
+                raise BadOption(
+                    f"{cls.__name__} cannot exclude {name!r}, which it does not have.", fix=did_you_mean(name, cls.model_fields)
+                )
+            own = {**own, name: ClassVar[Any]}
+            setattr(cls, name, None)
+        cls.__annotations__ = own
+
+    @classmethod
+    def _taken(cls) -> list[str]:
+        """The fields that are attributes of the entity; a subclass may have others."""
+        return [name for name in cls.model_fields if name in spec_of(cls.__entity__).attributes]
+
+    @classmethod
+    def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:
+        raise NotImplementedError
+
+    @classmethod
+    def _declare(cls, attribute: Attribute) -> FieldInfo:
+        return _plain_field(attribute)
+
+
+class InputModel(_RouteModel[E], Generic[E]):
+    """What a client sends to create an item: `class NewTask(InputModel[Task], exclude=["owner"])`."""
+
+    def entity(self, **values: Any) -> E:
+        """A new instance of what was sent, and of the values that the server adds: `body.entity(owner=principal.name)`."""
+        given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
+        made: E = self.__entity__(**{**given, **values})
+        return made
+
+    @classmethod
+    def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:
+        return not _is_set_by_model(spec, attribute) and not attribute.state
+
+
+class PatchModel(_RouteModel[E], Generic[E]):
+    """What a client sends to change an item: every attribute may be left out, null removes an optional one.
+
+    Key attributes are not among them, and states are not: they change by transition.
+    """
+
+    def actions(self) -> list[Action]:
+        """The actions of a patch: `store.patch(Task, *body.actions(), task_id=task_id)`; none when nothing was sent."""
+        given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
+        return [getattr(self.__entity__, name).set(value) for name, value in given.items()]
+
+    @classmethod
+    def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:
+        in_key = attribute.name in spec.reachable(spec.key)
+        return not (_is_set_by_model(spec, attribute) or attribute.state or attribute.read_only or in_key)
+
+    @classmethod
+    def _declare(cls, attribute: Attribute) -> FieldInfo:
+        info = _plain_field(attribute)
+        info.default, info.default_factory = None, None
+        return info
+
+
+class OutputModel(_RouteModel[E], Generic[E]):
+    """What a client sees of an item: all but its `hidden` attributes. `TaskOut.of(task)` makes it."""
+
+    @classmethod
+    def of(cls, instance: E) -> Self:
+        """The model of an instance. Nothing is validated: what is stored may violate a newer bound."""
+        shown: dict[str, Any] = {name: getattr(instance, name) for name in cls._taken()}
+        return cls.model_construct(**shown)
+
+    @classmethod
+    def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:
+        return not attribute.info.exclude
+
+
+def _is_set_by_model(spec: Spec[Any], attribute: Attribute) -> bool:
+    """Whether no client may give it."""
+    hidden = bool(attribute.info.exclude)
+    return hidden or attribute.traits.stamp is not None or attribute.marked("version") or attribute.name in spec.counted
+
+
+def _plain_field(attribute: Attribute) -> FieldInfo:
+    """The field of an attribute without what only the model reads. Names are those in Python."""
+    info = copy(attribute.info)
+    info.metadata = [entry for entry in info.metadata if not isinstance(entry, Traits)]
+    info.alias = info.validation_alias = info.serialization_alias = None
+    info.frozen = None
+    return info
