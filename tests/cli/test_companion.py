@@ -66,5 +66,5 @@ def test_a_companion_without_a_task_ends_at_once() -> None:
 def test_a_task_carries_the_secret_that_its_host_was_given() -> None:
     secret = "0123456789abcdef"
     task = Task.of(Settings.model_validate({"secret": secret}), demo=False, concurrency=1, drain_seconds=1)
-    again = Settings(**json.loads(json.dumps(asdict(task)))["settings"])
+    again = Settings.unpack(json.loads(json.dumps(asdict(task)))["settings"])
     assert again.load_secret().value == secret.encode()

@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,41 @@ def test_passwords_in_addresses_are_not_printed() -> None:
     told = [CliRunner().invoke(app, words).output for words in (["config"], ["config", "--json"], ["keys", "list"])]
     assert [text for text in told if "pa55word" in text] == []
     assert "http://(hidden)@127.0.0.1:9" in told[0]
+
+
+FILMS = """
+from pydantic import BaseModel
+from gateleg.web import Application
+
+class FilmSettings(BaseModel):
+    fps: int = 24
+
+application = Application(name="films", title="Films", icon="movie", settings=FilmSettings)
+"""
+
+
+@pytest.fixture
+def films(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application with settings, named in `gateleg.toml`."""
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.delitem(sys.modules, "films_of_config", raising=False)
+    Path("films_of_config.py").write_text(FILMS)
+
+
+@pytest.mark.usefixtures("films")
+def test_settings_of_applications_are_printed_with_their_origin(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("gateleg.toml").write_text('applications = ["films_of_config"]\n')
+    monkeypatch.setenv("GATELEG_FILMS__FPS", "30")
+    rows = json.loads(CliRunner().invoke(app, ["config", "--json"]).output)
+    assert {"setting": "films.fps", "value": "30", "from": "GATELEG_FILMS__FPS"} in rows
+
+
+@pytest.mark.usefixtures("films")
+@pytest.mark.parametrize("command", [["config"], ["worker", "--store", "embedded::memory:"]])
+@pytest.mark.parametrize(
+    ("section", "told"), [("[films]\nfsp = 1\n", "films has no setting 'fsp'; did you mean 'fps'?"), ("[film]\nx = 1\n", "'films'?")]
+)
+def test_a_mistyped_setting_of_an_application_ends_the_command(command: list[str], section: str, told: str) -> None:
+    Path("gateleg.toml").write_text(f'applications = ["films_of_config"]\n{section}')
+    result = CliRunner().invoke(app, command)
+    assert (result.exit_code, told in result.output) == (2, True)

@@ -30,7 +30,7 @@ def starter(folder: Path, together: Barrier, told: Connection) -> None:
 async def started(settings: Settings) -> str:
     async with Host.open(settings, [application]) as host:
         assert application.demo is not None
-        await application.demo(host)
+        await application.demo(host.resources["demo"])
         return host.secret.sign("test", "a text")
 
 

@@ -3,7 +3,7 @@
 import typer
 
 from gateleg.cli.options import ConfigOption, JsonOption
-from gateleg.cli.settings import settings_from
+from gateleg.cli.settings import bad_settings_told, settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -11,10 +11,16 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Print every setting with its value and where it came from: a file, a GATELEG_ variable, or the default. Secrets stay hidden."""
+    from gateleg.cli.installed import installed_applications
     from gateleg.cli.printing import print_json, print_rows
 
     settings = settings_from(config)
-    rows = [{"setting": name, "value": value, "from": origin} for name, value, origin in settings.table()]
+    found = [*settings.table()]
+    with bad_settings_told():
+        for application in installed_applications(settings):
+            if application.settings is not None:
+                found += settings.section_table(application.name, application.settings)
+    rows = [{"setting": name, "value": value, "from": origin} for name, value, origin in found]
     if json:
         print_json(rows)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from gateleg.cli.failures import FAILED, fail
+from gateleg.cli.settings import bad_settings_told
 
 if TYPE_CHECKING:
     import asyncio
@@ -75,7 +76,11 @@ def explain(error: Exception, settings: Settings) -> NoReturn:
     from gateleg.objects import ObjectsError
     from gateleg.store import StoreError
     from gateleg.web import Refusal
+    from gateleg.web.settings import BadSettings
 
+    if isinstance(error, BadSettings):
+        with bad_settings_told():
+            raise error
     if isinstance(error, Refusal | StoreError | ObjectsError | ModelError):
         fail(str(error), FAILED)
     if isinstance(error, OSError):

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.failures import MISUSED, fail
+from gateleg.cli.settings import bad_settings_told
 from gateleg.extras import MissingPackage, install_hint
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def installed_applications(settings: Settings, *, demo: bool = False) -> list[Ap
         from gateleg.cli.demo.application import application as demonstration
 
         found.append(demonstration)
+    with bad_settings_told():
+        settings.check_sections({*SUITE, *(application.name for application in found)})
     return found
 
 

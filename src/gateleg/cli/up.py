@@ -44,7 +44,7 @@ def up(
     async def prepare(host: "Host") -> None:
         for application in host.applications if demo else ():
             if application.demo is not None:
-                await application.demo(host)
+                await application.demo(host.resources[application.name])
 
     def ready(address: str, link: str | None) -> None:
         _announce(address, settings)

@@ -46,10 +46,7 @@ class Task:
     @classmethod
     def of(cls, settings: Settings, *, demo: bool, concurrency: int, drain_seconds: float) -> Task:
         """The task of a worker with the settings of its host."""
-        plain = settings.model_dump(mode="json")
-        if settings.secret is not None:
-            plain["secret"] = settings.secret.get_secret_value()
-        return cls(plain, demo, concurrency, drain_seconds)
+        return cls(settings.pack(), demo, concurrency, drain_seconds)
 
 
 @contextlib.asynccontextmanager
@@ -120,7 +117,7 @@ async def _work(task: Task) -> None:
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings
 
-    settings = Settings(**task.settings)
+    settings = Settings.unpack(task.settings)
     set_up_logs(settings)
     loop = asyncio.get_running_loop()
     async with Host.open(settings, installed_applications(settings, demo=task.demo)) as host:

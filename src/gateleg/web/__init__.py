@@ -8,8 +8,26 @@
 do not load the web framework.
 """
 
-from gateleg.web.application import Application, Made, Resources
+from gateleg.web.application import Application
+from gateleg.web.contributions import AgentTool, Check, CheckResult, Event, EventRoute, Found, Listener, Surface, Tile
 from gateleg.web.errors import Refusal
 from gateleg.web.principal import LOCAL, Principal, Role
+from gateleg.web.resources import Resources
 
-__all__ = ["LOCAL", "Application", "Made", "Principal", "Refusal", "Resources", "Role"]
+__all__ = [
+    "LOCAL",
+    "AgentTool",
+    "Application",
+    "Check",
+    "CheckResult",
+    "Event",
+    "EventRoute",
+    "Found",
+    "Listener",
+    "Principal",
+    "Refusal",
+    "Resources",
+    "Role",
+    "Surface",
+    "Tile",
+]

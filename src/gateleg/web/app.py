@@ -75,9 +75,8 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
         app.router.routes.extend(router.routes)
     for application in host.applications:
         if application.routes is not None:
-            app.include_router(
-                application.routes(host), prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)]
-            )
+            routes = application.routes(host.resources[application.name])
+            app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
     _end_surfaces(app)
     if host.settings.console if console is None else console:
         from gateleg.web.console import mount

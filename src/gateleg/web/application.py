@@ -1,60 +1,34 @@
-"""`Application`: the tables, jobs, routes and pages that an application adds to a host."""
+"""`Application`: everything that an application adds to a host, in one object."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gateleg.web.errors import Refusal
+from gateleg.web.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
-    from datetime import datetime
+    from contextlib import AbstractAsyncContextManager
 
     from fastapi import APIRouter
+    from pydantic import BaseModel
 
-    from gateleg.jobs import AsyncQueue, DeclaredSchedule, Jobs
+    from gateleg.jobs import ArchivedJob, DeclaredSchedule, Job, Jobs
     from gateleg.model import Table
-    from gateleg.objects import AsyncObjects
-    from gateleg.store import AsyncStore
+    from gateleg.web.contributions import AgentTool, Check, EventRoute, Found, Surface, Tile
+    from gateleg.web.principal import Principal
+    from gateleg.web.resources import Resources
 
 
-class Resources(Protocol):
-    """What the routes, pages, handlers and demo of an application can use. A `Host` provides it."""
-
-    @property
-    def store(self) -> AsyncStore:
-        """The store of all tables."""
-        ...
-
-    @property
-    def objects(self) -> AsyncObjects:
-        """The store of all objects."""
-        ...
-
-    @property
-    def queue(self) -> AsyncQueue:
-        """The job queue with the handlers of all installed applications."""
-        ...
-
-
-@dataclass(frozen=True)
-class Made:
-    """A result of an application for the overview: a map, a film, a conversation, a collection."""
-
-    title: str
-    href: str
-    about: str = ""
-    #: the address of a picture
-    picture: str | None = None
-    at: datetime | None = None
-
-
-#: What the kit itself has under `/api`, or in the console.
+#: Names that the kit itself has under `/api`, in the console, on the command line or in the settings.
 RESERVED = frozenset(
-    {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "session", "settings"}
-    | {"signin", "signout", "tables", "graphql", "dynamodb"}
+    {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
+    | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
+    | {"up", "serve", "engine", "worker", "token", "config", "doctor", "new"}
+    | set(Settings.model_fields)
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -68,9 +42,12 @@ class BadApplication(Refusal):
 
 @dataclass(frozen=True)
 class Application:
-    """One application: its tables, job types, routes, pages and demonstration."""
+    """One application: what a host shows, serves and runs of it. Everything but `name`, `title` and `icon` may be left out.
 
-    #: its name in addresses: `/api/{name}/...` and `/{name}` in the console
+    Functions import what they need when they are called, so that declaring an application loads little.
+    """
+
+    #: its name in addresses (`/api/{name}/...`, `/{name}` in the console), on the command line and in the settings
     name: str
     #: its name in the navigation, in the words of its users
     title: str
@@ -78,19 +55,38 @@ class Application:
     icon: str
     #: one sentence that describes it
     about: str = ""
+    #: its tables, which the host creates where they do not exist
     tables: tuple[Table, ...] = ()
+    #: its section of the settings: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`
+    settings: type[BaseModel] | None = None
     #: its job types and handlers; or a function that creates them, for handlers that use the store and the objects
-    jobs: Jobs | Callable[[Resources], Jobs] | None = None
+    jobs: Jobs | Callable[[Resources[Any]], Jobs] | None = None
     #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
     schedules: tuple[DeclaredSchedule, ...] = ()
     #: makes its HTTP routes, which the host serves under `/api/{name}`
-    routes: Callable[[Resources], APIRouter] | None = None
+    routes: Callable[[Resources[Any]], APIRouter] | None = None
+    #: makes its ASGI applications outside of `/api/{name}`: GraphQL, an MCP endpoint
+    surfaces: Callable[[Resources[Any]], Sequence[Surface]] | None = None
+    #: makes its event streams, which the host serves under `/events/{name}`
+    streams: Callable[[Resources[Any]], Sequence[EventRoute]] | None = None
     #: registers its console pages under `/{name}`
-    pages: Callable[[Resources], None] | None = None
-    #: its latest results, newest first; the overview shows some of them
-    made: Callable[[Resources], Awaitable[Sequence[Made]]] | None = None
+    pages: Callable[[Resources[Any]], None] | None = None
+    #: its commands, `gateleg {name} ...`, as `module:typer_app`; imported when one of them is called
+    commands: str | None = None
+    #: runs from before the first request or job to after the last one, in every process of a host
+    lifespan: Callable[[Resources[Any]], AbstractAsyncContextManager[Any]] | None = None
+    #: its latest results that somebody may see, newest first; the overview shows some of them
+    tiles: Callable[[Resources[Any], Principal], Awaitable[Sequence[Tile]]] | None = None
+    #: what somebody may see of it that a text is about, best first
+    search: Callable[[Resources[Any], Principal, str], Awaitable[Sequence[Found]]] | None = None
+    #: what agents may do with it
+    tools: Callable[[Resources[Any]], Sequence[AgentTool]] | None = None
+    #: what `gateleg doctor` checks of it
+    checks: Callable[[Resources[Any]], Sequence[Check]] | None = None
+    #: whether a member may see a job of the application's types; without it, members see the jobs that they submitted
+    sees_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
     #: loads demo data; called at every start with `--demo`, so it must be idempotent
-    demo: Callable[[Resources], Awaitable[None]] | None = None
+    demo: Callable[[Resources[Any]], Awaitable[None]] | None = None
 
 
 def checked(applications: Iterable[Application]) -> tuple[Application, ...]:

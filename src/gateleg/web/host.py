@@ -20,12 +20,16 @@ from gateleg.web.keys import Keys
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
+from gateleg.web.resources import Resources
+from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import shown
+from gateleg.web.settings import BadSettings, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+
+    from pydantic import BaseModel
 
     from gateleg.jobs import DeclaredSchedule
     from gateleg.jobs import QueueSettings as JobSettings
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
+    _Declared = dict[str, tuple[DeclaredSchedule, ...]]
+
 
 #: Seconds in which the store says who calls.
 _RECOGNISED = 5.0
@@ -42,7 +48,7 @@ _RECOGNISED = 5.0
 
 @dataclass(frozen=True)
 class Host:
-    """A running host. It satisfies `Resources`, which is what applications see of it."""
+    """A running host. Each application sees its own `Resources` of it."""
 
     settings: Settings
     store: AsyncStore
@@ -63,6 +69,8 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: what each application works with, by its name
+    resources: Mapping[str, Resources[Any]]
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -95,6 +103,7 @@ class Host:
         `rules` are those of the queue, for a worker.
         """
         installed = checked(applications)
+        sections = _sections(settings, installed)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
@@ -113,7 +122,15 @@ class Host:
             # Every request waits for these: a store that hangs must not hang them all.
             prompt = store.within(_RECOGNISED)
             keys = Keys(prompt)
-            queue, declared = _open_queue(store, objects, installed, rules)
+            jobs = Jobs()
+            queue = AsyncQueue(store, jobs, rules)
+            audit, events = Audit(store, days=settings.audit_days), Hub()
+            # Handlers are made with the queue that they are added to.
+            resources = {
+                one.name: Resources(one.name, store, objects, queue, own, events, audit, settings.data)
+                for one, own in zip(installed, sections, strict=True)
+            }
+            declared = _add_handlers(jobs, installed, resources)
             host = cls(
                 settings=settings,
                 store=store,
@@ -125,10 +142,11 @@ class Host:
                 keys=keys,
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
-                audit=Audit(store, days=settings.audit_days),
+                audit=audit,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
-                events=Hub(),
+                events=events,
+                resources=resources,
             )
             await store.ensure_tables(*host.tables)
             await queue.declare_schedules(declared)
@@ -139,6 +157,20 @@ class Host:
         finally:
             await store.close()
             await objects.close()
+
+
+def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
+    """The settings of each application. Raises one `BadSettings` for the problems of all."""
+    found: list[BaseModel] = []
+    problems: list[str] = []
+    for application in applications:
+        try:
+            found.append(settings.section(application.name, application.settings or NoSettings))
+        except BadSettings as error:
+            problems += error.problems
+    if problems:
+        raise BadSettings(problems)
+    return found
 
 
 def open_vault(settings: Settings, secret: Secret) -> Objects:
@@ -153,28 +185,15 @@ def open_vault(settings: Settings, secret: Secret) -> Objects:
     return open_objects(settings.objects, **options)
 
 
-@dataclass
-class _Bench:
-    """The resources of handlers, which are made before the queue that they belong to."""
-
-    store: AsyncStore
-    objects: AsyncObjects
-    queue: AsyncQueue = field(init=False)
-
-
-def _open_queue(
-    store: AsyncStore, objects: AsyncObjects, applications: Iterable[Application], rules: JobSettings | None
-) -> tuple[AsyncQueue, dict[str, tuple[DeclaredSchedule, ...]]]:
-    """The queue with the handlers of all applications, and the schedules that each of them declares."""
-    jobs, bench = Jobs(), _Bench(store, objects)
-    bench.queue = AsyncQueue(store, jobs, rules)
-    declared: dict[str, tuple[DeclaredSchedule, ...]] = {}
+def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:
+    """Add the handlers of all applications to the queue's; the schedules that each application declares."""
+    declared: _Declared = {}
     for application in applications:
-        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(bench)
+        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
         if own is not None:
             jobs.include(own)
         declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
-    return bench.queue, declared
+    return declared
 
 
 def place_of(store: str) -> str:

@@ -1,27 +1,31 @@
-"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from."""
+"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from.
+
+Those of applications are in `sections`, as they were written; they get their types where the application is known.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
+from gateleg.web.sections import Given, M, Sections, nearest, read_section, section_key, unknown_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from gateleg.net import Secret
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
@@ -29,7 +33,7 @@ DEFAULT = "default"
 
 
 class BadSettings(GatelegError):
-    """Settings that cannot be: a name that there is not, or a value that does not fit. `problems` has one line for each."""
+    """Settings with an unknown name, or with a value that does not fit. `problems` has one line for each."""
 
     code = "bad-settings"
     fix = "`gateleg config` shows what is in force."
@@ -93,6 +97,7 @@ class Settings(BaseModel):
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _sections: Sections = PrivateAttr(default_factory=dict)
 
     @field_validator("secret")
     @classmethod
@@ -123,6 +128,44 @@ class Settings(BaseModel):
         for name in type(self).model_fields:
             yield name, shown(getattr(self, name)), self.origin(name)
 
+    def section(self, application: str, model: type[M]) -> M:
+        """The settings of an application, typed. Raises `BadSettings` with a line for everything that is wrong."""
+        found, problems = read_section(self._given(application), application, model)
+        if found is None:
+            raise BadSettings(problems)
+        return found
+
+    def section_table(self, application: str, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
+        """As `table`, for the settings of an application: `name.field`."""
+        found, given = self.section(application, model), self._given(application)
+        for name in model.model_fields:
+            yield f"{application}.{name}", shown(getattr(found, name)), given[name].origin if name in given else DEFAULT
+
+    def check_sections(self, applications: Collection[str]) -> None:
+        """Raise `BadSettings` for sections that belong to none of the applications."""
+        problems = unknown_sections(self._sections, applications, type(self).model_fields)
+        if problems:
+            raise BadSettings(problems)
+
+    def _given(self, application: str) -> dict[str, Given]:
+        return self._sections.get(section_key(application), {})
+
+    def pack(self) -> dict[str, Any]:
+        """The settings as JSON values with their secrets, for another process of this host."""
+        values = self.model_dump(mode="json")
+        if self.secret is not None:
+            values["secret"] = self.secret.get_secret_value()
+        return {"values": values, "origins": self._origins, "sections": to_jsonable_python(self._sections)}
+
+    @classmethod
+    def unpack(cls, packed: Mapping[str, Any]) -> Settings:
+        """The settings that `pack` wrote."""
+        settings = cls(**packed["values"])
+        settings._origins.update(packed["origins"])
+        for key, section in packed["sections"].items():
+            settings._sections[key] = {name: Given(**given) for name, given in section.items()}
+        return settings
+
 
 def shown(value: Any) -> str:
     """A value as people read it; a secret stays one, and so does a password in an address."""
@@ -133,24 +176,29 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ", ".join(f"{key}={name}" for key, name in value.items())
-    return without_credentials(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
+        return ", ".join(f"{key}={shown(name)}" for key, name in value.items())
+    if isinstance(value, BaseModel):
+        return shown({name: getattr(value, name) for name in type(value).model_fields})
+    if isinstance(value, list | set | frozenset):
+        value = tuple(value)
+    return ", ".join(map(shown, value)) if isinstance(value, tuple) else without_credentials(str(value))
 
 
 def load_settings(
     *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, file: Path | None = None, given: bool = False
 ) -> Settings:
-    """The settings in force. Flags that are None were not given; a file that was `given` must be there.
+    """The settings in force. Flags that are None were not given; a file that was `given` must exist.
 
     Raises `BadSettings` with a line for everything that is wrong.
     """
     problems: list[str] = []
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    sections: Sections = {}
     place = file or Path(FILE)
     for layer, named in (
-        (_from_file(place, given, problems), lambda name: str(place)),
-        (_from_environ(environ or {}, problems), lambda name: PREFIX + name.upper()),
+        (_from_file(place, given, sections, problems), lambda name: str(place)),
+        (_from_environ(environ or {}, sections, problems), lambda name: PREFIX + name.upper()),
         ({name: value for name, value in (flags or {}).items() if value is not None}, lambda name: f"--{name.replace('_', '-')}"),
     ):
         values |= layer
@@ -162,6 +210,7 @@ def load_settings(
             problems += [_told(problem, origins) for problem in error.errors()]
         else:
             settings._origins.update(origins)
+            settings._sections.update(sections)
             return settings
     raise BadSettings(problems)
 
@@ -171,7 +220,7 @@ def _told(problem: Any, origins: Mapping[str, str]) -> str:
     return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg'].removeprefix('Value error, ')}"
 
 
-def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
+def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]) -> dict[str, Any]:
     try:
         found = tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -181,11 +230,19 @@ def _from_file(place: Path, given: bool, problems: list[str]) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         problems.append(f"{place} cannot be read: {error}")
         return {}
-    problems += [f"{place}: there is no setting {name!r}{_nearest(name)}" for name in found if name not in Settings.model_fields]
-    return {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+    own = {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+    for name, value in found.items():
+        if name in own:
+            continue
+        near = nearest(name, _TABLES if isinstance(value, dict) else Settings.model_fields)
+        if near or not isinstance(value, dict):
+            problems.append(f"{place}: there is no setting {name!r}{near}")
+        else:
+            sections.setdefault(section_key(name), {}).update({field: Given(one, str(place)) for field, one in value.items()})
+    return own
 
 
-def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list[str]) -> dict[str, Any]:
     found = {}
     for variable, text in environ.items():
         name = variable.removeprefix(PREFIX).lower()
@@ -194,14 +251,19 @@ def _from_environ(environ: Mapping[str, str], problems: list[str]) -> dict[str, 
         if variable == "GATELEG_APP":
             problems.append("GATELEG_APP is not a setting: name applications with GATELEG_APPLICATIONS, or with --app")
             continue
+        application, separator, field = name.partition("__")
         if name in Settings.model_fields:
             found[name] = _listed(name, text)
-        elif near := _nearest(name):
-            # What is like no setting may belong to a program that uses Gateleg.
+        elif separator and application and field:
+            sections.setdefault(application, {})[field] = Given(text, variable, is_text=True)
+        elif near := nearest(name, Settings.model_fields):
+            # A variable that resembles no setting may belong to a program that uses Gateleg.
             problems.append(f"{variable}: there is no setting {name!r}{near}")
     return found
 
 
+#: Settings that are tables in a file: a section that resembles one of them is a mistyped setting.
+_TABLES = [name for name, field in Settings.model_fields.items() if get_origin(field.annotation) is dict]
 #: Variables of other commands.
 OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
 
@@ -215,8 +277,3 @@ def _listed(name: str, value: Any) -> Any:
     if Settings.model_fields[name].annotation == tuple[str, ...] and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
-
-
-def _nearest(name: str) -> str:
-    found = difflib.get_close_matches(name, Settings.model_fields, 1, 0.7)
-    return f"; did you mean {found[0]!r}?" if found else ""

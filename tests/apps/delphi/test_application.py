@@ -66,7 +66,7 @@ async def test_a_host_takes_jobs_of_every_stage(host: Host) -> None:
 
 async def test_the_demonstration_is_one_upload_and_one_pipeline_however_often_it_is_loaded(host: Host) -> None:
     for _ in range(2):
-        await load_demo(host)
+        await load_demo(host.resources["delphi"])
     uploads = [upload async for upload in host.store.query(Upload.of_conversation, conversation_id=CONVERSATION)]
     jobs = [job async for job in host.store.query(Job.in_status, status=JobStatus.PENDING)]
     assert [(upload.n_participants, upload.n_comments) for upload in uploads] == [(120, 60)]

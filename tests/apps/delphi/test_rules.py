@@ -61,7 +61,7 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 def routes(served: Served) -> Iterator[tuple[str, str]]:
-    for route in make_routes(served.host).routes:
+    for route in make_routes(served.host.resources["delphi"]).routes:
         for method in getattr(route, "methods", ()):
             yield method, getattr(route, "path", "")
 

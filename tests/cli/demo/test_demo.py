@@ -37,7 +37,7 @@ async def rehearse(host: Host) -> list[Job]:
 
 async def loaded(host: Host) -> None:
     assert application.demo is not None
-    await application.demo(host)
+    await application.demo(host.resources["demo"])
 
 
 async def test_the_import_makes_a_tree_that_fills_tables_and_draws_charts(host: Host) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import Jobs
-    from gateleg.web import Made, Resources
+    from gateleg.web import Principal, Resources, Tile
 
 
 def check_installed() -> None:
@@ -52,7 +52,7 @@ def register_pages(resources: Resources) -> None:
     register(resources)
 
 
-async def find_made(resources: Resources) -> Sequence[Made]:
+async def find_tiles(resources: Resources, principal: Principal) -> Sequence[Tile]:
     """The last reports."""
     from gateleg.apps.delphi.web.showcase import last_reports
 
@@ -76,6 +76,6 @@ application = Application(
     jobs=make_jobs,
     routes=make_routes,
     pages=register_pages,
-    made=find_made,
+    tiles=find_tiles,
     demo=load_demo,
 )

@@ -55,7 +55,7 @@ def mount(app: FastAPI, host: Host) -> None:
     astray.register()
     for application in host.applications:
         if application.pages is not None:
-            application.pages(host)
+            application.pages(host.resources[application.name])
     ui.run_with(
         app,
         mount_path="/",

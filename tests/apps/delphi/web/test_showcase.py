@@ -1,14 +1,15 @@
 from pathlib import Path
 
-from gateleg.apps.delphi.application import find_made
+from gateleg.apps.delphi.application import find_tiles
 from gateleg.apps.delphi.service import upload_conversation
+from gateleg.web import LOCAL
 from tests.apps.delphi.served import conversation, serving
 
 
 async def test_a_report_is_shown_with_its_map_and_leads_to_its_conversation(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         await upload_conversation(served.host.store, conversation("not mapped"))
-        (made,) = await find_made(served.host)
+        (made,) = await find_tiles(served.host.resources["delphi"], LOCAL)
         assert (made.title, made.href) == ("What should our town do next?", "/delphi/town")
         assert made.picture is not None
         picture = await served["viewer"].get(made.picture)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
-from gateleg.web import Made
+from gateleg.web import Tile
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.runs.run_tables import Run
@@ -18,7 +18,7 @@ _SHOWN = 4
 _PICTURE = "maps/groups.svg"
 
 
-async def last_reports(store: AsyncStore) -> list[Made]:
+async def last_reports(store: AsyncStore) -> list[Tile]:
     """The reports of the conversations that were changed last. Who sees the overview may see all conversations."""
     found = []
     async for conversation in service.conversations(store, limit=_SHOWN):
@@ -30,7 +30,7 @@ async def last_reports(store: AsyncStore) -> list[Made]:
         sections = report.summary.get("sections", 0)
         about = f"a report in {sections} sections"
         where = f"/delphi/{quote(name, safe='')}"
-        found.append(Made(conversation.topic or name, where, about, picture=_picture(report), at=report.completed_at))
+        found.append(Tile(conversation.topic or name, where, about, picture=_picture(report), at=report.completed_at))
     return sorted(found, key=lambda one: -one.at.timestamp() if one.at else 0.0)
 
 

@@ -17,7 +17,7 @@ from gateleg.web.console.overview.alarms import Alarm, alarms
 from gateleg.web.console.overview.deployed import deployed, queues_text, schedules_text
 from gateleg.web.console.overview.figures import Figure, four_figures
 from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
-from gateleg.web.console.overview.made import made_section
+from gateleg.web.console.overview.tiles import tiles_section
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
@@ -56,7 +56,7 @@ class _Page:
             with tag("div", classes="deeds"):
                 self.pulse = Pulse()
         await show_when_there(self._look(), self._build, rows=10, pulse=self.pulse)
-        await made_section(self.view)
+        await tiles_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
             self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
             with tag("div") as self._no_jobs:

@@ -9,6 +9,9 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.web.application import Application
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
     from gateleg.web.settings import Settings
@@ -21,13 +24,17 @@ COLUMNS = (
 )
 
 
-def setting_rows(settings: Settings) -> list[Row]:
-    """All settings; those that somebody has set come first."""
+def setting_rows(settings: Settings, applications: Sequence[Application] = ()) -> list[Row]:
+    """All settings of the host and of its applications; those that somebody has set come first."""
     described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
-    rows = [
-        (origin == "default", name, Row(name, _cells(name, value, origin, described[name]))) for name, value, origin in settings.table()
-    ]
-    return [row for *_, row in sorted(rows, key=lambda one: one[:1])]
+    found = [*settings.table()]
+    for application in applications:
+        if application.settings is not None:
+            found += settings.section_table(application.name, application.settings)
+            fields = application.settings.model_fields
+            described |= {f"{application.name}.{name}": one.description or "" for name, one in fields.items()}
+    rows = [(origin == "default", Row(name, _cells(name, value, origin, described[name]))) for name, value, origin in found]
+    return [row for _, row in sorted(rows, key=lambda one: one[0])]
 
 
 def _cells(name: str, value: str, origin: str, about: str) -> dict[str, Cell]:
@@ -43,4 +50,4 @@ async def configuration_panel(view: View) -> None:
     """Show what is in force."""
     tag("p", "In force since this host was started. Change gateleg.toml, a GATELEG_ variable or a flag, and start it again.", "meta")
     with tag("section", classes="card tight", aria_label="Configuration"):
-        Grid("Configuration", COLUMNS, setting_rows(view.host.settings), complete=True)
+        Grid("Configuration", COLUMNS, setting_rows(view.host.settings, view.host.applications), complete=True)

@@ -1,4 +1,4 @@
-"""What the applications have made last, as pictures."""
+"""The latest results of the applications, as tiles."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from gateleg.web.console.times import ago
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.web.application import Application, Made
+    from gateleg.web.application import Application
     from gateleg.web.console.frame import View
+    from gateleg.web.contributions import Tile
 
 #: How many things of one application are shown.
 _SHOWN = 4
 
 
-async def made_section(view: View) -> None:
+async def tiles_section(view: View) -> None:
     """A row for each application that has something to show: its last things, or what it is for while there is none."""
     for application in view.host.applications:
-        if application.pages is None and application.made is None:
+        if application.pages is None and application.tiles is None:
             continue
         with section(application.title):
-            await show_when_there(_made(view, application), partial(_row, application), rows=3)
+            await show_when_there(_tiles(view, application), partial(_row, application), rows=3)
 
 
-async def _made(view: View, application: Application) -> Sequence[Made]:
-    return await application.made(view.host) if application.made is not None else ()
+async def _tiles(view: View, application: Application) -> Sequence[Tile]:
+    if application.tiles is None:
+        return ()
+    return await application.tiles(view.host.resources[application.name], view.principal)
 
 
-def _row(application: Application, things: Sequence[Made]) -> None:
+def _row(application: Application, things: Sequence[Tile]) -> None:
     with tag("div", classes="tiles"):
         for thing in things[:_SHOWN]:
             _thing(thing, application.icon)
@@ -46,7 +49,7 @@ def _row(application: Application, things: Sequence[Made]) -> None:
                 tag("span", application.about, "meta")
 
 
-def _thing(thing: Made, icon: str) -> None:
+def _thing(thing: Tile, icon: str) -> None:
     with tag("a", classes="card thing", href=thing.href):
         with tag("div", classes="thing-picture"):
             if thing.picture is not None:

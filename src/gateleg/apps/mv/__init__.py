@@ -1,0 +1,1 @@
+"""Music videos from a song and a sentence."""

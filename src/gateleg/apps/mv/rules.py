@@ -1,0 +1,157 @@
+"""Who may see and change a project, what may be done in which state, and how scenes are ordered. Pure.
+
+A project belongs to whoever created it. Members see and change their own; viewers see all, operators change all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
+from gateleg.web import Refusal, Role
+from gateleg.web.errors import NotAllowed, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gateleg.apps.mv.tables import Project, Reference, Scene, Template
+    from gateleg.web import Principal
+
+#: Seconds of a clip that a trim must leave.
+SHORTEST = 0.1
+#: States in which something works on a project.
+BUSY = frozenset({ProjectStatus.QUEUED, ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING})
+
+
+class WrongState(Refusal):
+    """Something that cannot be done with a project or a scene in its present state."""
+
+    code = "wrong-state"
+    status = 409
+
+
+class BadProject(Refusal):
+    """A project that lacks what its mode needs."""
+
+    code = "bad-project"
+    status = 422
+
+
+class BadOrder(Refusal):
+    """An order that does not name each scene once."""
+
+    code = "bad-order"
+    status = 422
+    fix = "Name each scene of the project once, by its sequence."
+
+
+class BadTrim(Refusal):
+    """A trim that leaves nothing to play."""
+
+    code = "bad-trim"
+    status = 422
+    fix = "Choose points inside the clip, `in` before `out`."
+
+
+class TooManyScenes(Refusal):
+    """No sequence is left for another scene."""
+
+    code = "too-many-scenes"
+    status = 409
+    fix = f"A project has room for {MOST_SCENES} scenes, deleted ones included. Duplicate it: the copy counts anew."
+
+
+def owner_id(principal: Principal) -> str:
+    """The owner that a caller is: their tenant and their name, each quoted, so that no two callers are one owner."""
+    return f"{quote(principal.tenant or '', safe='')}/{quote(principal.name, safe='')}"
+
+
+def may_see(principal: Principal, owner: str) -> bool:
+    """Whether somebody may see what belongs to an owner."""
+    return principal.may(Role.VIEWER) or owner == owner_id(principal)
+
+
+def may_change(principal: Principal, owner: str) -> bool:
+    """Whether somebody may change what belongs to an owner."""
+    return principal.may(Role.OPERATOR) or owner == owner_id(principal)
+
+
+def seen(principal: Principal, found: Project | Reference | Template | None, what: str) -> None:
+    """Refuse what is not there and what the caller may not see alike."""
+    if found is None or not may_see(principal, found.owner_id):
+        raise Unknown(f"There is no {what}.", fix="GET /api/mv/projects lists yours.")
+
+
+def changed(principal: Principal, found: Project | Reference | Template) -> None:
+    """Refuse a change of what the caller may only look at."""
+    if not may_change(principal, found.owner_id):
+        raise NotAllowed(f"{principal.name!r} may look at this, and not change it.", fix="Ask its owner or an operator.")
+
+
+def complete(project: Project) -> None:
+    """Refuse a project without the texts that its mode needs."""
+    if project.mode is Mode.MUSIC_VIDEO and not project.character_description:
+        raise BadProject("A music video needs a characterDescription.", fix="Say who or what is seen in it, in a sentence.")
+    if project.mode is Mode.AD_CREATIVE and not project.product_description:
+        raise BadProject("An ad needs a productDescription.", fix="Say what it is for, in a sentence.")
+
+
+def startable(project: Project) -> None:
+    """Refuse to begin a project that something works on."""
+    if project.status in BUSY:
+        raise WrongState(
+            f"The project is {project.status.value}.", fix="Wait until it has ended, or cancel its job.", details={"status": project.status}
+        )
+
+
+def composable(project: Project, scenes: Sequence[Scene]) -> None:
+    """Refuse to compose what has no clips yet."""
+    missing = [scene.sequence for scene in scenes if scene.status is not SceneStatus.COMPLETED]
+    if not scenes or missing:
+        raise WrongState(
+            "Not every scene has a clip." if scenes else "The project has no scenes.",
+            fix="Render the scenes that are missing, or delete them." if scenes else "Generate or add scenes first.",
+            details={"missing": missing},
+        )
+    if project.status is ProjectStatus.COMPOSING:
+        raise WrongState("The project is being composed.", fix="Wait until it has ended, or cancel its job.")
+
+
+def deletable(project: Project) -> None:
+    """Refuse to take a scene out of a film that is being composed, or the last one out of a project."""
+    if project.status is ProjectStatus.COMPOSING:
+        raise WrongState("The project is being composed.", fix="Wait until it has ended, or cancel its job.")
+    if len(project.scene_order) <= 1:
+        raise WrongState("A project keeps at least one scene.", fix="Delete the project instead, or add another scene first.")
+
+
+def next_sequences(project: Project, count: int) -> list[int]:
+    """The sequences of so many new scenes. None was ever used in the project."""
+    if project.last_sequence + count > MOST_SCENES:
+        raise TooManyScenes(f"The project has given out {project.last_sequence} of {MOST_SCENES} sequences; {count} more do not fit.")
+    return [project.last_sequence + number for number in range(1, count + 1)]
+
+
+def inserted(order: Sequence[int], sequences: Iterable[int], position: int | None) -> list[int]:
+    """The order with scenes put in: before the one at a position (1-based), or behind all."""
+    at = len(order) if position is None else position - 1
+    if not 0 <= at <= len(order):
+        raise BadOrder(f"There is no position {position} among {len(order)} scenes.", fix=f"Positions are 1 to {len(order) + 1}.")
+    return [*order[:at], *sequences, *order[at:]]
+
+
+def reordered(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The wanted order, if it names each scene once."""
+    missing, extra = sorted(set(order) - set(wanted)), sorted(set(wanted) - set(order))
+    if missing or extra or len(wanted) != len(order):
+        raise BadOrder("This order does not name each scene once.", details={"missing": missing, "extra": extra, "existing": list(order)})
+    return list(wanted)
+
+
+def trimmed(points: TrimPoints, length: float) -> TrimPoints:
+    """The part of a clip that plays, inside its length."""
+    end = min(points.end, length)
+    if end - points.start < SHORTEST:
+        raise BadTrim(f"The clip lasts {length:g} s: {points.start:g} to {points.end:g} s leaves less than {SHORTEST:g} s of it.")
+    return TrimPoints(start=points.start, end=end)

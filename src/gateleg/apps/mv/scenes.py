@@ -1,0 +1,286 @@
+"""Use cases: scenes and their takes.
+
+A scene's sequence is given once and never again, the order of the scenes is one list on the project, and the counts of scenes are moved in
+the transaction that changes a scene: whatever runs at the same time, none of them is lost or wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.mv import object_keys, rules
+from gateleg.apps.mv.service import load
+from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
+from gateleg.store import NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
+from gateleg.web.errors import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from uuid import UUID
+
+    from gateleg.model import Action
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore, WriteOperation
+
+#: How often a change is tried while others change the same project.
+_ATTEMPTS = 50
+#: Scenes that are created in one transaction, beside the project: DynamoDB takes 100 writes.
+_TOGETHER = 90
+
+
+@dataclass(frozen=True, slots=True)
+class SceneDraft:
+    """A scene that is to be added."""
+
+    prompt: str
+    duration: float
+    negative_prompt: str | None = None
+    needs_lip_sync: bool = False
+    reference_image_s3_keys: tuple[str, ...] = ()
+    plan: tuple[tuple[str, str | float | bool], ...] = ()
+
+    def scene(self, project_id: UUID, sequence: int) -> Scene:
+        """The scene with its sequence."""
+        return Scene(
+            project_id=project_id,
+            sequence=sequence,
+            prompt=self.prompt,
+            duration=self.duration,
+            negative_prompt=self.negative_prompt,
+            needs_lip_sync=self.needs_lip_sync,
+            reference_image_s3_keys=list(self.reference_image_s3_keys),
+            plan=dict(self.plan),
+        )
+
+
+async def add_scenes(store: AsyncStore, project_id: UUID, drafts: Sequence[SceneDraft], position: int | None = None) -> list[Scene]:
+    """Add scenes before the one at a position, or behind all. Up to 90 at once are added all or none."""
+    added: list[Scene] = []
+    for start in range(0, len(drafts), _TOGETHER):
+        part = drafts[start : start + _TOGETHER]
+        at = None if position is None else position + start
+        added += await _change_order(store, project_id, partial(_add, part, at))
+    return added
+
+
+async def _add(drafts: Sequence[SceneDraft], position: int | None, project: Project) -> _Change:
+    sequences = rules.next_sequences(project, len(drafts))
+    scenes = [draft.scene(project.project_id, sequence) for draft, sequence in zip(drafts, sequences, strict=True)]
+    order = rules.inserted(project.scene_order, sequences, position)
+    return _Change(order, [create(scene) for scene in scenes], last=sequences[-1])
+
+
+async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) -> Project:
+    """Play the scenes in another order, all or nothing."""
+
+    async def change(project: Project) -> _Change:
+        return _Change(rules.reordered(project.scene_order, wanted), [])
+
+    await _change_order(store, project_id, change)
+    return await store.get(Project, project_id=project_id, consistent=True)
+
+
+async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: float) -> list[Scene]:
+    """Cut a scene in two at so many seconds. The second half follows it as a scene of its own; a clip that exists plays on in it."""
+
+    async def change(project: Project) -> _Change:
+        scene = await get_scene(store, project_id, sequence)
+        if not 0 < at < scene.duration:
+            raise rules.BadOrder(f"Scene {sequence} lasts {scene.duration:g} s and cannot be cut at {at:g} s.", fix="Cut it inside.")
+        (second,) = rules.next_sequences(project, 1)
+        first: list[Action] = [Scene.duration.set(at)]
+        if scene.video_clip_s3_key is not None:
+            start = scene.trim_points.start if scene.trim_points else 0.0
+            first.append(Scene.trim_points.set(TrimPoints(start=start, end=start + at)))
+        order = rules.inserted(project.scene_order, [second], project.scene_order.index(sequence) + 2)
+        return _Change(order, [patch(scene, *first), create(_second_half(scene, second, at))], last=second)
+
+    await _change_order(store, project_id, change)
+    loaded = await load(store, project_id)
+    place = loaded.position(sequence)
+    return list(loaded.scenes[place - 1 : place + 1])
+
+
+def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
+    start = (scene.trim_points.start if scene.trim_points else 0.0) + at
+    trim = TrimPoints(start=start, end=start + scene.duration - at) if scene.video_clip_s3_key is not None else None
+    # Both halves play the same original, under the key of its take: the key of the scene's own clip gets other clips later.
+    fresh: dict[str, Any] = {"sequence": sequence, "duration": scene.duration - at, "trim_points": trim, "version": 0}
+    fresh["video_clip_s3_key"] = scene.original_video_clip_s3_key
+    fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None, "lipsync_job_id": None, "lip_synced_video_clip_s3_key": None}
+    return Scene(**{**{name: getattr(scene, name) for name in Scene.model_fields}, **fresh})
+
+
+async def get_scene(store: AsyncStore, project_id: UUID, sequence: int) -> Scene:
+    """A scene, as it is now; `Unknown` when there is none."""
+    scene = await store.find(Scene, project_id=project_id, sequence=sequence, consistent=True)
+    if scene is None:
+        raise Unknown(f"There is no scene {sequence} in this project.", fix="GET /api/mv/projects/{id} lists its scenes.")
+    return scene
+
+
+async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions: Sequence[Action], version: int | None = None) -> Scene:
+    """Change attributes of a scene; with a `version`, only if it is still that one."""
+    condition = None if version is None else Scene.version == version
+    try:
+        return await store.patch(Scene, *actions, project_id=project_id, sequence=sequence, condition=condition)
+    except NotFound:
+        raise Unknown(f"There is no scene {sequence} in this project.") from None
+
+
+async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id: UUID | None = None) -> Scene:
+    """Note that a clip is being made. A scene that had failed counts a retry; one that is being made already stays as it is."""
+
+    def decide(scene: Scene) -> list[Action]:
+        if scene.status is SceneStatus.PROCESSING:
+            return []
+        actions: list[Action] = [Scene.status.to(SceneStatus.PROCESSING), Scene.error_message.remove()]
+        if job_id is not None:
+            actions.append(Scene.video_generation_job_id.set(job_id))
+        if scene.status is SceneStatus.FAILED:
+            actions.append(Scene.retry_count.add(1))
+        return actions
+
+    return await _decide(store, project_id, sequence, decide)
+
+
+async def _decide(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
+    """Change a scene depending on what it is; decided again when somebody else was faster."""
+    try:
+        return await store.retrying(Scene, decide, project_id=project_id, sequence=sequence)
+    except NotFound:
+        raise Unknown(f"There is no scene {sequence} in this project.", fix="GET /api/mv/projects/{id} lists its scenes.") from None
+
+
+async def finish_take(store: AsyncStore, take: Take) -> Scene:
+    """Make a clip the one that plays. Done again for the same take, it changes nothing."""
+
+    async def operations() -> list[WriteOperation[Any]]:
+        scene = await get_scene(store, take.project_id, take.sequence)
+        known = await store.find(take, consistent=True)
+        if known is not None and scene.take == take.take and scene.status is SceneStatus.COMPLETED:
+            return []
+        return [patch(scene, *_playing(scene, take)), *([] if known is not None else [create(take)])]
+
+    await _transact(store, operations)
+    return await get_scene(store, take.project_id, take.sequence)
+
+
+def _playing(scene: Scene, take: Take) -> list[Action]:
+    """What makes a take the clip of its scene. Trims and moved lips belong to the clip before."""
+    actions: list[Action] = [
+        Scene.video_clip_s3_key.set(object_keys.scene_key(take.project_id, take.sequence)),
+        Scene.original_video_clip_s3_key.set(take.clip_s3_key),
+        Scene.working_video_clip_s3_key.remove(),
+        Scene.lip_synced_video_clip_s3_key.remove(),
+        Scene.trim_points.remove(),
+        Scene.error_message.remove(),
+        Scene.take.set(take.take),
+    ]
+    return [*actions, Scene.status.to(SceneStatus.COMPLETED)] if scene.status is SceneStatus.PROCESSING else actions
+
+
+async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points: TrimPoints | None) -> Scene:
+    """Play a part of a scene's clip, or all of it again; its duration follows. The clip itself stays whole."""
+    scene = await get_scene(store, project_id, sequence)
+    take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
+    if take is None or scene.take == 0:
+        raise rules.WrongState(f"Scene {sequence} has no clip of its own to trim.", fix="Render it or upload a clip first.")
+    if points is None:
+        return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
+    kept = rules.trimmed(points, take.duration)
+    return await store.patch(scene, Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start))
+
+
+async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, number: int) -> Scene:
+    """Play an earlier clip of a scene."""
+    take = await store.find(Take, project_id=project_id, sequence=sequence, take=number, consistent=True)
+    if take is None:
+        raise Unknown(f"Scene {sequence} has no take {number}.", fix="GET .../takes lists them.")
+    await objects.copy(take.clip_s3_key, object_keys.scene_key(project_id, sequence))
+    return await finish_take(store, take)
+
+
+async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
+    """The number of the next take of a scene. None is given twice."""
+    return (await _decide(store, project_id, sequence, lambda scene: [Scene.last_take.set(scene.last_take + 1)])).last_take
+
+
+async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message: str) -> Scene | None:
+    """Note that a clip could not be made. A scene that is gone, or has a clip since, is left alone."""
+
+    def decide(scene: Scene) -> list[Action]:
+        if not scene.status.may_become(SceneStatus.FAILED):
+            return []
+        return [Scene.status.to(SceneStatus.FAILED), Scene.error_message.set(message[:2_000])]
+
+    try:
+        return await _decide(store, project_id, sequence, decide)
+    except Unknown:
+        return None
+
+
+async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int) -> Project:
+    """Delete a scene with its takes and clips. Interrupted, it can be called again."""
+
+    async def change(project: Project) -> _Change:
+        rules.deletable(project)
+        scene = await get_scene(store, project_id, sequence)
+        return _Change([other for other in project.scene_order if other != sequence], [delete(scene)])
+
+    await _change_order(store, project_id, change)
+    takes = [take async for take in store.query(Take.of_scene, project_id=project_id, sequence=sequence)]
+    prefix = object_keys.project_prefix(project_id)
+    owned = {take.clip_s3_key for take in takes} | {object_keys.scene_key(project_id, sequence)}
+    owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
+    loaded = await load(store, project_id)
+    kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key)}
+    await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix)))
+    await store.batch_write(deletes=takes)
+    return loaded.project
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A new order of the scenes, and what is written with it."""
+
+    order: list[int]
+    writes: Sequence[WriteOperation[Any]]
+    #: the highest sequence that it gives out
+    last: int | None = None
+
+    def operations(self, project: Project) -> list[WriteOperation[Any]]:
+        """All writes, the project's first; they hold only while its order is the one that was decided on."""
+        actions: list[Action] = [Project.scene_order.set(self.order)]
+        if self.last is not None:
+            actions.append(Project.last_sequence.set(self.last))
+        unchanged = (Project.scene_order == project.scene_order) & (Project.last_sequence == project.last_sequence)
+        return [patch(Project.key(project_id=project.project_id), *actions, condition=unchanged), *self.writes]
+
+
+async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[Project], Awaitable[_Change]]) -> list[Any]:
+    """Change the order of a project's scenes together with the scenes."""
+
+    async def operations() -> list[WriteOperation[Any]]:
+        project = await store.find(Project, project_id=project_id, consistent=True)
+        if project is None:
+            raise Unknown(f"There is no project {project_id}.")
+        return (await decide(project)).operations(project)
+
+    return (await _transact(store, operations))[1:]
+
+
+async def _transact(store: AsyncStore, operations: Callable[[], Awaitable[list[WriteOperation[Any]]]]) -> list[Any]:
+    """Write what was decided on, all or nothing; decided again, on what is there then, while others are faster."""
+    for attempt in range(_ATTEMPTS):
+        writes = await operations()
+        if not writes:
+            return []
+        try:
+            return await store.transact(writes)
+        except (TransactionCanceled, TransactionConflict):
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")

@@ -1,0 +1,158 @@
+"""Use cases: projects. Stores are passed in; nothing is global.
+
+    project = await create_project(store, Project(owner_id=..., concept_prompt="...", character_description="..."))
+    scenes = await add_scenes(store, project.project_id, [SceneDraft(prompt="...", duration=4.0)])
+    loaded = await load(store, project.project_id)
+
+`scenes` has the use cases of scenes and takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from gateleg.apps.mv import object_keys, rules
+from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Scene, Take, project_with_scenes
+from gateleg.store import delete
+from gateleg.web.errors import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.model import Action
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore, Page
+
+#: What a copy of a project takes over: its texts and choices, its files, and the texts of its scenes.
+_COPIED = (
+    *("concept_prompt", "character_description", "product_description", "title", "mode", "director_config", "provider", "seed"),
+    *("aspect_ratio", "resolution", "fps", "audio_duration", "tempo", "spend_cap"),
+)
+_FILES = ("character_image_s3_key", "product_image_s3_key", "audio_backing_track_s3_key", "lyrics_s3_key", "analysis_s3_key")
+_COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "reference_image_s3_keys", "needs_lip_sync", "provider", "seed", "plan")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A project, and its scenes as they play."""
+
+    project: Project
+    scenes: tuple[Scene, ...]
+
+    def position(self, sequence: int) -> int:
+        """The place of a scene, counted from 1: what the API calls `displaySequence`."""
+        return self.project.scene_order.index(sequence) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One row of the status board."""
+
+    status: ProjectStatus
+    count: int
+    #: when the oldest project in this status was created; None when there is none
+    oldest: datetime | None
+    #: whether there are more projects than were counted
+    more: bool
+
+
+async def create_project(store: AsyncStore, project: Project) -> Project:
+    """Store a new project that has what its mode needs."""
+    rules.complete(project)
+    return await store.create(project)
+
+
+async def find_project(store: AsyncStore, project_id: UUID) -> Project | None:
+    """A project, as it is now."""
+    return await store.find(Project, project_id=project_id, consistent=True)
+
+
+async def load(store: AsyncStore, project_id: UUID) -> Loaded:
+    """A project with its scenes, read together; `Unknown` when there is none."""
+    found = await store.collect(project_with_scenes(project_id=project_id), consistent=True)
+    projects = found.of(Project)
+    if not projects:
+        raise Unknown(f"There is no project {project_id}.")
+    project = projects[0]
+    scenes = {scene.sequence: scene for scene in found.of(Scene)}
+    return Loaded(project, tuple(scenes[sequence] for sequence in project.scene_order if sequence in scenes))
+
+
+async def projects_of(
+    store: AsyncStore, owner: str, limit: int, cursor: str | None = None, status: ProjectStatus | None = None
+) -> Page[Project]:
+    """The projects of an owner, newest first; with a status, those that are in it."""
+    question = Project.of_owner(owner_id=owner)
+    return await store.page(question if status is None else question.filter(Project.status == status), limit=limit, cursor=cursor)
+
+
+async def projects_in(store: AsyncStore, status: ProjectStatus, limit: int, cursor: str | None = None) -> Page[Project]:
+    """The projects of everybody in a status, newest first."""
+    return await store.page(Project.recent, status=status, limit=limit, cursor=cursor)
+
+
+async def status_board(store: AsyncStore, most: int = 10_000) -> list[Standing]:
+    """How many projects are in which status, and since when the oldest: from the index, at most so many of each."""
+    board = []
+    for status in ProjectStatus:
+        first = await store.page(Project.by_status, status=status, limit=1)
+        count = await store.count(Project.by_status, status=status, limit=most) if first.items else 0
+        oldest = first.items[0].created_at if first.items else None
+        board.append(Standing(status, count, oldest, more=count >= most))
+    return board
+
+
+async def edit_project(store: AsyncStore, project_id: UUID, actions: Sequence[Action], version: int | None = None) -> Project:
+    """Change attributes of a project; with a `version`, only if it is still that one."""
+    condition = None if version is None else Project.version == version
+    return await store.patch(Project, *actions, project_id=project_id, condition=condition)
+
+
+async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatus, *actions: Action) -> Project:
+    """Move a project to a status, if its present one leads there; one that is there already keeps it."""
+    project = await store.get(Project, project_id=project_id, consistent=True)
+    moves = (Project.status.to(status),) if project.status is not status else ()
+    if not moves and not actions:
+        return project
+    return await store.patch(Project, *moves, *actions, project_id=project_id)
+
+
+async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
+    """A new project of an owner with the texts, files and scenes of another; nothing is rendered in it yet."""
+    loaded, copied_id = await load(store, project_id), uuid4()
+    old, new = object_keys.project_prefix(project_id), object_keys.project_prefix(copied_id)
+    files = {}
+    for name in _FILES:
+        key = getattr(loaded.project, name)
+        if key is not None:
+            # A reference picture is not the project's own and may be shown by several.
+            files[name] = key if not key.startswith(old) else new + key.removeprefix(old)
+            if files[name] != key:
+                await objects.copy(key, files[name])
+    kept = {name: getattr(loaded.project, name) for name in _COPIED}
+    order = {scene.sequence: place for place, scene in enumerate(loaded.scenes, 1)}
+    copy = Project(
+        **{**kept, **files, "project_id": copied_id, "owner_id": owner, "scene_order": list(order.values()), "last_sequence": len(order)}
+    )
+    await store.create(copy)
+    for scene in loaded.scenes:
+        texts = {name: getattr(scene, name) for name in _COPIED_OF_SCENES}
+        await store.create(Scene(**texts, project_id=copied_id, sequence=order[scene.sequence]))
+    return await store.get(Project, project_id=copied_id, consistent=True)
+
+
+async def delete_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> int:
+    """Delete a project with all its items and objects; the number of objects. Interrupted, it can be called again."""
+    keys = [entry.key async for entry in objects.walk(object_keys.project_prefix(project_id))]
+    for start in range(0, len(keys), 1000):
+        await objects.delete_many(keys[start : start + 1000])
+    for pattern in (Take.in_project, FinalVersion.of_project):
+        await store.batch_write(deletes=[item async for item in store.query(pattern, project_id=project_id)])
+    async for scene in store.query(Scene.in_project, project_id=project_id):
+        await store.run(delete(scene))
+    await store.run(delete(Project.key(project_id=project_id)))
+    return len(keys)

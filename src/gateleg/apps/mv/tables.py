@@ -1,0 +1,258 @@
+"""Music videos in one table: projects, their scenes, the takes of a scene, the versions of the final film, references and templates.
+
+The table, its keys, its index `status-created-index` and the attributes of projects and scenes are those of the public design. Attributes
+and items that it lacks are ours: the owner, the order of the scenes, takes, versions, reference pictures and templates.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from gateleg.model import (
+    ANY,
+    GSI,
+    Attr,
+    Collection,
+    Counter,
+    Entity,
+    Key,
+    Pattern,
+    Record,
+    S3Key,
+    States,
+    Table,
+    Version,
+    field,
+    new_uuid,
+    required,
+    stamp,
+    state,
+)
+
+projects_table = Table(
+    "MVProjects",
+    hash="PK",
+    range="SK",
+    tag="entityType",
+    indexes=[
+        GSI("status-created-index", hash="GSI1PK", range="GSI1SK"),
+        GSI("owner-created-index", hash="GSI2PK", range="GSI2SK"),
+    ],
+)
+TABLES = (projects_table,)
+#: The keys of scenes and takes have three digits.
+MOST_SCENES = 999
+MOST_TAKES = 999
+
+
+class Mode(StrEnum):
+    """What a project is made for."""
+
+    MUSIC_VIDEO = "music-video"
+    AD_CREATIVE = "ad-creative"
+
+
+class ProjectStatus(States):
+    """From a concept to the finished film. A completed or failed project may begin a new attempt."""
+
+    PENDING = state("pending", to=["generating_scenes", "queued"])
+    GENERATING_SCENES = state("generating_scenes", to=["processing", "queued"])
+    PROCESSING = state("processing", to=["composing", "queued"])
+    COMPOSING = state("composing", to=["completed"])
+    QUEUED = state("queued", to=["pending", "generating_scenes", "processing", "composing"])
+    COMPLETED = state("completed", to=["generating_scenes", "processing", "composing", "queued"])
+    FAILED = state("failed", from_=ANY, to=["generating_scenes", "processing", "composing", "queued"])
+
+
+class SceneStatus(States):
+    """From a prompt to a clip. Lip-sync, another take and a retry begin again from any end."""
+
+    PENDING = state("pending", to=["processing", "failed"])
+    PROCESSING = state("processing", to=["completed", "failed"])
+    COMPLETED = state("completed", to=["processing"])
+    FAILED = state("failed", to=["processing"])
+
+
+class TrimPoints(Record):
+    """The part of a clip that plays, in seconds."""
+
+    start: Attr[float] = required(name="in", ge=0)
+    end: Attr[float] = required(name="out", gt=0)
+
+
+class Project(Entity, table=projects_table, tag="project", case="camel"):
+    """A music video in the making."""
+
+    project_id: Attr[UUID] = new_uuid()
+    status: Attr[ProjectStatus] = field(ProjectStatus.PENDING)
+    concept_prompt: Attr[str] = required(min_length=1, max_length=2_000)
+    #: required for music videos
+    character_description: Attr[str | None] = field(None, max_length=2_000)
+    character_image_s3_key: Attr[S3Key | None] = field(None)
+    product_description: Attr[str | None] = field(None, max_length=2_000)
+    product_image_s3_key: Attr[S3Key | None] = field(None)
+    audio_backing_track_s3_key: Attr[S3Key | None] = field(None)
+    final_output_s3_key: Attr[S3Key | None] = field(None)
+    scene_count: Attr[int] = field(0, ge=0)
+    completed_scenes: Attr[int] = field(0, ge=0)
+    failed_scenes: Attr[int] = field(0, ge=0)
+    created_at: Attr[datetime] = stamp(on="create")
+    updated_at: Attr[datetime] = stamp(on="write")
+
+    #: whose it is: see `rules.owner_id`
+    owner_id: Attr[str] = required(read_only=True)
+    title: Attr[str] = field("", max_length=200)
+    mode: Attr[Mode] = field(Mode.MUSIC_VIDEO)
+    director_config: Attr[str | None] = field(None, max_length=100)
+    #: the scenes by sequence, as they play
+    scene_order: Attr[list[int]] = field(factory=list, max_length=MOST_SCENES)
+    #: the highest sequence that was ever given: none is used twice
+    last_sequence: Attr[int] = field(0, ge=0, le=MOST_SCENES)
+    provider: Attr[str] = field("studio", max_length=100)
+    seed: Attr[int] = field(0, ge=0)
+    aspect_ratio: Attr[str] = field("16:9", pattern=r"^(16:9|9:16|1:1)$")
+    #: lines of pixels: 480 is a draft
+    resolution: Attr[int] = field(720, ge=144, le=2160)
+    fps: Attr[int] = field(24, ge=12, le=60)
+    lyrics_s3_key: Attr[S3Key | None] = field(None)
+    #: what was heard in the track
+    analysis_s3_key: Attr[S3Key | None] = field(None)
+    audio_duration: Attr[float | None] = field(None, gt=0)
+    tempo: Attr[float | None] = field(None, gt=0)
+    #: the job that works on the whole project
+    root_job_id: Attr[UUID | None] = field(None)
+    error_message: Attr[str | None] = field(None, max_length=2_000)
+    #: the most that the models of a project may cost, in US dollars
+    spend_cap: Attr[float | None] = field(None, ge=0)
+    #: the number of the final film that plays
+    final_version: Attr[int] = field(0, ge=0)
+    webhook_id: Attr[str | None] = field(None)
+    version: Attr[Version] = field(0)
+
+    key = Key("PROJECT#{project_id}", "METADATA")
+    status_key = Key("{status}", "{created_at}", index="status-created-index")
+    owner_key = Key("PROJECTS#{owner_id}", "{created_at}", index="owner-created-index")
+    by_status = Pattern("status-created-index", title="Projects in a status, oldest first")
+    recent = Pattern("status-created-index", title="Projects in a status, newest first", order="desc")
+    of_owner = Pattern("owner-created-index", title="The projects of somebody, newest first", order="desc")
+
+
+class Scene(Entity, table=projects_table, tag="scene", case="camel"):
+    """One scene of a project. Its place among the others is in the project's `scene_order`."""
+
+    project_id: Attr[UUID]
+    #: 1-based, given once and never again
+    sequence: Attr[int] = required(ge=1, le=MOST_SCENES)
+    status: Attr[SceneStatus] = field(SceneStatus.PENDING)
+    prompt: Attr[str] = required(min_length=1, max_length=5_000)
+    negative_prompt: Attr[str | None] = field(None, max_length=1_000)
+    #: seconds
+    duration: Attr[float] = required(gt=0, le=600)
+    reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=3)
+    audio_clip_s3_key: Attr[S3Key | None] = field(None)
+    #: the clip that plays
+    video_clip_s3_key: Attr[S3Key | None] = field(None)
+    needs_lip_sync: Attr[bool] = field(False)
+    lip_synced_video_clip_s3_key: Attr[S3Key | None] = field(None)
+    retry_count: Attr[int] = field(0, ge=0)
+    error_message: Attr[str | None] = field(None, max_length=2_000)
+    created_at: Attr[datetime] = stamp(on="create")
+    updated_at: Attr[datetime] = stamp(on="write")
+
+    #: the clip as it was made or uploaded, whatever is trimmed from it
+    original_video_clip_s3_key: Attr[S3Key | None] = field(None)
+    #: the clip with its trim applied
+    working_video_clip_s3_key: Attr[S3Key | None] = field(None)
+    trim_points: Attr[TrimPoints | None] = field(None)
+    #: who makes the clip, where it is not the project's provider
+    provider: Attr[str | None] = field(None, max_length=100)
+    seed: Attr[int | None] = field(None, ge=0)
+    #: shot, camera, light, section, transition: what the plan of the scene holds besides its prompt
+    plan: Attr[dict[str, str | float | bool]] = field(factory=dict)
+    #: not made again when the project is
+    locked: Attr[bool] = field(False)
+    #: the take that plays, and the highest number that was ever given
+    take: Attr[int] = field(0, ge=0)
+    last_take: Attr[int] = field(0, ge=0, le=MOST_TAKES)
+    video_generation_job_id: Attr[UUID | None] = field(None)
+    lipsync_job_id: Attr[UUID | None] = field(None)
+    version: Attr[Version] = field(0)
+
+    key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")
+    in_project = Pattern(title="The scenes of a project, by sequence")
+    counted = Counter(Project.scene_count)
+    completed = Counter(Project.completed_scenes, when={"status": [SceneStatus.COMPLETED]})
+    failed = Counter(Project.failed_scenes, when={"status": [SceneStatus.FAILED]})
+
+
+class Take(Entity, table=projects_table, tag="take", case="camel"):
+    """One clip that was made or uploaded for a scene."""
+
+    project_id: Attr[UUID]
+    sequence: Attr[int] = required(ge=1, le=MOST_SCENES)
+    take: Attr[int] = required(ge=1, le=MOST_TAKES)
+    clip_s3_key: Attr[S3Key]
+    prompt: Attr[str]
+    provider: Attr[str]
+    duration: Attr[float] = required(gt=0)
+    seed: Attr[int | None] = field(None)
+    #: US dollars
+    cost: Attr[float] = field(0.0, ge=0)
+    job_id: Attr[UUID | None] = field(None)
+    created_at: Attr[datetime] = stamp(on="create")
+
+    key = Key("PROJECT#{project_id}", "TAKE#{sequence:03d}#{take:03d}")
+    in_project = Pattern(title="The takes of a project, by scene")
+    of_scene = Pattern(by=["project_id", "sequence"], title="The takes of a scene, newest first", order="desc")
+
+
+class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
+    """One film that was composed of a project's scenes, with all that was made from it."""
+
+    project_id: Attr[UUID]
+    number: Attr[int] = required(ge=1, le=9_999)
+    video_s3_key: Attr[S3Key]
+    duration: Attr[float] = required(gt=0)
+    #: by name, such as "9:16", "poster", "contact-sheet", "captions", "edit-list"
+    companions: Attr[dict[str, S3Key]] = field(factory=dict)
+    #: the scenes and takes that it shows, as they play
+    scenes: Attr[list[str]] = field(factory=list, max_length=MOST_SCENES)
+    job_id: Attr[UUID | None] = field(None)
+    created_at: Attr[datetime] = stamp(on="create")
+
+    key = Key("PROJECT#{project_id}", "FINAL#{number:04d}")
+    of_project = Pattern(title="The final films of a project, newest first", order="desc")
+
+
+class Reference(Entity, table=projects_table, tag="reference", case="camel"):
+    """A picture of a character or a product that scenes can show."""
+
+    reference_id: Attr[UUID] = new_uuid()
+    owner_id: Attr[str] = required(read_only=True)
+    image_s3_key: Attr[S3Key]
+    description: Attr[str] = field("", max_length=2_000)
+    #: "upload", or the provider that made it
+    source: Attr[str] = field("upload")
+    created_at: Attr[datetime] = stamp(on="create")
+
+    key = Key("REFERENCE#{reference_id}", "METADATA")
+    owner_key = Key("REFERENCES#{owner_id}", "{created_at}", index="owner-created-index")
+    of_owner = Pattern("owner-created-index", title="The references of somebody, newest first", order="desc")
+
+
+class Template(Entity, table=projects_table, tag="template", case="camel"):
+    """The settings and scene texts of a project, for others like it. `{placeholders}` in its texts are filled in."""
+
+    template_id: Attr[UUID] = new_uuid()
+    owner_id: Attr[str] = required(read_only=True)
+    name: Attr[str] = required(min_length=1, max_length=100)
+    project: Attr[dict[str, str | int | float | bool | None]] = field(factory=dict)
+    scenes: Attr[list[dict[str, str | float | bool | None]]] = field(factory=list, max_length=MOST_SCENES)
+    created_at: Attr[datetime] = stamp(on="create")
+
+    key = Key("TEMPLATE#{template_id}", "METADATA")
+    owner_key = Key("TEMPLATES#{owner_id}", "{created_at}", index="owner-created-index")
+    of_owner = Pattern("owner-created-index", title="The templates of somebody, newest first", order="desc")
+
+
+project_with_scenes = Collection(Project, Scene, title="A project and its scenes")

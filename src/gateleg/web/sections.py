@@ -1,0 +1,117 @@
+"""The settings of applications: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`. Read without the applications, typed with them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import types
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+__all__ = ["Given", "NoSettings"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class NoSettings(BaseModel):
+    """The settings of an application that declares none."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as it was written, and where: a file or an environment variable."""
+
+    value: Any
+    origin: str
+    #: whether it is a text of the environment, which stands for a value of any type
+    is_text: bool = False
+
+
+#: Section by `section_key`, then field.
+Sections = dict[str, dict[str, Given]]
+
+
+def section_key(application: str) -> str:
+    """The name of an application as a section has it: variables cannot hold hyphens."""
+    return application.replace("-", "_").lower()
+
+
+def read_section(given: Mapping[str, Given], application: str, model: type[M]) -> tuple[M | None, list[str]]:
+    """The typed settings of an application, or the problems with what was given for it."""
+    problems = [
+        f"{found.origin}: {application} has no setting {name!r}{nearest(name, model.model_fields, 0.6)}"
+        for name, found in given.items()
+        if name not in model.model_fields
+    ]
+    if problems:
+        return None, problems
+    values = {name: _value(found, model.model_fields[name].annotation) for name, found in given.items()}
+    try:
+        return model.model_validate(values), []
+    except ValidationError as error:
+        return None, [_told(problem, application, given) for problem in error.errors()]
+
+
+def _told(problem: Any, application: str, given: Mapping[str, Given]) -> str:
+    path = [str(part) for part in problem["loc"]]
+    name = ".".join([application, *path])
+    if problem["type"] == "missing" and len(path) == 1:
+        variable = f"GATELEG_{section_key(application)}__{path[0]}".upper()
+        return f"{name} is not set, and {application} needs it: write it below [{application}] in gateleg.toml, or set {variable}"
+    origin = given[path[0]].origin if path and path[0] in given else "default"
+    return f"{name} (from {origin}): {problem['msg'].removeprefix('Value error, ')}"
+
+
+def unknown_sections(sections: Sections, known: Collection[str], kit: Collection[str]) -> list[str]:
+    """A problem for each section that belongs to no application. `kit` are the names of the kit's own settings.
+
+    Variables that resemble no application may belong to a program that uses Gateleg, and are left alone.
+    """
+    keys = {section_key(name): name for name in known}
+    problems = []
+    for key, values in sections.items():
+        if key in keys:
+            continue
+        near = nearest(key, [*keys, *kit])
+        if near or any(not found.is_text for found in values.values()):
+            origin = next(iter(values.values())).origin
+            problems.append(f"{origin}: there is no application {key!r} to have settings{near}")
+    return problems
+
+
+def nearest(name: str, known: Collection[str], likeness: float = 0.7) -> str:
+    """A suggestion for a name that does not exist; empty when nothing resembles it."""
+    found = difflib.get_close_matches(name, known, 1, likeness)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _value(given: Given, annotation: Any) -> Any:
+    """The value to validate: what the environment has for a list or a mapping is JSON, or a list with commas."""
+    if not given.is_text:
+        return given.value
+    kinds = _kinds(annotation)
+    text = str(given.value).strip()
+    if kinds & {dict, list} and text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return given.value
+    if list in kinds:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return given.value
+
+
+def _kinds(annotation: Any) -> set[type]:
+    """Which of list and dict an annotation may hold; both stand for all of their kind."""
+    origin = get_origin(annotation) or annotation
+    if origin in (Union, types.UnionType, Annotated):
+        parts = get_args(annotation)[:1] if origin is Annotated else get_args(annotation)
+        return set().union(*map(_kinds, parts))
+    if not isinstance(origin, type) or issubclass(origin, str | bytes):
+        return set()
+    if issubclass(origin, BaseModel | Mapping):
+        return {dict}
+    return {list} if issubclass(origin, list | tuple | set | frozenset | Collection) else set()

@@ -1,0 +1,54 @@
+"""Who may see and change what."""
+
+import pytest
+
+from gateleg.apps.mv.rules import changed, may_change, may_see, owner_id, seen
+from gateleg.apps.mv.tables import Project
+from gateleg.web import Principal, Role
+from gateleg.web.errors import NotAllowed, Unknown
+
+ANN = Principal("ann", Role.MEMBER)
+
+
+def project_of(principal: Principal) -> Project:
+    return Project(owner_id=owner_id(principal), concept_prompt="Robot")
+
+
+@pytest.mark.parametrize(
+    ("other", "sees", "changes"),
+    [
+        (ANN, True, True),
+        (Principal("bob", Role.MEMBER), False, False),
+        (Principal("ann", Role.MEMBER, tenant="acme"), False, False),
+        (Principal("eve", Role.VIEWER), True, False),
+        (Principal("eve", Role.OPERATOR), True, True),
+    ],
+)
+def test_projects_belong_to_whoever_made_them(other: Principal, sees: bool, changes: bool) -> None:
+    project = project_of(ANN)
+    assert (may_see(other, project.owner_id), may_change(other, project.owner_id)) == (sees, changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (Principal("b/c", Role.MEMBER, tenant="a"), Principal("c", Role.MEMBER, tenant="a/b")),
+        (Principal("a/b", Role.MEMBER), Principal("b", Role.MEMBER, tenant="a")),
+        (Principal("a%2Fb", Role.MEMBER), Principal("a/b", Role.MEMBER)),
+    ],
+)
+def test_no_two_callers_are_one_owner(one: Principal, two: Principal) -> None:
+    assert owner_id(one) != owner_id(two)
+
+
+def test_what_is_hidden_and_what_is_missing_are_refused_alike() -> None:
+    with pytest.raises(Unknown) as hidden:
+        seen(Principal("bob", Role.MEMBER), project_of(ANN), "project x")
+    with pytest.raises(Unknown) as missing:
+        seen(ANN, None, "project x")
+    assert str(hidden.value) == str(missing.value)
+
+
+def test_viewers_look_only() -> None:
+    with pytest.raises(NotAllowed):
+        changed(Principal("eve", Role.VIEWER), project_of(ANN))
