@@ -112,7 +112,7 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], M
 
     @jobs.handler(REDACTION, config=RedactionConfig, result=RedactionResult, priority=95, timeout=3600)
     async def redact(job: JobContext, config: RedactionConfig) -> RedactionResult:
-        return await redact_conversation(job, store, objects, models)
+        return await redact_conversation(job, store, objects, models())
 
     return jobs
 
