@@ -28,6 +28,7 @@ from gateleg.web.api import ROUTERS
 from gateleg.web.host import unopened_resources
 from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -144,7 +145,7 @@ def settings() -> str:
         ('[models.prices."ADDRESS"]', Price),
         ("[models.caps]", SpendCaps),
     ):
-        lines += [f"\n`{title}`\n", *_SETTINGS, *_settings_of(model)]
+        lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
     for application in find_installed(Settings()).applications:
         if application.settings is not None:
             variable = f"{PREFIX}{section_key(application.name)}__".upper()
@@ -170,7 +171,7 @@ def http() -> str:
         "What every host serves, and what the applications of Gateleg add; `/api/docs` of a host has it with all parameters.\n",
     ]
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]

@@ -21,8 +21,8 @@ GROUPS = {
     "jobs": "gateleg.cli.jobs",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
-    "models": "gateleg.cli.models",
     "secrets": "gateleg.cli.secrets",
+    "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
 }

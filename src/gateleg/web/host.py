@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
-from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
+from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
@@ -31,6 +31,8 @@ from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
+from gateleg.web.webhooks import Webhooks
+from gateleg.web.webhooks.delivering import webhook_jobs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -77,6 +79,8 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: further object stores of the settings, by name
+    stores: Mapping[str, AsyncObjects]
     #: chat and embedding models as the settings have them; each application's own in its resources
     models: AsyncModels
     #: what each application works with, by its name
@@ -99,6 +103,12 @@ class Host:
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
         """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
         return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
+
+    @property
+    def object_origins(self) -> tuple[str, ...]:
+        """The origins of the buckets that browsers read from and send to."""
+        stores = (self.vault, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
+        return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
     @property
     def environment(self) -> str:
@@ -149,24 +159,27 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            models = AsyncModels(models_settings, store=store)
             secrets = Secrets(store, secret, HOST)
             outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
-            models = AsyncModels(models_settings, store=store)
+            webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
+            jobs.include(webhook_jobs(store, secrets, outgoing))
             # Handlers are made with the queue that they are added to.
             resources = {
                 one.name: Resources(
-                    one.name,
-                    store,
-                    objects,
-                    queue,
-                    own,
-                    models.billed_to(Account(one.name)),
-                    events,
-                    audit,
-                    secrets.of(one.name),
-                    outgoing,
-                    stores,
-                    settings.data,
+                    application=one.name,
+                    store=store,
+                    objects=objects,
+                    queue=queue,
+                    settings=own,
+                    models=models.billed_to(Account(one.name)),
+                    events=events,
+                    audit=audit,
+                    secrets=secrets.of(one.name),
+                    outgoing=outgoing,
+                    webhooks=webhooks.of(one.name),
+                    stores=stores,
+                    host_data=settings.data,
                 )
                 for one, own in zip(installed, sections, strict=True)
             }
@@ -189,6 +202,7 @@ class Host:
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
+                stores=stores,
                 models=models,
                 resources=resources,
                 left_out=left_out,
@@ -251,8 +265,8 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    absent: Any = None
-    return Resources(application.name, absent, absent, absent, own, absent, absent, absent, absent, absent, {}, settings.data)
+    absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
+    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
 
 
 @contextmanager

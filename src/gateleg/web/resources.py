@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateleg.web.audit import Audit
     from gateleg.web.events import Hub
     from gateleg.web.secret_store import Secrets
+    from gateleg.web.webhooks import Webhooks
 
 S = TypeVar("S", bound="BaseModel", default="BaseModel")
 
@@ -55,6 +56,8 @@ class Resources(Generic[S]):
     secrets: Secrets
     #: sends requests to addresses that tenants have given, to public ones only
     outgoing: GuardedClient
+    #: tells addresses of tenants of events: `webhooks.send("video.finished", {...}, tenant=...)`
+    webhooks: Webhooks
     #: further object stores of the settings, by name
     stores: Mapping[str, AsyncObjects]
     #: the data folder of the host, in which every application has a folder of its own

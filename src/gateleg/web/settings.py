@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError
 from gateleg.net import Guard
-from gateleg.objects.addresses import parse_objects_address
+from gateleg.objects import parse_objects_address
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
