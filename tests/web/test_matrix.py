@@ -33,6 +33,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
     ("GET", "/api/session"): MEMBER,
+    ("GET", "/api/search"): MEMBER,
     ("GET", "/api/jobs"): VIEWER,
     ("POST", "/api/jobs"): OPERATOR,
     ("POST", "/api/jobs/bulk"): OPERATOR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
@@ -25,6 +25,7 @@ from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
+from gateleg.web.searching import OfferedTool, offered_tools
 from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
@@ -92,6 +93,10 @@ class Host:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
         return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+
+    def tools_for(self, principal: Principal) -> list[OfferedTool]:
+        """The tools of all applications that somebody may use, for agents that act on their behalf."""
+        return offered_tools(self, principal)
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
         """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
@@ -233,8 +238,8 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    absent: Any = None
-    return Resources(application.name, absent, absent, absent, own, absent, absent, absent, absent, {}, settings.data)
+    given: dict[str, Any] = {"application": application.name, "settings": own, "host_data": settings.data}
+    return Resources(**{one.name: None for one in fields(Resources)} | given)
 
 
 @contextmanager
