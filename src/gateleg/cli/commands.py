@@ -24,6 +24,8 @@ GROUPS = {
     "secrets": "gateleg.cli.secrets",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
+    "doctor": "gateleg.cli.doctor",
+    "new": "gateleg.cli.new",
 }
 
 

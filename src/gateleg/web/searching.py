@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from gateleg.web.application import Application
     from gateleg.web.contributions import AgentTool, Found
-    from gateleg.web.host import Host
     from gateleg.web.principal import Principal
+    from gateleg.web.resources import Resources
+
+    Plugged = Sequence[tuple[Application, Resources[Any]]]
 
 _log = logging.getLogger("gateleg.web")
 #: Seconds in which an application answers a search; the others are not kept waiting for longer.
@@ -30,21 +32,21 @@ class Hit:
     found: Found
 
 
-async def search_applications(host: Host, principal: Principal, text: str) -> list[Hit]:
+async def search_applications(plugged: Plugged, principal: Principal, text: str) -> list[Hit]:
     """What the applications find for somebody. One that fails or is slow finds nothing, and is logged."""
     text = text.strip()
     if not text or len(text) > LONGEST:
         return []
-    answers = await asyncio.gather(*(_asked(host, application, principal, text) for application in host.applications))
+    answers = await asyncio.gather(*(_asked(application, resources, principal, text) for application, resources in plugged))
     return [hit for hits in answers for hit in hits]
 
 
-async def _asked(host: Host, application: Application, principal: Principal, text: str) -> list[Hit]:
+async def _asked(application: Application, resources: Resources[Any], principal: Principal, text: str) -> list[Hit]:
     if application.search is None:
         return []
     try:
         async with asyncio.timeout(PATIENCE):
-            found: Sequence[Found] = await application.search(host.resources[application.name], principal, text)
+            found: Sequence[Found] = await application.search(resources, principal, text)
     except Exception:
         _log.exception("The search of %s failed.", application.name)
         return []
@@ -53,7 +55,7 @@ async def _asked(host: Host, application: Application, principal: Principal, tex
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """A tool of an application, under the name by which agents call it."""
+    """A tool of an application, under the name by which models call it."""
 
     name: str
     application: str
@@ -64,12 +66,12 @@ class OfferedTool:
         return await self.tool.call(principal, self.tool.input.model_validate(arguments))
 
 
-def offered_tools(host: Host, principal: Principal) -> list[OfferedTool]:
+def offered_tools(plugged: Plugged, principal: Principal) -> list[OfferedTool]:
     """The tools that somebody may use, of all applications."""
     return [
         OfferedTool(f"{application.name}.{tool.name}", application.name, tool)
-        for application in host.applications
+        for application, resources in plugged
         if application.tools is not None
-        for tool in application.tools(host.resources[application.name])
+        for tool in application.tools(resources)
         if principal.may(tool.role)
     ]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from gateleg.web.api.calls import Using
-from gateleg.web.searching import LONGEST, search_applications
+from gateleg.web.searching import LONGEST
 
 router = APIRouter(prefix="/api/search", tags=["Search"])
 
@@ -34,5 +34,5 @@ async def search(call: Using, q: Annotated[str, Query(max_length=LONGEST, descri
             href=hit.found.href,
             icon=hit.found.icon or hit.application.icon,
         )
-        for hit in await search_applications(call.host, call.principal, q)
+        for hit in await call.host.search(call.principal, q)
     ]

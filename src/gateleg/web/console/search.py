@@ -21,7 +21,6 @@ from gateleg.web.console.markup import section, tag
 from gateleg.web.console.navigation import KIT, SETTINGS
 from gateleg.web.console.patience import PATIENT
 from gateleg.web.principal import Principal, Role
-from gateleg.web.searching import search_applications
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,7 +82,7 @@ async def found_places(host: Host, principal: Principal, text: str) -> list[Plac
     text = text.strip()
     if not text:
         return []
-    hits = await search_applications(host, principal, text)
+    hits = await host.search(principal, text)
     own = [Place(hit.found.kind, hit.found.title, hit.found.href, hit.found.icon or hit.application.icon, True) for hit in hits]
     places = [*matching(known_places(host, principal), text), *own]
     if not principal.may(Role.VIEWER):
