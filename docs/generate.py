@@ -11,6 +11,7 @@ import click
 import typer
 from pydantic import BaseModel
 
+from gateleg.ai import ModelSettings, Price, ProviderSettings, SpendCaps
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.commands import app
 from gateleg.cli.installed import application_errors, find_installed
@@ -27,6 +28,7 @@ from gateleg.web.api import ROUTERS
 from gateleg.web.host import unopened_resources
 from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -132,6 +134,19 @@ def settings() -> str:
         *_SETTINGS,
     ]
     lines += _settings_of(Settings)
+    lines += [
+        "",
+        "## Models\n",
+        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
+        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+    ]
+    for title, model in (
+        ("[models]", ModelSettings),
+        ("[models.providers.NAME]", ProviderSettings),
+        ('[models.prices."ADDRESS"]', Price),
+        ("[models.caps]", SpendCaps),
+    ):
+        lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
     for application in find_installed(Settings()).applications:
         if application.settings is not None:
             variable = f"{PREFIX}{section_key(application.name)}__".upper()
@@ -156,7 +171,7 @@ def http() -> str:
         "What every host serves, and what the applications of Gateleg add; `/api/docs` of a host has it with all parameters.\n",
     ]
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]

@@ -29,12 +29,14 @@ from gateleg.web.envelope import answer, status_of
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.event_routes import event_routes
 from gateleg.web.gate import Gate
+from gateleg.web.headers import console_policy
 from gateleg.web.limits import Limits
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
 from gateleg.web.surfaces import Surfaces
+from gateleg.web.webhooks import routes as webhooks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -85,9 +87,9 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     # The last one added is the first to see a request.
     app.add_middleware(Gate, host=host, limits=limits, surfaces=surfaces)
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
-    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces)
+    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
-    for router in (*own, streams.router, delivery.router):
+    for router in (*own, webhooks.router, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.
         app.router.routes.extend(router.routes)
     for application in host.applications:

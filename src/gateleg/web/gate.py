@@ -48,7 +48,7 @@ _PAGES_OWN = ("/_nicegui",)
 #: What pages are made of. Applications add their own paths.
 _FOR_MEMBERS = ("/_nicegui", "/_console/")
 #: What of the kit every caller needs; each answers with what the caller may see.
-_MEMBERS_TOO = frozenset({"/api/session", "/api/search", "/search", "/search/places"})
+_MEMBERS_TOO = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
 #: Where SDKs sign their requests.
 DYNAMODB_PATHS = ("/dynamodb", "/dynamodb/")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -8,10 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
+from gateleg.ai.tables import TABLES as MODEL_TABLES
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
-from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
+from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
@@ -31,6 +33,8 @@ from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
+from gateleg.web.webhooks import Webhooks
+from gateleg.web.webhooks.delivering import webhook_jobs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -77,6 +81,10 @@ class Host:
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: further object stores of the settings, by name
+    stores: Mapping[str, AsyncObjects]
+    #: chat and embedding models as the settings have them; each application's own in its resources
+    models: AsyncModels
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
     #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
@@ -92,7 +100,7 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The tools of all applications that somebody may use, for models that act on their behalf."""
@@ -108,8 +116,14 @@ class Host:
         return [(application, self.resources[application.name]) for application in self.applications]
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
-        return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
+        """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
+        return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
+
+    @property
+    def object_origins(self) -> tuple[str, ...]:
+        """The origins of the buckets that browsers read from and send to."""
+        stores = (self.vault, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
+        return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
     @property
     def environment(self) -> str:
@@ -137,6 +151,7 @@ class Host:
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
+        models_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
@@ -159,12 +174,27 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            models = AsyncModels(models_settings, store=store)
             secrets = Secrets(store, secret, HOST)
             outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
+            webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
+            jobs.include(webhook_jobs(store, secrets, outgoing))
             # Handlers are made with the queue that they are added to.
             resources = {
                 one.name: Resources(
-                    one.name, store, objects, queue, own, events, audit, secrets.of(one.name), outgoing, stores, settings.data
+                    application=one.name,
+                    store=store,
+                    objects=objects,
+                    queue=queue,
+                    settings=own,
+                    models=models.billed_to(Account(one.name)),
+                    events=events,
+                    audit=audit,
+                    secrets=secrets.of(one.name),
+                    outgoing=outgoing,
+                    webhooks=webhooks.of(one.name),
+                    stores=stores,
+                    host_data=settings.data,
                 )
                 for one, own in zip(installed, sections, strict=True)
             }
@@ -187,6 +217,8 @@ class Host:
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
+                stores=stores,
+                models=models,
                 resources=resources,
                 left_out=left_out,
             )
@@ -205,6 +237,7 @@ class Host:
                     yield replace(host, applications=started)
                 finally:
                     await host.events.close()
+                    await models.close()
         finally:
             await store.close()
             for opened in (objects, *stores.values()):
@@ -247,8 +280,8 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    given: dict[str, Any] = {"application": application.name, "settings": own, "host_data": settings.data}
-    return Resources(**{one.name: None for one in fields(Resources)} | given)
+    absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
+    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
-from gateleg.web.headers import security_headers, sent_path
+from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,8 +47,9 @@ def route_of(scope: Scope) -> str:
 class RequestContextMiddleware:
     """Sees every request in and every answer out."""
 
-    def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces, policy: str = CONSOLE_POLICY) -> None:
         self.app = app
+        self._policy = policy
         self._traffic = traffic
         self._surfaces = surfaces
 
@@ -75,7 +76,7 @@ class RequestContextMiddleware:
                 headers[REQUEST_ID] = request_id
                 programs = self._surfaces.at(scope["path"]) is not None
                 secure = scope.get("scheme") == "https"
-                for name, value in security_headers(scope["path"], headers, secure, programs=programs).items():
+                for name, value in security_headers(scope["path"], headers, secure, programs=programs, console=self._policy).items():
                     headers[name] = value
             await send(message)
 

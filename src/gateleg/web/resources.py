@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from gateleg.ai import AsyncModels
     from gateleg.jobs import AsyncQueue
     from gateleg.net.http import GuardedClient
     from gateleg.objects import AsyncObjects
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gateleg.web.audit import Audit
     from gateleg.web.events import Hub
     from gateleg.web.secret_store import Secrets
+    from gateleg.web.webhooks import Webhooks
 
 S = TypeVar("S", bound="BaseModel", default="BaseModel")
 
@@ -43,6 +45,8 @@ class Resources(Generic[S]):
     queue: AsyncQueue
     #: the application's own section of the settings, as its `Application.settings` declares it
     settings: S
+    #: chat and embedding models as the settings have them; what they use is recorded for the application
+    models: AsyncModels
     #: live events: topics with one source each, shared by all who follow them
     events: Hub
     #: the audit log
@@ -51,6 +55,8 @@ class Resources(Generic[S]):
     secrets: Secrets
     #: sends requests to addresses that tenants have given, to public ones only
     outgoing: GuardedClient
+    #: tells addresses of tenants of events: `webhooks.send("video.finished", {...}, tenant=...)`
+    webhooks: Webhooks
     #: further object stores of the settings, by name
     stores: Mapping[str, AsyncObjects]
     #: the data folder of the host, in which every application has a folder of its own
