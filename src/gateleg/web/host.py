@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
-from gateleg.ai.tables import TABLES as MODEL_TABLES
+from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient

@@ -63,6 +63,7 @@ async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -
     film = (await owner.get(f"{where}/final-video")).json()
     (tmp_path / "film.mp4").write_bytes((await owner.get(film["videoUrl"])).content)
     with av.open(str(tmp_path / "film.mp4")) as container:
+        assert container.duration is not None
         assert abs(container.duration / av.time_base - project["audioDuration"]) < 0.1
         assert {stream.type for stream in container.streams} == {"video", "audio"}
         assert container.metadata["synopsis"] == "procedural"

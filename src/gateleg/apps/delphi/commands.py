@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
-from gateleg.commands import ConfigOption, Steps, StoreOption, fail, open_resources, read_config, require_packages, settings_from
+from gateleg.commands import (
+    ConfigOption,
+    Steps,
+    StoreOption,
+    bad_settings_told,
+    fail,
+    open_resources,
+    read_config,
+    require_packages,
+    settings_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,7 +182,6 @@ def _analysed(
 def _models() -> "Models":
     """The models of the settings: `[models]` in gateleg.toml, and GATELEG_MODELS__... variables."""
     from gateleg.ai import Models, ModelSettings
-    from gateleg.commands import bad_settings_told, settings_from
 
     settings = settings_from(None)
     with bad_settings_told():
