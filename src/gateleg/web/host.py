@@ -26,6 +26,7 @@ from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
+from gateleg.web.searching import Hit, OfferedTool, offered_tools, search_applications
 from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
@@ -99,6 +100,19 @@ class Host:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
         return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own)))
+
+    def tools_for(self, principal: Principal) -> list[OfferedTool]:
+        """The tools of all applications that somebody may use, for models that act on their behalf."""
+        return offered_tools(self.plugged, principal)
+
+    async def search(self, principal: Principal, text: str) -> list[Hit]:
+        """What the applications find for somebody."""
+        return await search_applications(self.plugged, principal, text)
+
+    @property
+    def plugged(self) -> list[tuple[Application, Resources[Any]]]:
+        """The applications, each with what it works with."""
+        return [(application, self.resources[application.name]) for application in self.applications]
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
         """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""

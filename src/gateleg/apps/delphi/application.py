@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import Jobs
-    from gateleg.web import Principal, Resources, Tile
+    from gateleg.web import Found, Principal, Resources, Tile
 
 
 def check_installed() -> None:
@@ -56,7 +56,14 @@ async def find_tiles(resources: Resources, principal: Principal) -> Sequence[Til
     """The last reports."""
     from gateleg.apps.delphi.web.showcase import last_reports
 
-    return await last_reports(resources.store)
+    return await last_reports(resources.store, principal)
+
+
+async def search(resources: Resources, principal: Principal, text: str) -> Sequence[Found]:
+    """Conversations by their topic or name."""
+    from gateleg.apps.delphi.web.showcase import find_conversations
+
+    return await find_conversations(resources.store, principal, text)
 
 
 async def load_demo(resources: Resources) -> None:
@@ -77,6 +84,7 @@ application = Application(
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,
+    search=search,
     commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
 )
