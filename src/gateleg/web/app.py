@@ -28,6 +28,7 @@ from gateleg.web.envelope import answer
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.gate import Gate
 from gateleg.web.limits import Limits
+from gateleg.web.member_jobs import member_job_routes
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
@@ -79,6 +80,8 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
         if application.routes is not None:
             routes = application.routes(host.resources[application.name])
             app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
+        if application.jobs is not None:
+            app.include_router(member_job_routes(application))
     _end_surfaces(app)
     if host.settings.console if console is None else console:
         from gateleg.web.console import mount

@@ -215,7 +215,7 @@ def _add_handlers(
     for application in applications:
         own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
         if own is not None:
-            jobs.include(own, factory_of(settings, application))
+            jobs.include(own, factory_of(settings, application), application=application.name)
         declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
     return declared
 
