@@ -87,6 +87,15 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/music/piano"): MEMBER,
     ("POST", "/api/music/songs/{title}"): MEMBER,
     ("GET", "/api/music/broken"): MEMBER,
+    ("GET", "/api/music/jobs"): MEMBER,
+    ("GET", "/api/music/jobs/{job_id}"): MEMBER,
+    ("GET", "/api/music/jobs/{job_id}/tree"): MEMBER,
+    ("GET", "/api/music/jobs/{job_id}/logs"): MEMBER,
+    ("GET", "/api/music/jobs/{job_id}/artifacts"): MEMBER,
+    ("POST", "/api/music/jobs/{job_id}/cancel"): MEMBER,
+    ("POST", "/api/music/jobs/{job_id}/tree/cancel"): MEMBER,
+    ("POST", "/api/music/jobs/{job_id}/retry"): MEMBER,
+    ("GET", "/events/music/jobs/{job_id}"): MEMBER,
 }
 PLACES = {
     "{name:path}": "some/name",
