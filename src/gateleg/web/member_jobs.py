@@ -70,8 +70,6 @@ class MemberJobs:
         """Whether the caller may cancel a job that they see, and let it begin again."""
         if self.principal.may(Role.OPERATOR):
             return True
-        if self.principal.may(Role.VIEWER):
-            return False
         rule = self.application.changes_job
         return self._owns(job) if rule is None else await rule(self.resources, self.principal, job)
 
