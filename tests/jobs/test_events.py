@@ -98,10 +98,10 @@ async def test_events_of_another_process_come_without_a_poll(tmp_path: Path) -> 
 async def test_nobody_looks_for_changes_unless_somebody_waits(tmp_path: Path) -> None:
     async with AsyncStore.embedded(str(tmp_path)) as store:
         feed = ChangeFeed(store.transport)
-        assert feed._timer is None
+        watching = [feed._timer is not None]
         first, second = feed.listen(lambda: None), feed.listen(lambda: None)
-        assert feed._timer is not None
+        watching.append(feed._timer is not None)
         first()
-        assert feed._timer is not None
+        watching.append(feed._timer is not None)
         second()
-        assert feed._timer is None
+        assert [*watching, feed._timer is not None] == [False, True, True, False]

@@ -2,6 +2,8 @@ import asyncio
 import os
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from gateleg.jobs import Jobs, JobStatus, Submission, Worker
 from gateleg.web import Application
 from gateleg.web.handler_processes import factory_of
@@ -37,5 +39,5 @@ def test_handlers_that_cannot_be_made_again_have_no_factory() -> None:
 
 
 def test_what_a_factory_holds_is_not_shown_in_logs() -> None:
-    settings = Settings(secret="s" * 40)
+    settings = Settings(secret=SecretStr("s" * 40))
     assert "ssss" not in repr(factory_of(settings, application))

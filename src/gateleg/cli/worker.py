@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio
@@ -123,7 +123,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
         applications = installed_applications(settings) if found is None else [found]
-        async with Host.open(settings, applications, rules=rules) as host:
+        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host:
             yield host.queue, host.objects
         return
     handlers: Jobs | object = getattr(found, "jobs", found)

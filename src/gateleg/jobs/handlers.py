@@ -304,6 +304,13 @@ class Jobs:
         for schedule in other.schedules:
             self.add_schedule(schedule)
 
+    def exclude(self, other: Jobs) -> None:
+        """Undo `include`: forget all handlers and declared schedules of another registry."""
+        for handler in other:
+            self._handlers.pop(handler.job_type, None)
+        for schedule in other.schedules:
+            self._schedules.pop(schedule.name, None)
+
     def of(self, job_type: str) -> Handler:
         """The handler of a job type."""
         handler = self._handlers.get(job_type)

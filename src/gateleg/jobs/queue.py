@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from gateleg.jobs import admin, declared_schedules, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.change_feed import ChangeFeed
-from gateleg.jobs.claim import claims, leases
+from gateleg.jobs.claim import claims, delays, leases
 from gateleg.jobs.finish import complete
 from gateleg.jobs.monitor import counts, follow, listing, logs, trees
 from gateleg.jobs.monitor import history as _history
@@ -101,7 +101,8 @@ class QueueVerbs:
     get = Verb(complete.present)
     claim = Verb(claims.claim)
     claim_several = Verb(claims.claim_several)
-    promote = Verb(claims.promote)
+    promote = Verb(delays.promote)
+    recount_delays = Verb(delays.recount_delays)
     renew = Verb(leases.renew)
     finish = Verb(complete.finish)
     reap = Verb(leases.reap)

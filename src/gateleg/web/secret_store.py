@@ -11,7 +11,7 @@ import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from gateleg.net.encryption import Unreadable, decrypt, encrypt
 from gateleg.web.errors import Refusal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.net import Secret
     from gateleg.store import AsyncStore
 
-__all__ = ["HOST", "SecretInfo", "Secrets"]
+__all__ = ["HOST", "SecretInfo", "SecretNotFound", "Secrets", "folded", "unfolded"]
 
 #: The application whose secrets are the host's own, such as the keys of model providers.
 HOST = "host"
@@ -105,7 +105,7 @@ class Secrets:
         current, now = await self._find(name, tenant), self.store.setup.now()
         fresh = StoredSecret(
             application=self.application,
-            tenant=_folded(tenant),
+            tenant=folded(tenant),
             name=name,
             sealed="",
             version=1 if current is None else current.version + 1,
@@ -120,11 +120,11 @@ class Secrets:
         """Forget a secret. Raises `SecretNotFound`."""
         if await self._find(name, tenant) is None:
             raise self._missing(name, tenant)
-        await self.store.delete(StoredSecret, application=self.application, tenant=_folded(tenant), name=name)
+        await self.store.delete(StoredSecret, application=self.application, tenant=folded(tenant), name=name)
 
     async def list(self, *, tenant: str | None = None) -> list[SecretInfo]:
         """What secrets there are, by name, without their values."""
-        question = StoredSecret.of_tenant(application=self.application, tenant=_folded(tenant))
+        question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
         return [_info(found, tenant) async for found in self.store.query(question)]
 
     async def rekey(self, former: Secret) -> int:
@@ -144,7 +144,7 @@ class Secrets:
     async def _find(self, name: str, tenant: str | None) -> StoredSecret | None:
         if not _NAME.fullmatch(name):
             return None
-        place = {"application": self.application, "tenant": _folded(tenant), "name": name}
+        place = {"application": self.application, "tenant": folded(tenant), "name": name}
         return await self.store.find(StoredSecret, consistent=True, **place)
 
     def _missing(self, name: str, tenant: str | None) -> SecretNotFound:
@@ -166,9 +166,14 @@ def _context(stored: StoredSecret) -> bytes:
     return json.dumps([stored.application, stored.tenant, stored.name, stored.version]).encode()
 
 
-def _folded(tenant: str | None) -> str:
+def folded(tenant: str | None) -> str:
     """A tenant as a part of a key: whatever it contains, it cannot be taken for another."""
     return "-" if tenant is None else f"={quote(tenant, safe='')}"
+
+
+def unfolded(tenant: str) -> str | None:
+    """The tenant that a part of a key stands for."""
+    return None if tenant == "-" else unquote(tenant.removeprefix("="))
 
 
 def _info(stored: StoredSecret, tenant: str | None) -> SecretInfo:

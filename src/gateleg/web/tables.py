@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, the audit log, secrets, and uploads."""
+"""The tables of the host: API keys, sessions of the console, the audit log, secrets, uploads and webhooks."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -15,6 +15,7 @@ audit_table = Table(
 )
 secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
 uploads_table = Table("GatelegUploads", hash="pk", range="sk")
+webhooks_table = Table("GatelegWebhooks", hash="pk", range="sk", tag="kind")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -128,5 +129,49 @@ class PendingUpload(Entity, table=uploads_table):
     of_application = Pattern(title="The uploads of an application")
 
 
+class Webhook(Entity, table=webhooks_table, tag="webhook"):
+    """An address that is told of events of an application, or of one of its tenants."""
+
+    application: Attr[str]
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    tenant: Attr[str]
+    hook_id: Attr[str]
+    url: Attr[str] = required(max_length=2_000)
+    #: names of events; `*` for all, `video.*` for those that begin like this
+    events: Attr[list[str]]
+    #: the name of the secret that deliveries are signed with
+    secret: Attr[str]
+    enabled: Attr[bool] = field(True)
+    created_at: Attr[datetime]
+    created_by: Attr[str] = field("")
+
+    key = Key("APPLICATION#{application}#TENANT#{tenant}", "WEBHOOK#{hook_id}")
+    of_tenant = Pattern(title="The webhooks of a tenant")
+
+
+class WebhookDelivery(Entity, table=webhooks_table, tag="delivery"):
+    """An event on its way to a webhook, and what became of it. Kept for 30 days."""
+
+    application: Attr[str]
+    tenant: Attr[str]
+    #: begins with the time, so that the order of ids is that of events
+    delivery_id: Attr[str]
+    hook_id: Attr[str]
+    event: Attr[str]
+    body: Attr[str] = required(hidden=True, max_length=200_000)
+    state: Attr[Literal["pending", "delivered", "failed"]] = field("pending")
+    attempts: Attr[int] = field(0)
+    #: the HTTP status of the last answer
+    answered: Attr[int | None] = field(None)
+    #: the beginning of the last answer, or why there was none
+    answer: Attr[str] = field("")
+    created_at: Attr[datetime]
+    tried_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL]
+
+    key = Key("APPLICATION#{application}#TENANT#{tenant}", "DELIVERY#{delivery_id}")
+    of_tenant = Pattern(title="The deliveries of a tenant's webhooks, newest first", order="desc")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table, secrets_table, uploads_table)
+TABLES = (access_table, audit_table, secrets_table, uploads_table, webhooks_table)

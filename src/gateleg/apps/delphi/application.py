@@ -30,7 +30,7 @@ def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects)
+    return delphi_jobs(resources.store, resources.objects, resources.models.for_threads)
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -101,5 +101,6 @@ application = Application(
     tiles=find_tiles,
     sees_job=sees_job,
     changes_job=changes_job,
+    commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
 )

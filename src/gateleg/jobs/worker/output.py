@@ -166,7 +166,8 @@ class Notes:
     def events(self) -> list[Any]:
         """The events to write down next, which stay here until `written`."""
         with self._lock:
-            taken, left = [], FLUSH_BYTES
+            taken: list[Any] = []
+            left = FLUSH_BYTES
             for value, size in self._events[:FLUSH_LIMIT]:
                 left -= size
                 if left < 0 and taken:

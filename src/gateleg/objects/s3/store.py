@@ -75,6 +75,13 @@ class S3Objects(Verbs):
         self._threads: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of the bucket's URLs, as browsers see them."""
+        # At an endpoint of one's own the region is not in the address; elsewhere it is that of the settings or of botocore's configuration.
+        region = self.bucket.region or ("" if self.bucket.endpoint is not None else self._account.region)
+        return self.bucket.address(region).origin
+
     def put(
         self,
         key: str,
