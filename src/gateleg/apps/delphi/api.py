@@ -1,0 +1,233 @@
+"""`/api/delphi/conversations`: what conversations there are, uploading to them, their runs and jobs.
+
+What a run has found is in `run_api`.
+"""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from gateleg.apps.delphi import rules, service
+from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.opinions.modes import CHOICE
+from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
+from gateleg.apps.delphi.runs.rejections import load_rejections
+from gateleg.apps.delphi.runs.reprocessing import reprocess
+from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
+from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
+from gateleg.apps.delphi.tables import JobResult
+from gateleg.apps.delphi.web.receiving import Bounds
+from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
+from gateleg.jobs import JobMissing, Submission
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.jobs.views import JobView
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import submitted_by
+from gateleg.web.uploads import turn, upload_folder
+
+router = APIRouter()
+Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of a conversation.")]
+
+
+def whole_text(text: str) -> str:
+    """The text, if UTF-8 can say it: JSON may hold half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"character {error.start} is half of a surrogate pair") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(whole_text)]
+Csv = Annotated[Text, Field(description="The text of a CSV file with its header.")]
+Stage = Literal["PCA", "UMAP", "REPORT"]
+JobType = Literal["PCA", "UMAP", "REPORT", "FULL_PIPELINE"]
+#: The tables of results, by name.
+RESULTS: dict[str, type[JobResult]] = {kind.__spec__.table.name: kind for kind in service.RESULTS}
+
+
+class NewUpload(BaseModel):
+    """The files of a conversation, in the formats of Polis's exports."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    votes: Csv
+    comments: Csv
+    flags: Csv | None = Field(default=None, description="CSV with comment-id, is-meta and moderated, which exports leave out.")
+    participants: Csv | None = Field(default=None, description="CSV with voter-id and moderated: -1 takes a participant out.")
+    topic: Text = Field(default="", max_length=1000)
+    description: Text = Field(default="", max_length=20_000)
+    group: Text | None = Field(
+        default=None, min_length=1, max_length=200, description="Whose a new conversation is; without, it is open to all who are let in."
+    )
+
+
+class NewWork(BaseModel):
+    """A job on a conversation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_type: JobType
+    config: dict[str, Any] = Field(
+        default={}, description=f"What the job type takes; in that of the votes (`PCA`) `mode` is `improved` or `exact`: {CHOICE}"
+    )
+    priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
+
+
+async def seen(call: Call, name: str) -> StoredConversation:
+    """The conversation, if the caller may see it."""
+    return rules.seen(call.principal, await call.host.store.find(StoredConversation, conversation_id=name, consistent=True), name)
+
+
+async def run_view(call: Call, run: Run) -> RunView:
+    """A run as the API shows it. One that is not completed may have ended with its job, of which it does not know."""
+    rejections = await load_rejections(call.host.store, run.conversation_id)
+    if run.status is RunStatus.COMPLETED:
+        return RunView.of(run, rejections)
+    try:
+        return RunView.of(run, rejections, (await call.host.queue.get_or_archived(run.job_id)).status)
+    except JobMissing:
+        return RunView.of(run, rejections)
+
+
+async def withdraw(call: Call, conversation: str) -> None:
+    """Withdraw what earlier runs of a conversation show of comments that an upload has rejected."""
+    job = await withdraw_rejected(call.host.store, call.host.objects, call.host.queue, conversation, call.principal.name)
+    if job is not None:
+        await call.note("delphi.withdraw", conversation, job_id=str(job.job_id))
+
+
+def kind_of(table: str) -> type[JobResult]:
+    """The kind of result that a table holds."""
+    if table not in RESULTS:
+        raise Unknown(f"There is no table of results {table!r}.", fix=f"There are {', '.join(RESULTS)}.")
+    return RESULTS[table]
+
+
+@router.get("/conversations")
+async def list_conversations(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ConversationView]:
+    """The conversations that the caller may see, the last changed first. A page may be short, or empty, before the last one."""
+    question, condition = StoredConversation.recent(), rules.listed(call.principal)
+    if condition is not None:
+        question = question.filter(condition)
+    page = await call.host.store.page(question, limit=limit, cursor=cursor)
+    return Listing(items=[ConversationView.of(one) for one in page], next=page.next)
+
+
+@router.get("/conversations/{conversation}")
+async def get_conversation(call: Using, conversation: Name) -> ConversationDetail:
+    """A conversation with its figures and the newest completed run of each stage."""
+    found, store = await seen(call, conversation), call.host.store
+    upload = await service.find_upload(store, conversation, found.upload_id)
+    latest: dict[str, RunView] = {}
+    async for pointer in store.query(LatestRun.of_conversation, conversation_id=conversation, consistent=True):
+        run = await store.find(Run, job_id=pointer.job_id, stage=pointer.stage, consistent=True)
+        if run is not None:
+            latest[run.stage] = await run_view(call, run)
+    return ConversationDetail(**ConversationView.of(found).model_dump(), upload=UploadView.of(upload), latest=latest)
+
+
+@router.put("/conversations/{conversation}")
+async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
+    """Upload votes and comments, to a new conversation or in place of what counted before. Rows that cannot be read are told by line, and
+    nothing is kept then."""
+    current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
+    rules.uploaded(call.principal, current, new.group)
+    async with turn(call.principal):
+        read = await read_files(conversation, new, Bounds.of(call.host.settings))
+        made = await service.upload_conversation(
+            call.host.store, read, group=new.group, check=lambda there: rules.uploaded(call.principal, there, new.group)
+        )
+    await withdraw(call, conversation)
+    await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
+    return UploadView.of(made)
+
+
+async def read_files(conversation: str, new: NewUpload, bounds: Bounds) -> Conversation:
+    """The conversation that was sent."""
+    sent = {"votes": new.votes, "comments": new.comments, "flags": new.flags, "participants": new.participants}
+    async with upload_folder() as folder:
+        paths = {name: folder / f"{name}.csv" for name, text in sent.items() if text is not None}
+        for name, path in paths.items():
+            await asyncio.to_thread(path.write_bytes, (sent[name] or "").encode())
+        return await read_upload(
+            list(paths.values()), folder, bounds, conversation, topic=new.topic, description=new.description, kinds=list(paths)
+        )
+
+
+@router.get("/conversations/{conversation}/comments")
+async def list_comments(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[CommentView]:
+    """The comments of the upload that counts, by id."""
+    found = await seen(call, conversation)
+    page = await call.host.store.page(StoredComment.of_upload(upload_id=found.upload_id), limit=limit, cursor=cursor)
+    return Listing(items=[CommentView.of(one) for one in page], next=page.next)
+
+
+@router.get("/conversations/{conversation}/runs")
+async def list_runs(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[RunView]:
+    """The runs of a conversation, newest first, whether completed or not."""
+    await seen(call, conversation)
+    page = await call.host.store.page(Run.of_conversation(conversation_id=conversation), limit=limit, cursor=cursor)
+    return Listing(items=[await run_view(call, run) for run in page], next=page.next)
+
+
+@router.get("/conversations/{conversation}/runs/latest")
+async def get_latest_run(call: Using, conversation: Name, stage: Stage = "PCA") -> RunView:
+    """The newest completed run of a stage."""
+    await seen(call, conversation)
+    return await run_view(call, await service.latest_run(call.host.store, conversation, stage))
+
+
+@router.get("/conversations/{conversation}/results/{table}")
+async def list_results_of_conversation(
+    call: Using,
+    conversation: Name,
+    table: str,
+    since: Annotated[AwareDatetime | None, Query(description="Only what was written then or later.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[dict[str, Any]]:
+    """The results of one table over all runs of a conversation, newest first."""
+    await seen(call, conversation)
+    kind = kind_of(table)
+    question = kind.of_conversation(conversation_id=conversation)
+    if since is not None:
+        question = question.where(kind.created_at >= since)
+    page = await call.host.store.page(question, limit=limit, cursor=cursor)
+    rejections = await load_rejections(call.host.store, conversation)
+    return Listing(items=[result_view(row, rejections) for row in page], next=page.next)
+
+
+@router.post("/conversations/{conversation}/jobs", status_code=201)
+async def submit(call: Using, response: Response, conversation: Name, new: NewWork) -> JobView:
+    """Submit a job on a conversation: one stage, or all of them as a pipeline. Its config is checked now."""
+    rules.changed(call.principal, await seen(call, conversation))
+    rules.sent(call.principal, models_of(new.job_type, new.config))
+    submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority)
+    job = (await call.host.queue.submit(submitted_by(call.principal, submission))).job
+    await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)
+    response.headers["Location"] = f"/api/delphi/jobs/{job.job_id}"
+    return JobView.of(job)
+
+
+class Again(BaseModel):
+    """Conversations to run again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversations: list[Text] | None = Field(default=None, min_length=1, max_length=1000, description="Their ids; all of them if null.")
+    config: dict[str, Any] = Field(default={}, description="What the pipelines take.")
+
+
+@router.post("/reprocess", status_code=201)
+async def run_again(call: Using, new: Again) -> list[JobView]:
+    """Submit a pipeline for all conversations, or for some. Earlier runs stay. For operators."""
+    rules.operated(call.principal)
+    rules.sent(call.principal, models_of(PIPELINE, new.config))
+    jobs = await reprocess(call.host.store, call.host.queue, new.conversations, new.config, call.principal.name)
+    await call.note("delphi.reprocess", "*" if new.conversations is None else ", ".join(new.conversations)[:500], jobs=len(jobs))
+    return [JobView.of(job) for job in jobs]

@@ -25,6 +25,8 @@ from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, Stage, Submission, direct_stages, giving_up, reporting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
