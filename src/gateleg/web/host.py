@@ -306,7 +306,7 @@ def _add_handlers(
     for application in applications:
         with _leaving_out(left_out, application):
             own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-            jobs.include(own or Jobs(), factory_of(settings, application))
+            jobs.include(own or Jobs(), factory_of(settings, application), application=application.name)
             found[application.name] = own or Jobs()
     return found
 
