@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import new_class
 from uuid import UUID
 
 import pytest
@@ -143,11 +144,19 @@ def test_models_serve_fastapi_routes() -> None:
     assert {"NewTask", "TaskOut"} <= set(client.get("/openapi.json").json()["components"]["schemas"])
 
 
-def test_misspelt_exclusion_is_refused() -> None:
-    with pytest.raises(BadOption, match="ownr"):
+def test_model_may_name_what_it_has() -> None:
+    class Title(PatchModel[Task], include=["title"]):
+        """One attribute."""
 
-        class Bad(InputModel[Task], exclude=["ownr"]):
-            """Misspelt."""
+    assert list(Title.model_fields) == ["title"]
+    with pytest.raises(ValidationError):
+        Title.model_validate({"priority": 3})
+
+
+@pytest.mark.parametrize("options", [{"exclude": ["ownr"]}, {"include": ["ownr"]}])
+def test_misspelt_attribute_is_refused(options: dict[str, list[str]]) -> None:
+    with pytest.raises(BadOption, match=r"ownr.*owner"):
+        new_class("Bad", (InputModel[Task],), options)
 
 
 def test_model_of_something_else_is_refused() -> None:

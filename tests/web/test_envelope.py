@@ -168,3 +168,33 @@ def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, ca
     assert b"minio.internal" not in response.body
     assert b"log" in response.body
     assert "minio.internal" in caplog.text
+
+
+def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
+    """They may repeat what was sent to it."""
+    from gateleg.ai.providers.refusals import refusal
+
+    body = b'{"error": {"code": "rate_limit", "message": "You said: the secret plan. Your key sk-0123456789."}}'
+    error = refusal(429, {"retry-after": "7"}, body, "sk-0123456789")
+    assert "the secret plan" in str(error)
+    assert "sk-0123456789" not in str(error)
+    told = body_of(error)["error"]
+    assert (told["code"], told["message"]) == ("rate-limited", "The service answered 429 (rate_limit).")
+    assert "secret plan" not in str(told)
+    answered = answer(error)
+    assert (answered.status_code, answered.headers["retry-after"]) == (503, "7")
+
+
+def test_code_of_a_service_that_is_not_a_name_is_not_answered() -> None:
+    from gateleg.ai.providers.refusals import refused
+
+    assert body_of(refused(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
+
+
+def test_address_of_a_service_that_cannot_be_reached_is_not_answered() -> None:
+    from gateleg.ai.failures import model_error
+    from gateleg.net.http import NotConnected
+
+    error = model_error(NotConnected("No connection to http://10.0.0.7:11434: refused.", sent=False))
+    assert "10.0.0.7" in error.message
+    assert "10.0.0.7" not in str(body_of(error))

@@ -30,26 +30,45 @@ from gateleg.ai.errors import (
     ModelTimedOut,
     ModelUnreachable,
     NotOffered,
+    PriceUnknown,
     RateLimited,
+    SpendCapReached,
     StreamBroken,
     WeightsMissing,
 )
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
+from gateleg.ai.messages import (
+    Assistant,
+    Attachment,
+    Message,
+    System,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Upload,
+    User,
+    dump_messages,
+    load_messages,
+)
 from gateleg.ai.metering import Meter
+from gateleg.ai.prices import Price
 from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
-from gateleg.ai.settings import ModelSettings, Price
+from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
+from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import cache_table
+from gateleg.ai.tables import TABLES, UsageDay, cache_table, usage_table
 
 __all__ = [
+    "TABLES",
+    "Account",
     "AiError",
     "AskOptions",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
     "AsyncModels",
+    "Attachment",
     "BadAnswer",
     "BadArguments",
     "BadAsk",
@@ -75,10 +94,14 @@ __all__ = [
     "Models",
     "NotOffered",
     "Price",
+    "PriceUnknown",
+    "ProviderSettings",
     "Purpose",
     "RateLimited",
     "Reply",
     "Script",
+    "SpendCapReached",
+    "SpendCaps",
     "StreamBroken",
     "Structured",
     "System",
@@ -86,11 +109,14 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolResult",
+    "Upload",
     "Usage",
+    "UsageDay",
     "User",
     "WeightsMissing",
     "cache_table",
     "dump_messages",
     "load_messages",
     "parse_model_address",
+    "usage_table",
 ]

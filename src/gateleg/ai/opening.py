@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.answering import Answering
 from gateleg.ai.embedding import Embedding
 from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
@@ -31,13 +30,13 @@ class EmbeddingOptions(TypedDict, total=False):
 
 def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> Answering:
     """The chat model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Answering(address, _chat(address, setup, key), setup, cache)
 
 
 def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 
@@ -53,7 +52,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
 
             url = address.place or ollama.USUAL
             endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
-            return remote.RemoteChat(address.model, endpoint, ollama.OllamaDialect())
+            return ollama.OllamaChat(address.model, endpoint)
         case "openai":
             from gateleg.ai.providers import openai, remote
 
@@ -61,7 +60,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             # OpenAI's newer models refuse the older name, and the servers that speak its dialect know only that one.
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
-            return remote.RemoteChat(address.model, endpoint, openai.OpenAIDialect(limit))
+            return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
         case "anthropic":
             from gateleg.ai.providers import anthropic, sdk
 

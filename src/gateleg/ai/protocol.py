@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import AskOptions, Purpose
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message, Upload
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount
 
 M = TypeVar("M", bound=BaseModel)
@@ -37,6 +37,14 @@ class Chat(Protocol):
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
+        ...
+
+    def upload(self, file: Attachment) -> Upload:
+        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        ...
+
+    def forget(self, upload: Upload) -> None:
+        """Have the provider delete a file."""
         ...
 
     def count(self, text: str) -> TokenCount:
@@ -90,6 +98,14 @@ class AsyncChat(Protocol):
         self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
         """An answer that a pydantic model accepts."""
+        ...
+
+    async def upload(self, file: Attachment) -> Upload:
+        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        ...
+
+    async def forget(self, upload: Upload) -> None:
+        """Have the provider delete a file."""
         ...
 
     async def count(self, text: str) -> TokenCount:

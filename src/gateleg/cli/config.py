@@ -2,8 +2,8 @@
 
 import typer
 
-from gateleg.cli.options import ConfigOption, JsonOption
-from gateleg.cli.settings import bad_settings_told, settings_from
+from gateleg.commands.options import ConfigOption, JsonOption
+from gateleg.commands.settings import bad_settings_told, settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -12,7 +12,7 @@ app = typer.Typer(add_completion=False)
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Print every setting with its value and where it came from: a file, a GATELEG_ variable, or the default. Secrets stay hidden."""
     from gateleg.cli.installed import installed_applications
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     settings = settings_from(config)
     found = [*settings.table()]

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -33,7 +33,7 @@ def _with_secrets(
     import asyncio
 
     from gateleg.cli.hosting import explain
-    from gateleg.cli.opening import require_store
+    from gateleg.commands.opening import require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.secret_store import Secrets
@@ -98,7 +98,7 @@ def listed(
     json: JsonOption = False,
 ) -> None:
     """List secrets by name, without their values."""
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     async def work(secrets: "Secrets", audit: "Audit") -> "list[SecretInfo]":
         return await secrets.list(tenant=tenant)

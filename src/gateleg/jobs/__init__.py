@@ -49,9 +49,10 @@ from gateleg.jobs.errors import (
     ScheduleMissing,
     TooManyDependencies,
     UnknownJobType,
+    UseAwait,
     WrongState,
 )
-from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs
+from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs, JobsFactory
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
@@ -94,6 +95,7 @@ __all__ = [
     "JobMissing",
     "JobStatus",
     "Jobs",
+    "JobsFactory",
     "KeyReused",
     "LeaseLost",
     "LogEntry",
@@ -122,6 +124,7 @@ __all__ = [
     "TooManyDependencies",
     "UnknownJobType",
     "Update",
+    "UseAwait",
     "Worker",
     "WorkerRecord",
     "WrongState",

@@ -22,6 +22,13 @@ class UnknownJobType(JobError):
     fix = "Register a handler for it, or correct the name."
 
 
+class UseAwait(JobError):
+    """Something was waited for in an event loop, which would hold up everything else there."""
+
+    code = "use-await"
+    fix = "Await it: `await store.get(...)` instead of `job.wait(store.get(...))`."
+
+
 class BadConfig(JobError):
     """The config is not valid for its model. `problems` has the errors of pydantic."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from gateleg.jobs.claim.selection import Picker
@@ -18,11 +20,13 @@ from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.worker.output import Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Coroutine, Sequence
 
     from gateleg.jobs.manual_clock import ManualClock
     from gateleg.jobs.queue import Queue
     from gateleg.jobs.submit.submission import Submission, Submitted
+
+T = TypeVar("T")
 
 
 class TestWorker:
@@ -100,12 +104,13 @@ class TestWorker:
         handler = self.queue.context.jobs.find(job.job_type)
         if handler is None:
             return Failed(Failure(kind="unknown-job-type", message=f"There is no handler for {job.job_type}."))
-        link = _Direct(self.queue, job, notes)
         try:
-            result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
-            if inspect.isawaitable(result):
-                result = asyncio.run(_awaited(result))
-            result = handler.checked_result(result)
+            with tempfile.TemporaryDirectory(prefix="gateleg-") as folder:
+                link = _Direct(self.queue, job, notes, Path(folder))
+                result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
+                if inspect.isawaitable(result):
+                    result = asyncio.run(_awaited(result))
+                result = handler.checked_result(result)
         except Exception as error:
             return raised(job, notes, error)
         return returned(self.queue.context, job, notes, result)
@@ -120,9 +125,10 @@ class _Direct:
 
     stopping: str | None = None
 
-    def __init__(self, queue: Queue, job: Job, notes: Notes) -> None:
+    def __init__(self, queue: Queue, job: Job, notes: Notes, scratch: Path) -> None:
         self._queue = queue
         self._job = job
+        self.scratch = scratch
         self.log = notes.log
         self.progress = notes.progress
         self.output = notes.output
@@ -130,3 +136,6 @@ class _Direct:
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         return self._queue.submit_many(submissions, under=self._job)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(work)

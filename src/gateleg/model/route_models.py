@@ -1,7 +1,8 @@
 """Models of an entity for HTTP routes: what a client may send to create or change one, and what it may see.
 
 `class NewTask(InputModel[Task], exclude=["owner"])` has the attributes of `Task` that a client may give, with their types, constraints and
-defaults. Attributes that the model sets (stamps, the version, counts) and those that are `read_only` or `hidden` never come from a client.
+defaults; `include=[...]` names those that it has instead. Attributes that the model sets (stamps, the version, counts) and `hidden` ones
+never come from a client, and `read_only` ones not in changes.
 """
 
 from __future__ import annotations
@@ -59,8 +60,10 @@ class _RouteModel(BaseModel, Generic[E]):
                 f"{cls.__name__}_{entity.__name__}", (cls,), {"__module__": entity.__module__, "__doc__": entity.__doc__}, of=entity
             )
 
-    def __init_subclass__(cls, *, of: type[BaseModel] | None = None, exclude: Iterable[str] = (), **options: Any) -> None:
-        """Declare the attributes of the entity; in a subclass, leave out those that are excluded."""
+    def __init_subclass__(
+        cls, *, of: type[BaseModel] | None = None, include: Iterable[str] | None = None, exclude: Iterable[str] = (), **options: Any
+    ) -> None:
+        """Declare the attributes of the entity; in a subclass, leave out those that are excluded, or not among the included."""
         super().__init_subclass__(**options)
         own = inspect.get_annotations(cls)
         if of is not None:
@@ -69,14 +72,20 @@ class _RouteModel(BaseModel, Generic[E]):
                 if cls._admits(spec_of(of), attribute):
                     own = {**own, attribute.name: attr_type(attribute.annotation)}
                     setattr(cls, attribute.name, cls._declare(attribute))
-        for name in exclude:
-            if name not in getattr(cls, "model_fields", {}):
-                raise BadOption(
-                    f"{cls.__name__} cannot exclude {name!r}, which it does not have.", fix=did_you_mean(name, cls.model_fields)
-                )
+        for name in cls._left_out(include, exclude):
             own = {**own, name: ClassVar[Any]}
             setattr(cls, name, None)
         cls.__annotations__ = own
+
+    @classmethod
+    def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
+        """The inherited fields that a subclass does not have."""
+        wanted, unwanted = None if include is None else tuple(include), tuple(exclude)
+        known = [] if cls.__entity__ is None else list(cls.model_fields)
+        for name in (*(wanted or ()), *unwanted):
+            if name not in known:
+                raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude.", fix=did_you_mean(name, known))
+        return [name for name in known if name in unwanted or (wanted is not None and name not in wanted)]
 
     @classmethod
     def _taken(cls) -> list[str]:

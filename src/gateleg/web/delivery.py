@@ -14,6 +14,7 @@ from gateleg.web.access import principal_of
 from gateleg.web.api.calls import host_of
 from gateleg.web.api.objects import ObjectView
 from gateleg.web.api.tagging import fits
+from gateleg.web.bodies import body_limit
 from gateleg.web.errors import NotAllowed, Refusal, TooLargeBody, Unknown
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
@@ -145,6 +146,7 @@ async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[byte
 
 
 @router.put("/objects/{key:path}", status_code=201)
+@body_limit("upload")
 async def put_object(request: Request, key: str) -> ObjectView:
     """Write an object with a link to PUT. The link may bind the content type and the length."""
     host = host_of(request)

@@ -66,7 +66,7 @@ def body_of(error: Exception) -> dict[str, Any]:
         # What a disk or a service says names folders, addresses and accounts, which are for the log.
         return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _LATER})
     found = {"fix": advice_for(error), "why": error.why}
-    return _body(error.code, error.message, {name: text for name, text in found.items() if text} | error.details)
+    return _body(error.code, error.public or error.message, {name: text for name, text in found.items() if text} | error.details)
 
 
 def advice_for(error: GatelegError) -> str:

@@ -51,9 +51,14 @@ def sent_path(scope: Scope) -> str:
     return raw.decode("latin-1")
 
 
-def security_headers(path: str, present: Mapping[str, str], secure: bool, console: str = CONSOLE_POLICY) -> dict[str, str]:
-    """The headers to add to an answer; those that a route has set itself stay. `console` is the policy of pages."""
-    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
+def security_headers(
+    path: str, present: Mapping[str, str], secure: bool, *, programs: bool = False, console: str = CONSOLE_POLICY
+) -> dict[str, str]:
+    """The headers to add to an answer; those that a route has set itself stay.
+
+    `programs` says that the path is not a page's; `console` is the policy of pages.
+    """
+    programs = programs or path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
     headers = {
         "content-security-policy": DATA_POLICY if programs else console,
         "x-content-type-options": "nosniff",

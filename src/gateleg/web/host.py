@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.jobs import TABLES as JOB_TABLES
@@ -17,7 +18,9 @@ from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
+from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
+from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
@@ -31,11 +34,10 @@ from gateleg.web.webhooks import Webhooks
 from gateleg.web.webhooks.delivering import webhook_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import DeclaredSchedule
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.model import Table
     from gateleg.net import Secret
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
-    _Declared = dict[str, tuple[DeclaredSchedule, ...]]
+__all__ = ["Host"]
 
+_log = logging.getLogger("gateleg.web")
 
 #: Seconds in which the store says who calls.
 _RECOGNISED = 5.0
@@ -79,6 +82,14 @@ class Host:
     stores: Mapping[str, AsyncObjects]
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
+    #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
+    left_out: dict[str, str] | None = None
+
+    @contextmanager
+    def leaving_out(self, application: Application) -> Iterator[None]:
+        """Go on without an application that fails, where the host does so."""
+        with _leaving_out(self.left_out, application):
+            yield
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -111,10 +122,14 @@ class Host:
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
         rules: JobSettings | None = None,
+        prepare: bool = True,
+        tolerant: bool = False,
     ) -> AsyncIterator[Host]:
         """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
 
-        `rules` are those of the queue, for a worker.
+        `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
+        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start, and
+        logs it.
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
@@ -162,7 +177,9 @@ class Host:
                 )
                 for one, own in zip(installed, sections, strict=True)
             }
-            declared = _add_handlers(jobs, installed, resources)
+            left_out: dict[str, str] | None = {} if tolerant else None
+            own = _add_handlers(jobs, installed, resources, settings, left_out)
+            declared = {one.name: (*own[one.name].schedules, *one.schedules) for one in installed if one.name in own}
             host = cls(
                 settings=settings,
                 store=store,
@@ -181,13 +198,23 @@ class Host:
                 events=events,
                 stores=stores,
                 resources=resources,
+                left_out=left_out,
             )
-            await store.ensure_tables(*host.tables)
-            await queue.declare_schedules(declared)
-            try:
-                yield host
-            finally:
-                await host.events.close()
+            if prepare:
+                await store.ensure_tables(*host.tables)
+                await queue.declare_schedules(declared)
+            async with AsyncExitStack() as lifespans:
+                for application in installed:
+                    with host.leaving_out(application):
+                        if application.lifespan is not None and application.name not in (left_out or ()):
+                            await lifespans.enter_async_context(held(application.lifespan(resources[application.name])))
+                for name in left_out or ():
+                    jobs.exclude(own.get(name, Jobs()))
+                started = tuple(one for one in installed if one.name not in (left_out or ()))
+                try:
+                    yield replace(host, applications=started)
+                finally:
+                    await host.events.close()
         finally:
             await store.close()
             for opened in (objects, *stores.values()):
@@ -227,15 +254,39 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
     return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
 
 
-def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:
-    """Add the handlers of all applications to the queue's; the schedules that each application declares."""
-    declared: _Declared = {}
+def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
+    """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
+    own = settings.section(application.name, application.settings or NoSettings)
+    absent: Any = None
+    return Resources(application.name, absent, absent, absent, own, absent, absent, absent, absent, {}, settings.data)
+
+
+@contextmanager
+def _leaving_out(left_out: dict[str, str] | None, application: Application) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if left_out is None:
+            raise
+        left_out[application.name] = f"{type(error).__name__}: {error}"
+        _log.exception("The application %s fails, and is left out.", application.name)
+
+
+def _add_handlers(
+    jobs: Jobs,
+    applications: Iterable[Application],
+    resources: Mapping[str, Resources[Any]],
+    settings: Settings,
+    left_out: dict[str, str] | None,
+) -> dict[str, Jobs]:
+    """Add the handlers of all applications to the queue's; those of each application, by its name."""
+    found: dict[str, Jobs] = {}
     for application in applications:
-        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-        if own is not None:
-            jobs.include(own)
-        declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
-    return declared
+        with _leaving_out(left_out, application):
+            own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
+            jobs.include(own or Jobs(), factory_of(settings, application))
+            found[application.name] = own or Jobs()
+    return found
 
 
 def place_of(store: str) -> str:

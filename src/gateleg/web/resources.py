@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic
 
-from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from gateleg.objects.private import make_private
@@ -14,6 +13,8 @@ from gateleg.web.errors import StoreNotConfigured
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from gateleg.jobs import AsyncQueue
     from gateleg.net.http import GuardedClient
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.web.secret_store import Secrets
     from gateleg.web.webhooks import Webhooks
 
-S = TypeVar("S", bound=BaseModel, default=BaseModel)
+S = TypeVar("S", bound="BaseModel", default="BaseModel")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Resources(Generic[S]):
     stores: Mapping[str, AsyncObjects]
     #: the data folder of the host, in which every application has a folder of its own
     host_data: Path
+    #: what the application's lifespan keeps for its routes, pages and handlers
+    state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def objects_named(self, name: str) -> AsyncObjects:
         """The object store that the setting `object_stores` has under a name. Raises `StoreNotConfigured`."""
@@ -69,6 +72,8 @@ class Resources(Generic[S]):
     @property
     def data(self) -> Path:
         """The application's own folder on this machine, made when it is asked for. Nobody but the owner of the host can enter it."""
+        # Imported here, because declaring an application loads no store.
+
         folder = self.host_data / "apps" / self.application
         make_private(folder)
         return folder

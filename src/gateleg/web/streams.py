@@ -20,12 +20,18 @@ from gateleg.web.events import Follower
 from gateleg.web.host import Host
 from gateleg.web.queue_stats import FRESH
 
+__all__ = ["EventStream", "event"]
+
 router = APIRouter(prefix="/events", tags=["Events"])
 #: Seconds of silence after which a comment shows that the stream lives.
 HEARTBEAT = 15.0
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _SEEN = re.compile(r"(\d{1,12})-([0-9a-f]{16})")
 Welcome = Callable[[], Awaitable[bool]]
+
+
+def stream_headers() -> dict[str, str]:
+    """The headers with which nobody on the way keeps events back."""
+    return {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class EventStream(StreamingResponse):
@@ -85,7 +91,7 @@ async def follow_job(call: Viewing, request: Request, job_id: UUID) -> EventStre
     host = call.host
     reader = JobReader(*seen_by(request.headers.get("last-event-id")))
     first = await host.queue.look_on(job_id, reader.seen)
-    return EventStream(_job_events(host, job_id, reader, first, request.state.welcome), headers=_HEADERS)
+    return EventStream(_job_events(host, job_id, reader, first, request.state.welcome), headers=stream_headers())
 
 
 async def _job_events(host: Host, job_id: UUID, reader: JobReader, first: Update, welcome: Welcome) -> AsyncIterator[bytes]:
@@ -97,20 +103,20 @@ async def _job_events(host: Host, job_id: UUID, reader: JobReader, first: Update
             yield told
         if update.last:
             return
-        async for news in _news(follower, welcome):
-            if news is None:
+        async for update in news(follower, welcome):
+            if update is None:
                 yield b": still here\n\n"
                 continue
-            if news.seen - len(news.lines) > reader.seen:
+            if update.seen - len(update.lines) > reader.seen:
                 # The source began further on than this reader is.
-                news = await host.queue.look_on(job_id, reader.seen)
-            for told in reader.events(news):
+                update = await host.queue.look_on(job_id, reader.seen)
+            for told in reader.events(update):
                 yield told
-            if news.last:
+            if update.last:
                 return
 
 
-async def _news(follower: Follower[Any], welcome: Welcome) -> AsyncIterator[Any]:
+async def news(follower: Follower[Any], welcome: Welcome) -> AsyncIterator[Any]:
     """Updates as they come, and None in silence; ends with the topic, and when the caller is no longer welcome."""
     while True:
         try:
@@ -149,7 +155,7 @@ async def _stats(host: Host) -> AsyncIterator[StatsView]:
 @router.get("/stats", response_class=EventStream)
 async def follow_stats(call: Viewing, request: Request) -> EventStream:
     """How all queues do, as it changes: `stats`. `Last-Event-ID` leaves out what the reader has."""
-    return EventStream(_stats_events(call.host, request.headers.get("last-event-id"), request.state.welcome), headers=_HEADERS)
+    return EventStream(_stats_events(call.host, request.headers.get("last-event-id"), request.state.welcome), headers=stream_headers())
 
 
 async def _stats_events(host: Host, seen: str | None, welcome: Welcome) -> AsyncIterator[bytes]:
@@ -159,9 +165,9 @@ async def _stats_events(host: Host, seen: str | None, welcome: Welcome) -> Async
         if digest_of(view) != seen:
             seen = digest_of(view)
             yield event("stats", view.model_dump(mode="json"), seen)
-        async for news in _news(follower, welcome):
-            if news is None:
+        async for update in news(follower, welcome):
+            if update is None:
                 yield b": still here\n\n"
-            elif digest_of(news) != seen:
-                seen = digest_of(news)
-                yield event("stats", news.model_dump(mode="json"), seen)
+            elif digest_of(update) != seen:
+                seen = digest_of(update)
+                yield event("stats", update.model_dump(mode="json"), seen)

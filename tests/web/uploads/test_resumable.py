@@ -215,6 +215,9 @@ async def test_the_protocol_is_that_of_tus(shop: Host) -> None:
         place = begun.headers["location"]
         assert (begun.status_code, begun.headers["upload-offset"]) == (201, "0")
         kind = {"content-type": "application/offset+octet-stream"}
+        whole = await client.post("/api/shop/uploads/picture", headers={"upload-length": str(len(PNG))})
+        assert len(PNG) > shop.settings.body_limit
+        assert (await client.patch(whole.headers["location"], content=PNG, headers={"upload-offset": "0", **kind})).status_code == 204
         part = await client.patch(place, content=PNG[:4000], headers={"upload-offset": "0", **kind})
         assert (part.status_code, part.headers["upload-offset"]) == (204, "4000")
         assert (await client.patch(place, content=b"x", headers={"upload-offset": "1", **kind})).status_code == 409

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.messages import Attachment, Upload
     from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow
     from gateleg.ai.trying import Deadline
@@ -38,6 +39,19 @@ class ChatProvider(Protocol):
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is."""
+        ...
+
+
+@runtime_checkable
+class FileProvider(Protocol):
+    """A provider of chat models that also keeps files, to be named in messages."""
+
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[Upload]:
+        """Keep a file."""
+        ...
+
+    def forget(self, upload: Upload, deadline: Deadline) -> Flow[None]:
+        """Delete a file."""
         ...
 
 

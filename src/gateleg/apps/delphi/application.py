@@ -77,5 +77,6 @@ application = Application(
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,
+    commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus
+from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
 from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.tables import Project, Reference, Scene, Template
     from gateleg.web import Principal
 
+#: Seconds of a clip that a trim must leave.
+SHORTEST = 0.1
 #: States in which something works on a project.
 BUSY = frozenset({ProjectStatus.QUEUED, ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING})
 
@@ -42,6 +44,14 @@ class BadOrder(Refusal):
     code = "bad-order"
     status = 422
     fix = "Name each scene of the project once, by its sequence."
+
+
+class BadTrim(Refusal):
+    """A trim that leaves nothing to play."""
+
+    code = "bad-trim"
+    status = 422
+    fix = "Choose points inside the clip, `in` before `out`."
 
 
 class TooManyScenes(Refusal):
@@ -137,3 +147,11 @@ def reordered(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
     if missing or extra or len(wanted) != len(order):
         raise BadOrder("This order does not name each scene once.", details={"missing": missing, "extra": extra, "existing": list(order)})
     return list(wanted)
+
+
+def trimmed(points: TrimPoints, length: float) -> TrimPoints:
+    """The part of a clip that plays, inside its length."""
+    end = min(points.end, length)
+    if end - points.start < SHORTEST:
+        raise BadTrim(f"The clip lasts {length:g} s: {points.start:g} to {points.end:g} s leaves less than {SHORTEST:g} s of it.")
+    return TrimPoints(start=points.start, end=end)

@@ -182,6 +182,27 @@ def _playing(scene: Scene, take: Take) -> list[Action]:
     return [*actions, Scene.status.to(SceneStatus.COMPLETED)] if scene.status is SceneStatus.PROCESSING else actions
 
 
+async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points: TrimPoints | None) -> Scene:
+    """Play a part of a scene's clip, or all of it again; its duration follows. The clip itself stays whole."""
+    scene = await get_scene(store, project_id, sequence)
+    take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
+    if take is None or scene.take == 0:
+        raise rules.WrongState(f"Scene {sequence} has no clip of its own to trim.", fix="Render it or upload a clip first.")
+    if points is None:
+        return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
+    kept = rules.trimmed(points, take.duration)
+    return await store.patch(scene, Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start))
+
+
+async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, number: int) -> Scene:
+    """Play an earlier clip of a scene."""
+    take = await store.find(Take, project_id=project_id, sequence=sequence, take=number, consistent=True)
+    if take is None:
+        raise Unknown(f"Scene {sequence} has no take {number}.", fix="GET .../takes lists them.")
+    await objects.copy(take.clip_s3_key, object_keys.scene_key(project_id, sequence))
+    return await finish_take(store, take)
+
+
 async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
     """The number of the next take of a scene. None is given twice."""
     return (await _decide(store, project_id, sequence, lambda scene: [Scene.last_take.set(scene.last_take + 1)])).last_take

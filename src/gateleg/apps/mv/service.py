@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Scene, Take, project_with_scenes
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from gateleg.model import Action
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, Page
+
+#: What a copy of a project takes over: its texts and choices, its files, and the texts of its scenes.
+_COPIED = (
+    *("concept_prompt", "character_description", "product_description", "title", "mode", "director_config", "provider", "seed"),
+    *("aspect_ratio", "resolution", "fps", "audio_duration", "tempo", "spend_cap"),
+)
+_FILES = ("character_image_s3_key", "product_image_s3_key", "audio_backing_track_s3_key", "lyrics_s3_key", "analysis_s3_key")
+_COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "reference_image_s3_keys", "needs_lip_sync", "provider", "seed", "plan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +82,12 @@ async def load(store: AsyncStore, project_id: UUID) -> Loaded:
     return Loaded(project, tuple(scenes[sequence] for sequence in project.scene_order if sequence in scenes))
 
 
-async def projects_of(store: AsyncStore, owner: str, limit: int, cursor: str | None = None) -> Page[Project]:
-    """The projects of an owner, newest first."""
-    return await store.page(Project.of_owner, owner_id=owner, limit=limit, cursor=cursor)
+async def projects_of(
+    store: AsyncStore, owner: str, limit: int, cursor: str | None = None, status: ProjectStatus | None = None
+) -> Page[Project]:
+    """The projects of an owner, newest first; with a status, those that are in it."""
+    question = Project.of_owner(owner_id=owner)
+    return await store.page(question if status is None else question.filter(Project.status == status), limit=limit, cursor=cursor)
 
 
 async def projects_in(store: AsyncStore, status: ProjectStatus, limit: int, cursor: str | None = None) -> Page[Project]:
@@ -107,6 +119,30 @@ async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatu
     if not moves and not actions:
         return project
     return await store.patch(Project, *moves, *actions, project_id=project_id)
+
+
+async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
+    """A new project of an owner with the texts, files and scenes of another; nothing is rendered in it yet."""
+    loaded, copied_id = await load(store, project_id), uuid4()
+    old, new = object_keys.project_prefix(project_id), object_keys.project_prefix(copied_id)
+    files = {}
+    for name in _FILES:
+        key = getattr(loaded.project, name)
+        if key is not None:
+            # A reference picture is not the project's own and may be shown by several.
+            files[name] = key if not key.startswith(old) else new + key.removeprefix(old)
+            if files[name] != key:
+                await objects.copy(key, files[name])
+    kept = {name: getattr(loaded.project, name) for name in _COPIED}
+    order = {scene.sequence: place for place, scene in enumerate(loaded.scenes, 1)}
+    copy = Project(
+        **{**kept, **files, "project_id": copied_id, "owner_id": owner, "scene_order": list(order.values()), "last_sequence": len(order)}
+    )
+    await store.create(copy)
+    for scene in loaded.scenes:
+        texts = {name: getattr(scene, name) for name in _COPIED_OF_SCENES}
+        await store.create(Scene(**texts, project_id=copied_id, sequence=order[scene.sequence]))
+    return await store.get(Project, project_id=copied_id, consistent=True)
 
 
 async def delete_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> int:

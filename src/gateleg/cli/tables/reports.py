@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import FAILED, MISUSED, fail
-from gateleg.cli.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
-from gateleg.cli.printing import console, count, print_json
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.commands.printing import console, count, print_json
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.model import Finding

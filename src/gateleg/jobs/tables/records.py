@@ -76,6 +76,8 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     #: how often each queue is looked into first, against the others
     weights: Attr[dict[str, int]] = field(factory=dict)
     concurrency: Attr[int] = field(1)
+    #: the most jobs of a queue that it runs at once, where that is limited
+    limits: Attr[dict[str, int]] = field(factory=dict)
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)
     memory_bytes: Attr[int] = field(0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.rules import Ending
     from gateleg.jobs.tables.job import Job
-    from gateleg.jobs.worker.runners import StopReason
+    from gateleg.jobs.worker.runners import AttemptMeans, StopReason
 
 #: Seconds for which lines and progress are collected before they are written.
 FLUSH_EVERY = 0.5
@@ -40,7 +40,14 @@ class Execution:
     _reduced = False
 
     def __init__(
-        self, queue: AsyncQueue, job: Job, handler: Handler, *, flush_every: float = FLUSH_EVERY, patience: float = PATIENCE
+        self,
+        queue: AsyncQueue,
+        job: Job,
+        handler: Handler,
+        means: AttemptMeans,
+        *,
+        flush_every: float = FLUSH_EVERY,
+        patience: float = PATIENCE,
     ) -> None:
         self.queue = queue
         self.job = job
@@ -56,7 +63,7 @@ class Execution:
         self._flush_every = flush_every
         self._patience = patience
         self.notes = Notes(queue.context.now, self._wake)
-        self.run = run_of(handler, job, self.notes, queue)
+        self.run = run_of(handler, job, self.notes, queue, means)
 
     def _wake(self) -> None:
         if not self._loop.is_closed():
@@ -122,6 +129,7 @@ class Execution:
             pulse, self._pulse = self._pulse, None
             if pulse is not None:
                 await pulse.rest()
+            await self.run.tidy()
 
     async def _wait_for(self, turn: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Keep the lease until it is the job's turn, or the job is to stop."""

@@ -99,7 +99,7 @@ def upload_routes(resources: Resources[Any], kinds: Sequence[UploadKind], *, pre
         return UploadStatus.of(await uploads.get(call.principal, upload_id))
 
     @router.patch("/{kind}/{upload_id}", status_code=204)
-    @body_limit(lambda settings: settings.upload_limit)
+    @body_limit("upload")
     async def append_to_upload(
         call: Using, request: Request, kind: KindName, upload_id: UploadId, upload_offset: Annotated[int, Header(ge=0)]
     ) -> Response:

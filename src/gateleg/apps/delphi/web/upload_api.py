@@ -34,7 +34,7 @@ _BODY = {
 
 
 @router.post("/conversations/{conversation}/files", openapi_extra=_BODY)
-@body_limit(lambda settings: settings.upload_limit)
+@body_limit("upload")
 async def upload_files(
     call: Using,
     request: Request,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
+from gateleg.commands.failures import MISUSED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from typer.testing import CliRunner, Result
 
+from gateleg.apps.delphi.commands import app
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.service import ensure_tables, upload_conversation
-from gateleg.cli.delphi import app
 from gateleg.store import AsyncStore
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
-from gateleg.cli.failures import fail
+from gateleg.commands import ConfigOption, Steps, StoreOption, fail, open_resources, read_config, require_packages, settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
+    from gateleg.web.settings import Settings
 
     Report = Callable[[str, float], None]
 
@@ -67,9 +68,8 @@ def run(
     from gateleg.ai import AiError
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.needed import NEEDED
-    from gateleg.cli.installed import needs
 
-    needs("delphi", *NEEDED)
+    require_packages("delphi", *NEEDED)
     if out.exists() and not out.is_dir():
         # Said now, and not after minutes of work.
         fail(f"{out} cannot be written: it exists and is not a folder.")
@@ -83,7 +83,7 @@ def run(
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)
     try:
-        with _Steps() as report:
+        with Steps(_STEPS) as report:
             report("reading", 0.0)
             from gateleg.apps.delphi.conversations.exports import read_export
 
@@ -102,76 +102,37 @@ def run(
 def reprocess(
     conversations: Annotated[list[str] | None, typer.Argument(help="The ids of conversations on a host.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
-    config: Annotated[str, typer.Option(help="The config of the pipelines, as JSON.")] = "{}",
-    store: Annotated[str | None, typer.Option(help="The address of the store; that of the settings without.")] = None,
+    pipeline: Annotated[str, typer.Option("--pipeline", help="The config of the pipelines, as JSON.")] = "{}",
+    store: StoreOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Submit a pipeline for conversations on a host again; a worker runs them. Earlier runs stay."""
     import asyncio
 
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.needed import NEEDED
-    from gateleg.cli.installed import needs
-    from gateleg.cli.jobs.submitting import read_config
     from gateleg.jobs import JobError
 
-    needs("delphi", *NEEDED)
+    require_packages("delphi", *NEEDED)
     if every == bool(conversations):
         fail("say which conversations, or --all, and not both.")
     try:
-        submitted = asyncio.run(_submitted_again(None if every else conversations, read_config(config), store))
+        submitted = asyncio.run(
+            _submitted_again(None if every else conversations, read_config(pipeline), settings_from(config, store=store))
+        )
     except (DelphiError, JobError) as error:
         fail(str(error))
     for job_id, name in submitted:
         typer.echo(f"{job_id}  {name}")
 
 
-async def _submitted_again(names: list[str] | None, config: dict[str, object], store: str | None) -> list[tuple[str, str]]:
+async def _submitted_again(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
     from gateleg.apps.delphi.application import application
     from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
-    from gateleg.web.host import Host
-    from gateleg.web.settings import load_settings
 
-    async with Host.open(load_settings(flags={} if store is None else {"store": store}), [application]) as host:
-        jobs = await submit_again(host.store, host.queue, names, config, "command line")
+    async with open_resources(application, settings) as resources:
+        jobs = await submit_again(resources.store, resources.queue, names, config, "command line")
     return [(str(job.job_id), job.subject or "") for job in jobs]
-
-
-class _Steps:
-    """Shows the steps as they go; plain lines where there is no terminal."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True))
-        self._task: int | None = None
-        self._step = ""
-
-    def __enter__(self) -> "Report":
-        self._bars.start()
-        return self._report
-
-    def __exit__(self, *failure: object) -> None:
-        if failure[0] is None:
-            self._finish()
-        self._bars.stop()
-
-    def _report(self, step: str, done: float) -> None:
-        from rich.progress import TaskID
-
-        if step != self._step:
-            self._finish()
-            self._step = step
-            self._task = self._bars.add_task(_STEPS[step], total=1.0)
-        if self._task is not None:
-            self._bars.update(TaskID(self._task), completed=done)
-
-    def _finish(self) -> None:
-        from rich.progress import TaskID
-
-        if self._task is not None:
-            self._bars.update(TaskID(self._task), completed=1.0)
 
 
 def _analysed(

@@ -1,6 +1,6 @@
 """The votes stage of Delphi beside scikit-learn on the same votes.
 
-    python bench/delphi.py [--quick]
+    python bench/apps/delphi.py [--quick]
 
 Conversations of 1,000, 10,000 and 100,000 participants, the largest with 1,000 comments and 5 million votes, made by the synthetic
 generator. `gateleg` is the whole stage: matrix, components, positions, base clusters, groups, subgroups, tallies, representative comments,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
 
-from gateleg.cli.failures import FAILED, fail
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.settings import bad_settings_told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from gateleg.store import Store
+    from gateleg.web import Application, Resources
     from gateleg.web.settings import Settings
 
 #: Cursors of the command line are for whoever may read the table anyway: they are bound to their question, and need no secret.
@@ -23,15 +25,35 @@ def opened(settings: Settings, *, create: bool = False, status: int = FAILED) ->
 
     An embedded store that does not exist is made only with `create`.
     """
-    from gateleg.model import ModelError
-    from gateleg.store import Store, StoreError
-    from gateleg.store.transports import ServiceError, Unreachable
+    from gateleg.store import Store
 
-    try:
+    with _explained(settings, status):
         if not create:
             require_store(settings, status)
         with Store.connect(settings.store, settings.prefix, cursor_key=_CURSOR_KEY, table_names=settings.table_names) as store:
             yield store
+
+
+@asynccontextmanager
+async def open_resources(application: Application, settings: Settings) -> AsyncIterator[Resources[Any]]:
+    """What an application works with on a host of these settings, for a command of it. The store must exist."""
+    from gateleg.web.host import Host
+
+    with bad_settings_told(), _explained(settings, FAILED):
+        require_store(settings)
+        async with Host.open(settings, [application]) as host:
+            yield host.resources[application.name]
+
+
+@contextmanager
+def _explained(settings: Settings, status: int) -> Iterator[None]:
+    """End the command for what a store cannot do."""
+    from gateleg.model import ModelError
+    from gateleg.store import StoreError
+    from gateleg.store.transports import ServiceError, Unreachable
+
+    try:
+        yield
     except (StoreError, ModelError, ServiceError, Unreachable) as error:
         fail(str(error), status)
     except (OSError, ValueError) as error:

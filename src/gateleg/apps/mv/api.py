@@ -1,0 +1,241 @@
+"""`/api/mv`: projects and their scenes. What makes videos is in `work`; what comes in as a file, in `web/upload_api`."""
+
+import re
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path, Query, Response
+
+from gateleg.apps.mv import rules, scenes, service
+from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
+from gateleg.apps.mv.web.bodies import Cut, NewOrder, NewProject, NewScene, NewTrim, ProjectChanges, SceneChanges
+from gateleg.apps.mv.web.views import (
+    FinalView,
+    ProjectSummary,
+    ProjectView,
+    SceneView,
+    StandingView,
+    TakeView,
+    View,
+    summary_of,
+    view_final,
+    view_project,
+    view_scene,
+    view_take,
+)
+from gateleg.web import Role
+from gateleg.web.api.calls import Call, Using, Viewing
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.errors import BadRequest, Unknown
+
+router = APIRouter()
+Sequence = Annotated[int, Path(ge=1, le=999, description="The scene's name for ever, not its place.")]
+IfMatch = Annotated[str | None, Header(description='The `ETag` of what was read, such as `"3"`: refused when it has changed since.')]
+
+
+class Deleted(View):
+    """What is left after a scene was deleted."""
+
+    deleted_sequence: int
+    remaining_scene_count: int
+
+
+async def seen(call: Call, project_id: UUID) -> Project:
+    """The project, if the caller may see it."""
+    project = await service.find_project(call.host.store, project_id)
+    rules.seen(call.principal, project, f"project {project_id}")
+    assert project is not None
+    return project
+
+
+async def changeable(call: Call, project_id: UUID) -> Project:
+    """The project, if the caller may change it."""
+    project = await seen(call, project_id)
+    rules.changed(call.principal, project)
+    return project
+
+
+def expected(if_match: str | None) -> int | None:
+    """The version that a client has read."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = re.fullmatch(r'\s*(?:W/)?"(\d+)"\s*', if_match)
+    if found is None:
+        raise BadRequest("If-Match is not an ETag of this API.", fix='Send the ETag of what was read, such as "3".')
+    return int(found[1])
+
+
+async def shown(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
+    """The project with its scenes; its version becomes the answer's ETag."""
+    loaded = await service.load(call.host.store, project_id)
+    if response is not None:
+        response.headers["ETag"] = f'"{loaded.project.version}"'
+    return await view_project(call.host.objects, loaded)
+
+
+async def _scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+    loaded = await service.load(call.host.store, project_id)
+    found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
+    if found is None:
+        raise Unknown(f"There is no scene {sequence} in this project.")
+    return await view_scene(call.host.objects, found, loaded.position(sequence))
+
+
+@router.post("/projects", status_code=201)
+async def create_project(call: Using, new: NewProject) -> ProjectSummary:
+    """Create a project. Give it a track with `PUT /projects/{id}/audio`, then `POST /projects/{id}/generate`."""
+    project = await service.create_project(call.host.store, new.project(rules.owner_id(call.principal)))
+    await call.note("mv.create", str(project.project_id))
+    return summary_of(project)
+
+
+@router.get("/projects")
+async def list_projects(
+    call: Using,
+    status: Annotated[ProjectStatus | None, Query(description="Of everybody, for viewers; of the caller without it.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[ProjectSummary]:
+    """The caller's projects, newest first. With a `status`, viewers see those of everybody, and others their own."""
+    store, owner = call.host.store, rules.owner_id(call.principal)
+    if status is not None and call.principal.may(Role.VIEWER):
+        page = await service.projects_in(store, status, limit, cursor)
+    else:
+        page = await service.projects_of(store, owner, limit, cursor, status)
+    return Listing(items=[summary_of(project) for project in page], next=page.next)
+
+
+@router.get("/board")
+async def board(call: Viewing) -> list[StandingView]:
+    """How many projects are in which status, and since when the oldest."""
+    return [StandingView.of(row) for row in await service.status_board(call.host.store)]
+
+
+@router.get("/projects/{project_id}")
+async def get_project(call: Using, project_id: UUID, response: Response) -> ProjectView:
+    """A project with its scenes as they play. URLs are valid for an hour."""
+    await seen(call, project_id)
+    return await shown(call, project_id, response)
+
+
+@router.patch("/projects/{project_id}")
+async def edit_project(call: Using, project_id: UUID, changes: ProjectChanges, response: Response, if_match: IfMatch = None) -> ProjectView:
+    """Change a project; what is not sent stays as it is, null removes."""
+    await changeable(call, project_id)
+    actions = changes.actions()
+    if actions:
+        await service.edit_project(call.host.store, project_id, actions, expected(if_match))
+    return await shown(call, project_id, response)
+
+
+@router.delete("/projects/{project_id}", status_code=204)
+async def delete_project(call: Using, project_id: UUID) -> None:
+    """Delete a project with its scenes, takes, films and files."""
+    rules.startable(await changeable(call, project_id))
+    await service.delete_project(call.host.store, call.host.objects, project_id)
+    await call.note("mv.delete", str(project_id))
+
+
+@router.post("/projects/{project_id}/duplicate", status_code=201)
+async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
+    """A copy of a project with its texts, files and scenes, without clips and films. It belongs to the caller."""
+    await seen(call, project_id)
+    copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, rules.owner_id(call.principal))
+    await call.note("mv.duplicate", str(project_id), copy=str(copy.project_id))
+    return await shown(call, copy.project_id)
+
+
+@router.post("/projects/{project_id}/scenes", status_code=201)
+async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
+    """Add a scene at a position, or behind all."""
+    await changeable(call, project_id)
+    draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
+    (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
+    return await _scene(call, project_id, scene.sequence)
+
+
+@router.patch("/projects/{project_id}/scenes/reorder")
+async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
+    """Play the scenes in another order: all of them by sequence."""
+    await changeable(call, project_id)
+    await scenes.reorder(call.host.store, project_id, new.scene_order)
+    return await shown(call, project_id)
+
+
+@router.get("/projects/{project_id}/scenes/{sequence}")
+async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response: Response) -> SceneView:
+    """A scene."""
+    await seen(call, project_id)
+    found = await _scene(call, project_id, sequence)
+    response.headers["ETag"] = f'"{found.version}"'
+    return found
+
+
+@router.patch("/projects/{project_id}/scenes/{sequence}")
+async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes: SceneChanges, if_match: IfMatch = None) -> SceneView:
+    """Change a scene; what is not sent stays as it is, null removes."""
+    await changeable(call, project_id)
+    actions = changes.actions()
+    if actions:
+        await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected(if_match))
+    return await _scene(call, project_id, sequence)
+
+
+@router.delete("/projects/{project_id}/scenes/{sequence}")
+async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> Deleted:
+    """Delete a scene with its takes and clips. Its sequence is not used again."""
+    await changeable(call, project_id)
+    left = await scenes.delete_scene(call.host.store, call.host.objects, project_id, sequence)
+    return Deleted(deleted_sequence=sequence, remaining_scene_count=len(left.scene_order))
+
+
+@router.post("/projects/{project_id}/scenes/{sequence}/split")
+async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cut) -> list[SceneView]:
+    """Cut a scene in two; the second half becomes a scene of its own."""
+    await changeable(call, project_id)
+    halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
+    return [await _scene(call, project_id, half.sequence) for half in halves]
+
+
+@router.post("/projects/{project_id}/scenes/{sequence}/trim")
+async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: NewTrim) -> SceneView:
+    """Play a part of the clip; null plays all of it again. The clip itself stays whole."""
+    await changeable(call, project_id)
+    points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
+    await scenes.trim_scene(call.host.store, project_id, sequence, points)
+    return await _scene(call, project_id, sequence)
+
+
+@router.get("/projects/{project_id}/scenes/{sequence}/takes")
+async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: Limit = 50, cursor: Cursor = None) -> Listing[TakeView]:
+    """The clips that were made for a scene, newest first."""
+    await seen(call, project_id)
+    scene = await scenes.get_scene(call.host.store, project_id, sequence)
+    page = await call.host.store.page(Take.of_scene, project_id=project_id, sequence=sequence, limit=limit, cursor=cursor)
+    return Listing(items=[await view_take(call.host.objects, take, scene) for take in page], next=page.next)
+
+
+@router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
+async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, Path(ge=1, le=999)]) -> SceneView:
+    """Play an earlier clip of a scene."""
+    await changeable(call, project_id)
+    await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
+    return await _scene(call, project_id, sequence)
+
+
+@router.get("/projects/{project_id}/finals")
+async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Listing[FinalView]:
+    """The films of a project, newest first."""
+    project = await seen(call, project_id)
+    page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
+    return Listing(items=[await view_final(call.host.objects, final, project) for final in page], next=page.next)
+
+
+@router.get("/projects/{project_id}/final-video")
+async def final_video(call: Using, project_id: UUID) -> FinalView:
+    """The film that plays."""
+    project = await seen(call, project_id)
+    final = await call.host.store.find(FinalVersion, project_id=project_id, number=max(project.final_version, 1), consistent=True)
+    if final is None or project.final_version == 0:
+        raise Unknown("This project has no film yet.", fix="POST /api/mv/projects/{id}/generate makes one.")
+    return await view_final(call.host.objects, final, project)

@@ -1,0 +1,1 @@
+"""The HTTP side of music videos: what clients send and see."""

@@ -1,0 +1,86 @@
+"""What clients send: new projects and scenes, and changes of them. Names are in camel case; unknown ones are refused."""
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from gateleg.apps.mv.tables import Project, Scene
+from gateleg.model import InputModel, PatchModel
+
+_CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+#: What the owner of a project decides, now and later.
+_DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap", "webhook_id"]
+_FORMAT = ["aspect_ratio", "resolution", "fps"]
+
+
+class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
+    """A new project. `prompt` is what the video is about."""
+
+    model_config = _CAMEL
+    prompt: str = Field(min_length=1, max_length=2_000)
+
+    def project(self, owner: str) -> Project:
+        """The project of an owner."""
+        return self.entity(owner_id=owner, concept_prompt=self.prompt)
+
+
+class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, *_FORMAT]):
+    """Changes of a project; null removes what may be absent."""
+
+    model_config = _CAMEL
+
+
+class SceneChanges(
+    PatchModel[Scene], include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked"]
+):
+    """Changes of a scene; null removes what may be absent."""
+
+    model_config = _CAMEL
+
+
+class NewScene(BaseModel):
+    """A scene to be added. `position` is its place from 1; without it the scene comes last."""
+
+    model_config = _CAMEL
+    scene_concept: str = Field(min_length=1, max_length=5_000)
+    negative_prompt: str | None = Field(default=None, max_length=1_000)
+    duration: float = Field(default=4.0, gt=0, le=600)
+    needs_lip_sync: bool = False
+    position: int | None = Field(default=None, ge=1)
+
+
+class NewOrder(BaseModel):
+    """All scenes by sequence, as they are to play."""
+
+    model_config = _CAMEL
+    scene_order: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, max_length=999)
+
+
+class Cut(BaseModel):
+    """Where to split a scene, in seconds."""
+
+    model_config = _CAMEL
+    at: float = Field(gt=0)
+
+
+class NewTrim(BaseModel):
+    """The part of a clip that plays, in seconds; null plays all of it again."""
+
+    model_config = _CAMEL
+
+    class Points(BaseModel):
+        """From and to."""
+
+        model_config = ConfigDict(extra="forbid")
+        start: float = Field(alias="in", ge=0)
+        end: float = Field(alias="out", gt=0)
+
+        @model_validator(mode="after")
+        def check_order(self) -> Self:
+            """At least a tenth of a second must be left."""
+            if self.end - self.start < 0.1:
+                raise ValueError("out must be at least 0.1 seconds behind in")
+            return self
+
+    trim_points: Points | None

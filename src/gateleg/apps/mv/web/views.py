@@ -1,0 +1,223 @@
+"""What clients see of projects, scenes, takes and final films. Object keys become URLs that expire after an hour; keys stay inside."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateleg.apps.mv.service import Loaded, Standing
+from gateleg.apps.mv.tables import FinalVersion, Mode, Project, ProjectStatus, Reference, Scene, SceneStatus, Take
+from gateleg.objects import AsyncObjects
+
+#: Seconds for which a URL is valid.
+EXPIRES = 3600
+
+
+class View(BaseModel):
+    """Something that is answered, with names in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Trim(View):
+    """The part of a clip that plays, in seconds."""
+
+    start: float = Field(alias="in", ge=0)
+    end: float = Field(alias="out", gt=0)
+
+
+class SceneView(View):
+    """A scene."""
+
+    project_id: UUID
+    sequence: int = Field(description="The scene's name for ever; its place is `displaySequence`.")
+    display_sequence: int = Field(description="The scene's place in the film, from 1.")
+    status: SceneStatus
+    prompt: str
+    negative_prompt: str | None
+    duration: float
+    reference_image_urls: list[str]
+    audio_clip_url: str | None
+    video_clip_url: str | None
+    original_video_clip_url: str | None
+    working_video_clip_url: str | None
+    lip_synced_video_clip_url: str | None
+    needs_lip_sync: bool
+    trim_points: Trim | None
+    provider: str | None
+    seed: int | None
+    plan: dict[str, str | float | bool]
+    locked: bool
+    take: int
+    retry_count: int
+    error_message: str | None
+    video_generation_job_id: UUID | None
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+class ProjectSummary(View):
+    """A project without its scenes."""
+
+    project_id: UUID
+    title: str
+    status: ProjectStatus
+    mode: Mode
+    concept_prompt: str
+    character_description: str | None
+    product_description: str | None
+    director_config: str | None
+    provider: str
+    aspect_ratio: str
+    resolution: int
+    fps: int
+    seed: int
+    scene_count: int
+    completed_scenes: int
+    failed_scenes: int
+    audio_duration: float | None
+    tempo: float | None
+    root_job_id: UUID | None
+    error_message: str | None
+    spend_cap: float | None
+    final_version: int
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+class ProjectView(ProjectSummary):
+    """A project with its scenes as they play."""
+
+    character_image_url: str | None
+    product_image_url: str | None
+    audio_backing_track_url: str | None
+    lyrics_url: str | None
+    analysis_url: str | None
+    final_output_url: str | None
+    scenes: list[SceneView]
+
+
+class TakeView(View):
+    """One clip of a scene."""
+
+    take: int
+    clip_url: str
+    prompt: str
+    provider: str
+    duration: float
+    seed: int | None
+    cost: float
+    playing: bool
+    created_at: datetime
+
+
+class FinalView(View):
+    """One film of a project."""
+
+    number: int
+    video_url: str
+    duration: float
+    companion_urls: dict[str, str]
+    playing: bool
+    created_at: datetime
+
+
+class ReferenceView(View):
+    """A picture of a character or a product."""
+
+    reference_id: UUID
+    image_url: str
+    description: str
+    source: str
+    created_at: datetime
+
+
+class StandingView(View):
+    """One row of the status board."""
+
+    status: ProjectStatus
+    count: int
+    more: bool
+    oldest: datetime | None
+
+    @classmethod
+    def of(cls, row: Standing) -> "StandingView":
+        """The row."""
+        return cls(status=row.status, count=row.count, more=row.more, oldest=row.oldest)
+
+
+async def _url(objects: AsyncObjects, key: str | None) -> str | None:
+    return None if key is None else await objects.presign(key, expires=EXPIRES)
+
+
+def _same(model: type[BaseModel], source: Any) -> dict[str, Any]:
+    """The fields of a view that its source has by the same name."""
+    return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
+
+
+def summary_of(project: Project) -> ProjectSummary:
+    """A project in a list."""
+    return ProjectSummary.model_validate(_same(ProjectSummary, project))
+
+
+async def view_project(objects: AsyncObjects, loaded: Loaded) -> ProjectView:
+    """A project with URLs."""
+    project = loaded.project
+    return ProjectView.model_validate(
+        {
+            **_same(ProjectSummary, project),
+            "character_image_url": await _url(objects, project.character_image_s3_key),
+            "product_image_url": await _url(objects, project.product_image_s3_key),
+            "audio_backing_track_url": await _url(objects, project.audio_backing_track_s3_key),
+            "lyrics_url": await _url(objects, project.lyrics_s3_key),
+            "analysis_url": await _url(objects, project.analysis_s3_key),
+            "final_output_url": await _url(objects, project.final_output_s3_key),
+            "scenes": [await view_scene(objects, scene, place) for place, scene in enumerate(loaded.scenes, 1)],
+        }
+    )
+
+
+async def view_scene(objects: AsyncObjects, scene: Scene, place: int) -> SceneView:
+    """A scene with URLs."""
+    trim = scene.trim_points
+    return SceneView.model_validate(
+        {
+            **_same(SceneView, scene),
+            "display_sequence": place,
+            "reference_image_urls": [await objects.presign(key, expires=EXPIRES) for key in scene.reference_image_s3_keys],
+            "audio_clip_url": await _url(objects, scene.audio_clip_s3_key),
+            "video_clip_url": await _url(objects, scene.video_clip_s3_key),
+            "original_video_clip_url": await _url(objects, scene.original_video_clip_s3_key),
+            "working_video_clip_url": await _url(objects, scene.working_video_clip_s3_key),
+            "lip_synced_video_clip_url": await _url(objects, scene.lip_synced_video_clip_s3_key),
+            "trim_points": None if trim is None else {"start": trim.start, "end": trim.end},
+        }
+    )
+
+
+async def view_take(objects: AsyncObjects, take: Take, scene: Scene) -> TakeView:
+    """A take with its URL."""
+    url = await objects.presign(take.clip_s3_key, expires=EXPIRES)
+    return TakeView.model_validate({**_same(TakeView, take), "clip_url": url, "playing": take.take == scene.take})
+
+
+async def view_final(objects: AsyncObjects, final: FinalVersion, project: Project) -> FinalView:
+    """A final film with its URLs."""
+    return FinalView.model_validate(
+        {
+            **_same(FinalView, final),
+            "video_url": await objects.presign(final.video_s3_key, expires=EXPIRES),
+            "companion_urls": {name: await objects.presign(key, expires=EXPIRES) for name, key in final.companions.items()},
+            "playing": final.number == project.final_version,
+        }
+    )
+
+
+async def view_reference(objects: AsyncObjects, reference: Reference) -> ReferenceView:
+    """A reference with its URL."""
+    url = await objects.presign(reference.image_s3_key, expires=EXPIRES)
+    return ReferenceView.model_validate({**_same(ReferenceView, reference), "image_url": url})

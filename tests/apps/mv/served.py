@@ -1,0 +1,77 @@
+"""A host that serves music videos, with callers of every kind and a project of one of them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import APIRouter
+
+from gateleg.apps.mv.tables import TABLES
+from gateleg.web import Application, Resources
+from gateleg.web.app import create_app
+from gateleg.web.host import Host
+from gateleg.web.principal import Role
+from gateleg.web.settings import Settings
+
+#: Everybody who may come: the name of their key, their role and their tenant.
+CALLERS: dict[str, tuple[str, Role, str | None]] = {
+    "owner": ("ann", Role.MEMBER, None),
+    "stranger": ("bob", Role.MEMBER, None),
+    "namesake": ("ann", Role.MEMBER, "acme"),
+    "viewer": ("vera", Role.VIEWER, None),
+    "operator": ("otto", Role.OPERATOR, None),
+}
+
+
+def routes(resources: Resources[Any]) -> APIRouter:
+    from gateleg.apps.mv import api
+    from gateleg.apps.mv.web import upload_api
+
+    router = APIRouter()
+    router.routes.extend((*api.router.routes, *upload_api.router.routes))
+    return router
+
+
+application = Application(name="mv", title="Music videos", icon="movie", tables=TABLES, routes=routes)
+
+
+@dataclass(frozen=True)
+class Served:
+    """The host and its callers by name."""
+
+    host: Host
+    callers: dict[str, httpx.AsyncClient]
+
+    def __getitem__(self, name: str) -> httpx.AsyncClient:
+        return self.callers[name]
+
+    async def create(self, **changes: Any) -> dict[str, Any]:
+        """A project of the owner."""
+        body = {"prompt": "Robot exploring Austin", "characterDescription": "Silver robot", **changes}
+        answer = await self["owner"].post("/api/mv/projects", json=body)
+        assert answer.status_code == 201, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Served]:
+    """A host in memory."""
+    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
+    async with Host.open(settings, [application]) as host:
+        app = create_app(host, console=False)
+        callers = {"nobody": _client(app, {})}
+        for name, (key, role, tenant) in CALLERS.items():
+            token = (await host.keys.create(key, role, tenant=tenant)).token
+            callers[name] = _client(app, {"authorization": f"Bearer {token}"})
+        yield Served(host, callers)
+        for client in callers.values():
+            await client.aclose()
+
+
+def _client(app: Any, headers: dict[str, str]) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 50_000))
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000", headers=headers)
