@@ -11,6 +11,7 @@ import click
 import typer
 from pydantic import BaseModel
 
+from gateleg.ai import ModelSettings, Price, ProviderSettings, SpendCaps
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.commands import app
 from gateleg.cli.installed import application_errors, find_installed
@@ -139,6 +140,19 @@ def settings() -> str:
         *_SETTINGS,
     ]
     lines += _settings_of(Settings)
+    lines += [
+        "",
+        "## Models\n",
+        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
+        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+    ]
+    for title, model in (
+        ("[models]", ModelSettings),
+        ("[models.providers.NAME]", ProviderSettings),
+        ('[models.prices."ADDRESS"]', Price),
+        ("[models.caps]", SpendCaps),
+    ):
+        lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
     for application in find_installed(Settings()).applications:
         if application.settings is not None:
             variable = f"{PREFIX}{section_key(application.name)}__".upper()

@@ -1,22 +1,27 @@
 """The votes stage of Delphi beside scikit-learn on the same votes.
 
-    python bench/apps/delphi.py [--quick]
+    python bench/delphi.py [--quick | --usual]
 
-Conversations of 1,000, 10,000 and 100,000 participants, the largest with 1,000 comments and 5 million votes, made by the synthetic
-generator. `gateleg` is the whole stage: matrix, components, positions, base clusters, groups, subgroups, tallies, representative comments,
-consensus, priorities, statistics of participants, correlations. `scikit-learn` is what it has of this: PCA on the dense matrix with missing
-votes filled by the mean, and KMeans with silhouettes for the groups. Each figure is of a process of its own: seconds of the stage (without
-making the votes) by the clock and of processors, and the most memory that the process ever had, the votes and the libraries included.
-`stored` is the processor seconds that it takes to write all results to an embedded store in memory. The adjusted Rand index says how well
-the planted groups were found.
+`--usual` measures a usual conversation instead, 300 people and 150 comments, from two CSV files to a report: the seconds of each step and
+its share, in a process of its own, so that loading the libraries counts. It is run twice, and the second run is printed.
+
+Otherwise: conversations of 1,000, 10,000 and 100,000 participants, the largest with 1,000 comments and 5 million votes, made by the
+synthetic generator. `gateleg` is the whole stage: matrix, components, positions, base clusters, groups, subgroups, tallies,
+representative comments, consensus, priorities, statistics of participants, correlations. `scikit-learn` is what it has of this: PCA on
+the dense matrix with missing votes filled by the mean, and KMeans with silhouettes for the groups. Each figure is of a process of its
+own: seconds of the stage (without making the votes) by the clock and of processors, and the most memory that the process ever had, the
+votes and the libraries included. `stored` is the processor seconds that it takes to write all results to an embedded store in memory. The
+adjusted Rand index says how well the planted groups were found.
 """
 
 import argparse
 import asyncio
+import csv
 import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -84,6 +89,83 @@ def scikit_learn(synthetic: Synthetic) -> dict[str, Any]:
     return since(begun) | {"megabytes": peak(), "ari": adjusted_rand_score(synthetic.group_of, labels)}
 
 
+def usual(folder: Path) -> dict[str, list[float]]:
+    """The seconds of each step from two CSV files to a report, by the clock and of processors, the libraries that it loads included."""
+    steps: dict[str, list[float]] = {}
+    # What comes before the first step: the interpreter, and what this file imports.
+    steps["starting"] = [0.0, time.process_time()]
+    mark = now()
+
+    def done(step: str) -> None:
+        nonlocal mark
+        taken = since(mark)
+        steps[step], mark = [taken["seconds"], taken["processor"]], now()
+
+    from gateleg.ai import Models
+    from gateleg.apps.delphi.conversations.exports import read_export
+    from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+    from gateleg.apps.delphi.reports.findings import find
+    from gateleg.apps.delphi.reports.narrative import write_sections
+    from gateleg.apps.delphi.topics.stage import analyse_comments
+
+    done("loading")
+    conversation = read_export(folder / "votes.csv", folder / "comments.csv")
+    current = "reading"
+
+    def begin(step: str, _: float = 0.0) -> None:
+        nonlocal current
+        if step != current:
+            done(current)
+            current = step
+
+    opinions = analyse(conversation.votes, conversation.comments, report=begin)
+    begin("model")
+    embeddings = Models().embeddings()
+    topics = analyse_comments(conversation.comments, embeddings, report=begin)
+    begin("report")
+    findings = find(conversation, opinions, topics)
+    data = data_files(findings, opinions.matrix, conversation.comments)
+    files = make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix)
+    for name, content in files.items():
+        (folder / "report" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "report" / name).write_bytes(content)
+    done(current)
+    return steps
+
+
+def write_usual(folder: Path) -> None:
+    """The two CSV files of a usual conversation."""
+    made = synthesise(SyntheticPlan(participants=300, comments=150, votes_per_participant=40.0, groups=3)).conversation
+    cast = made.votes
+    with (folder / "votes.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+        columns = ((cast.times // 1000).tolist(), cast.comments.tolist(), cast.participants.tolist(), cast.choices.tolist())
+        rows.writerows(zip(*columns, strict=True))
+    with (folder / "comments.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["comment-id", "moderated", "comment-body"])
+        rows.writerows([one.comment_id, one.moderated, one.body] for one in made.comments)
+
+
+def print_usual() -> None:
+    """Measure a usual conversation twice, each time in a process of its own, and print the second."""
+    with tempfile.TemporaryDirectory() as name:
+        write_usual(Path(name))
+        for _ in range(2):
+            begun = time.perf_counter()
+            done = subprocess.run([sys.executable, str(Path(__file__)), "--steps", name], capture_output=True, text=True, check=True)
+            whole = time.perf_counter() - begun
+    steps: dict[str, list[float]] = json.loads(done.stdout)
+    steps["starting"][0] = whole - sum(seconds for seconds, _ in steps.values())
+    spent = sum(processor for _, processor in steps.values())
+    table = Table("step", "seconds", "of processors", "share of processors")
+    for step, (seconds, processor) in steps.items():
+        table.add_row(step, f"{seconds:.2f}", f"{processor:.2f}", f"{processor / spent:.0%}")
+    table.add_row("whole process", f"{whole:.2f}", f"{spent:.2f}", "100%")
+    CONSOLE.print(table)
+
+
 def now() -> tuple[float, float]:
     return time.perf_counter(), time.process_time()
 
@@ -113,8 +195,16 @@ def shown(figures: dict[str, Any], name: str, form: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="without the largest conversation")
+    parser.add_argument("--usual", action="store_true", help="the steps of a usual conversation, from two CSV files to a report")
+    parser.add_argument("--steps", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--one", nargs=2, metavar=("WHO", "PARTICIPANTS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.steps:
+        print(json.dumps(usual(Path(arguments.steps))))
+        return
+    if arguments.usual:
+        print_usual()
+        return
     if arguments.one:
         who, participants = arguments.one
         print(json.dumps((ours if who == "gateleg" else scikit_learn)(conversation(int(participants)))))

@@ -13,7 +13,7 @@ from gateleg.ai import (
     ModelSettings,
     NotOffered,
     Script,
-    Upload,
+    UploadedFile,
     User,
     dump_messages,
     load_messages,
@@ -72,7 +72,7 @@ def _sdks(monkeypatch: pytest.MonkeyPatch, no_authorities: None) -> None:
 
 
 def test_messages_with_files_are_read_as_they_were_written() -> None:
-    messages = [User("Look", (PICTURE, Upload("openai", "file-1", "application/pdf", "a.pdf")))]
+    messages = [User("Look", (PICTURE, UploadedFile("openai", "file-1", "application/pdf", "a.pdf")))]
     assert load_messages(dump_messages(messages)) == messages
     assert b64(PICTURE).encode() in dump_messages(messages)
 
@@ -96,7 +96,7 @@ def test_files_count_in_the_forecast() -> None:
 
 def test_openai_takes_pictures_documents_and_sound(asker: Asking) -> None:
     with service(OPENAI) as server:
-        files = (PICTURE, PAPER, SOUND, NOTES, Upload("openai", "file-7", "application/pdf"))
+        files = (PICTURE, PAPER, SOUND, NOTES, UploadedFile("openai", "file-7", "application/pdf"))
         asker(f"openai:x@{server.url}").reply([User("Look", files)])
     assert asked(server)["messages"] == [
         {
@@ -130,7 +130,7 @@ def test_model_of_ollama_that_does_not_see_is_not_asked(asker: Asking) -> None:
 def test_anthropic_takes_pictures_and_documents(asker: Asking) -> None:
     pytest.importorskip("anthropic")
     with service(ANTHROPIC) as server:
-        files = (PICTURE, PAPER, NOTES, Upload("anthropic", "file_1", "image/png"))
+        files = (PICTURE, PAPER, NOTES, UploadedFile("anthropic", "file_1", "image/png"))
         asker(f"anthropic:c@{server.url}", key="k").reply([User("Look", files)])
     assert asked(server)["messages"][0]["content"] == [
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PICTURE)}},
@@ -150,7 +150,7 @@ def test_anthropic_takes_pictures_and_documents(asker: Asking) -> None:
 def test_gemini_takes_pictures_sound_film_and_documents(asker: Asking) -> None:
     pytest.importorskip("google.genai")
     with service(GEMINI) as server:
-        files = (PICTURE, FILM, NOTES, Upload("gemini", "https://g/v1beta/files/abc", "application/pdf"))
+        files = (PICTURE, FILM, NOTES, UploadedFile("gemini", "https://g/v1beta/files/abc", "application/pdf"))
         asker(f"gemini:g@{server.url}", key="k").reply([User("Look", files)])
     # The API reads names of both kinds, and the SDK writes them as it pleases.
     parts = [
@@ -194,15 +194,15 @@ def test_bedrock_wants_a_text_beside_documents() -> None:
     ("address", "file"),
     [
         ("openai:x@{}", FILM),
-        ("openai:x@{}", Upload("openai", "file-1", "image/png")),
+        ("openai:x@{}", UploadedFile("openai", "file-1", "image/png")),
         ("ollama:x@{}", PAPER),
         ("anthropic:x@{}", SOUND),
         ("gemini:x@{}", ARCHIVE),
         ("bedrock:x@{}", ARCHIVE),
-        ("bedrock:x@{}", Upload("bedrock", "1", "image/png")),
+        ("bedrock:x@{}", UploadedFile("bedrock", "1", "image/png")),
     ],
 )
-def test_what_a_provider_does_not_take_is_refused_before_the_call(address: str, file: Attachment | Upload) -> None:
+def test_what_a_provider_does_not_take_is_refused_before_the_call(address: str, file: Attachment | UploadedFile) -> None:
     for module, name in (("anthropic", "anthropic"), ("google.genai", "gemini"), ("botocore", "bedrock")):
         if address.startswith(name):
             pytest.importorskip(module)
@@ -226,10 +226,10 @@ def test_file_that_is_not_the_text_it_claims_to_be_is_refused() -> None:
 
 def test_upload_to_one_provider_is_not_named_to_another() -> None:
     with Models() as models, pytest.raises(BadAsk, match="uploaded to anthropic"):
-        models.chat("openai:x@http://127.0.0.1:9").reply([User("?", (Upload("anthropic", "f", "application/pdf"),))])
+        models.chat("openai:x@http://127.0.0.1:9").reply([User("?", (UploadedFile("anthropic", "f", "application/pdf"),))])
 
 
-def uploaded(address: str, *script: Act, file: Attachment = PAPER) -> tuple[Upload, Service]:
+def uploaded(address: str, *script: Act, file: Attachment = PAPER) -> tuple[UploadedFile, Service]:
     with service(*script) as server, Models(ModelSettings(attempts=1)) as models:
         chat = models.chat(address.format(server.url), key="k")
         upload = chat.upload(file)
@@ -239,7 +239,7 @@ def uploaded(address: str, *script: Act, file: Attachment = PAPER) -> tuple[Uplo
 
 def test_openai_keeps_files() -> None:
     upload, server = uploaded("openai:x@{}/v1", said({"id": "file-1", "object": "file"}), said({"id": "file-1", "deleted": True}))
-    assert upload == Upload("openai", "file-1", "application/pdf", "paper.pdf")
+    assert upload == UploadedFile("openai", "file-1", "application/pdf", "paper.pdf")
     sent = server.requests[0]
     assert sent.startswith(b"POST /v1/files HTTP/1.1")
     assert b'name="purpose"\r\n\r\nuser_data\r\n' in sent
@@ -259,7 +259,7 @@ def test_anthropic_keeps_files() -> None:
         "created_at": "2026-01-01T00:00:00Z",
     }
     upload, server = uploaded("anthropic:c@{}", said(kept), said({"id": "file_1", "type": "file_deleted"}))
-    assert upload == Upload("anthropic", "file_1", "application/pdf", "paper.pdf")
+    assert upload == UploadedFile("anthropic", "file_1", "application/pdf", "paper.pdf")
     assert head(server, 0).startswith("post /v1/files")
     assert "anthropic-beta: files-api-2025-04-14" in head(server, 0)
     assert b'filename="paper.pdf"' in server.requests[0]
@@ -285,7 +285,7 @@ def test_gemini_keeps_files_and_waits_until_they_are_processed(monkeypatch: pyte
         chat = models.chat(f"gemini:g@{server.url}", key="k")
         upload = chat.upload(FILM)
         chat.forget(upload)
-    assert upload == Upload("gemini", "https://g/v1beta/files/abc", "video/mp4", "clip.mp4")
+    assert upload == UploadedFile("gemini", "https://g/v1beta/files/abc", "video/mp4", "clip.mp4")
     assert "x-goog-upload-protocol: resumable" in head(server, 0)
     assert server.requests[1].endswith(FILM.data)
     assert [head(server, number).split()[0] for number in (2, 3)] == ["get", "delete"]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from gateleg.ai import (
-    TABLES,
     Account,
     AsyncModels,
     BadAsk,
@@ -32,7 +31,7 @@ from gateleg.ai import (
 )
 from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.spending import Spending
-from gateleg.ai.tables import Spend
+from gateleg.ai.tables import TABLES, Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.speaking import events, said
 from tests.net.http.faulty import service

@@ -72,6 +72,13 @@ async def at_once(job: JobContext, config: dict[str, Any]) -> None:
     """Ends when it begins."""
 
 
+@jobs.handler("fails-once", retry=Retry(times=3, first=8.0, jitter=0.0))
+async def fails_once(job: JobContext, config: dict[str, Any]) -> None:
+    """Is put off by the clock of its first worker, and ends when it begins again."""
+    if job.attempt == 1:
+        raise ConnectionError("the first time")
+
+
 class Fate:
     """Whether a request is lost before it is carried out, refused for now, or its answer is lost after."""
 

@@ -279,11 +279,14 @@ def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_k
         ahead = crew.start(0.0, offset=HOURS_AHEAD, lease=lease)
         crew.wait_until(lambda: _is_run_by(queue, lost, ahead) and _holds_all_duties(queue, ahead), "the first worker has all")
         crew.wait_until(lambda: _follows(queue, HOURS_AHEAD) is not None, "the schedule follows the clock that is ahead")
+        put_off = queue.submit(Submission("fails-once")).job.job_id
+        crew.wait_until(lambda: bool(queue.get(put_off).attempts), "the first worker has put a job off")
         if beside:
             successor = crew.start(0.0, lease=lease)
             crew.wait_until(lambda: successor in {one.worker_id for one in queue.every_worker()}, "the second worker is there")
         crew.kill(crew.workers[0])
         killed = time.monotonic()
+        assert (queue.get(put_off).run_at or datetime.now(UTC)) - datetime.now(UTC) > timedelta(hours=1)
         # Submitted now: as long as it was alive, the first worker woke delayed jobs hours too early.
         delayed = queue.submit(Submission("at-once", delay=lease)).job.job_id
         file.touch()
@@ -294,6 +297,7 @@ def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_k
             ("the lost job completed", lambda: _is_completed(queue, lost)),
             ("the duties taken over", lambda: _holds_all_duties(queue, successor)),
             ("the delayed job completed", lambda: _is_completed(queue, delayed)),
+            ("the job that was put off completed", lambda: _is_completed(queue, put_off)),
             ("the schedule run again", lambda: (one := _follows(queue, 0.0)) is not None and _is_completed(queue, one.last_job_id)),
         ]
         for what, happened in waits:
@@ -304,7 +308,8 @@ def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_k
         crew.end()
         found = _all_jobs(queue)
         _check_completed_once(queue, found, crew.audit.read_text().splitlines())
-        assert {lost, delayed} < {job.job_id for job in found}
+        assert {lost, delayed, put_off} < {job.job_id for job in found}
+        assert [attempt.outcome for attempt in queue.get(put_off).attempts] == ["retried", "completed"]
         assert ([attempt.outcome for attempt in queue.get(lost).attempts], queue.get(lost).losses) == (["lost", "completed"], 1)
     told = ", ".join(f"{what} by {leases:.1f} leases" for what, leases in took.items())
     with capsys.disabled():

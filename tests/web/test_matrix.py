@@ -33,6 +33,8 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
     ("GET", "/api/session"): MEMBER,
+    # Members of a tenant see that tenant's; these here have none.
+    ("GET", "/api/models/usage"): VIEWER,
     ("GET", "/api/jobs"): VIEWER,
     ("POST", "/api/jobs"): OPERATOR,
     ("POST", "/api/jobs/bulk"): OPERATOR,

@@ -21,9 +21,11 @@ from gateleg.ai.errors import (
     BadAsk,
     BadModelAddress,
     BadStructure,
+    ContentRefused,
     ContextExceeded,
     ExtraMissing,
     KeyMissing,
+    MediaFailed,
     ModelAccessDenied,
     ModelFailed,
     ModelRefused,
@@ -34,8 +36,10 @@ from gateleg.ai.errors import (
     RateLimited,
     SpendCapReached,
     StreamBroken,
+    SubmissionUnknown,
     WeightsMissing,
 )
+from gateleg.ai.media import MediaJob, MediaOutput, MediaRequest
 from gateleg.ai.messages import (
     Assistant,
     Attachment,
@@ -44,29 +48,29 @@ from gateleg.ai.messages import (
     Tool,
     ToolCall,
     ToolResult,
-    Upload,
+    UploadedFile,
     User,
     dump_messages,
     load_messages,
 )
 from gateleg.ai.metering import Meter
 from gateleg.ai.prices import Price
-from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
+from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, Chat, Embeddings, Media
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
 from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import TABLES, UsageDay, cache_table, usage_table
+from gateleg.ai.tables import UsageDay, cache_table, media_table, usage_table
 
 __all__ = [
-    "TABLES",
     "Account",
     "AiError",
     "AskOptions",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
+    "AsyncMedia",
     "AsyncModels",
     "Attachment",
     "BadAnswer",
@@ -76,12 +80,18 @@ __all__ = [
     "BadStructure",
     "CallDelta",
     "Chat",
+    "ContentRefused",
     "ContextExceeded",
     "Delta",
     "Embeddings",
     "ExtraMissing",
     "Finish",
     "KeyMissing",
+    "Media",
+    "MediaFailed",
+    "MediaJob",
+    "MediaOutput",
+    "MediaRequest",
     "Message",
     "Meter",
     "ModelAccessDenied",
@@ -104,12 +114,13 @@ __all__ = [
     "SpendCaps",
     "StreamBroken",
     "Structured",
+    "SubmissionUnknown",
     "System",
     "TokenCount",
     "Tool",
     "ToolCall",
     "ToolResult",
-    "Upload",
+    "UploadedFile",
     "Usage",
     "UsageDay",
     "User",
@@ -117,6 +128,7 @@ __all__ = [
     "cache_table",
     "dump_messages",
     "load_messages",
+    "media_table",
     "parse_model_address",
     "usage_table",
 ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.asking import Asked, AskOptions
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
     from gateleg.ai.setup import Setup
@@ -89,14 +89,14 @@ class Answering:
                     raise _unstructured(model, reply, misfit, attempt) from None
                 asked = replace(asked, messages=corrected(asked.messages, reply, misfit.problems))
 
-    def upload(self, file: Attachment) -> Flow[Upload]:
+    def upload(self, file: Attachment) -> Flow[UploadedFile]:
         """Keep a file at the provider. It is not tried again: a second one might be kept."""
         provider = self._keeper()
         for problem in file_problems(file):
             raise BadAsk(problem)
         return (yield from provider.upload(file, self.setup.trying.deadline()))
 
-    def forget(self, upload: Upload) -> Flow[None]:
+    def forget(self, upload: UploadedFile) -> Flow[None]:
         """Have the provider delete a file."""
         provider = self._keeper()
         yield from self.setup.trying.attempts(lambda deadline: provider.forget(upload, deadline))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from gateleg.ai.errors import BadAsk
-from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, UploadedFile, User
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ class Asked:
         return "\n\n".join(message.text for message in self.messages if isinstance(message, System))
 
     @property
-    def files(self) -> tuple[Attachment | Upload, ...]:
+    def files(self) -> tuple[Attachment | UploadedFile, ...]:
         """The files of all messages."""
         return tuple(file for message in self.messages if isinstance(message, User) for file in message.files)
 
@@ -126,7 +126,7 @@ def _tool_problems(asked: Asked) -> Iterable[str]:
         yield f"The tool choice {asked.tool_choice!r} is not auto, none, required or the name of a tool."
 
 
-def file_problems(file: Attachment | Upload) -> Iterable[str]:
+def file_problems(file: Attachment | UploadedFile) -> Iterable[str]:
     """What is wrong with a file, whoever it goes to."""
     if not _MEDIA_TYPE.fullmatch(file.media_type):
         yield f"{file.media_type!r} is not a media type such as image/png."

@@ -14,7 +14,7 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.opening import open_chat, open_embeddings, open_media
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 from gateleg.ai.synchronous import Models, check_recordable
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.generating import Generation
+    from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings
+    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
@@ -97,6 +99,12 @@ class AsyncModels:
         loop = asyncio.get_running_loop()
         store = None if self._store is None else _LoopStore(self._store, loop)
         return self._shared.blocking().with_setup(self._setup, store, partial(_check_thread, loop))
+
+    def media(self, address: str, *, key: str | None = None) -> AsyncMedia:
+        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        if self._store is None:
+            raise BadAsk("There is no store to keep jobs in.", fix="Give one: AsyncModels(store=...).")
+        return _AsyncMedia(self, open_media(address, self._setup, key))
 
     def usage(self) -> dict[str, Usage]:
         """What has been taken so far, by the model's address."""
@@ -257,10 +265,10 @@ class _AsyncChat:
     ) -> Structured[M]:
         return await self._models.run(self._answering.structured(model, messages, options, repairs))
 
-    async def upload(self, file: Attachment) -> Upload:
+    async def upload(self, file: Attachment) -> UploadedFile:
         return await self._models.run(self._answering.upload(file))
 
-    async def forget(self, upload: Upload) -> None:
+    async def forget(self, upload: UploadedFile) -> None:
         await self._models.run(self._answering.forget(upload))
 
     async def count(self, text: str) -> TokenCount:
@@ -288,3 +296,28 @@ class _AsyncEmbeddings:
 
     async def count(self, texts: Sequence[str]) -> list[TokenCount]:
         return await self._models.run(self._embedding.count(texts))
+
+
+class _AsyncMedia:
+    def __init__(self, models: AsyncModels, generation: Generation) -> None:
+        self._models = models
+        self._generation = generation
+
+    @property
+    def model(self) -> str:
+        return str(self._generation.address)
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        return self._generation.estimate(request)
+
+    async def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        return await self._models.run(self._generation.submit(request, token))
+
+    async def poll(self, token: str) -> MediaJob:
+        return await self._models.run(self._generation.poll(token))
+
+    async def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        return await self._models.run(self._generation.wait(token, every))
+
+    async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        return await self._models.run(self._generation.fetch(job.outputs[number]))

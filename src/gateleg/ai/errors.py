@@ -18,6 +18,8 @@ class AiError(GatelegError):
     status = 502
     #: whether the same call may succeed later
     passing = False
+    #: whether the service may have had the request; False when it was never connected
+    sent = True
     #: the seconds that a service, or a cap, wants to be left alone for
     retry_after: float | None = None
 
@@ -91,6 +93,29 @@ class PriceUnknown(AiError):
     code = "price-unknown"
     status = 503
     fix = "Give the price of the model in the settings, below [models.prices]; 0 is a price, too."
+
+
+class ContentRefused(AiError):
+    """What was asked for, or what came of it, is against the provider's rules for content. It is not asked for again."""
+
+    code = "content-refused"
+    status = 422
+    fix = "Change what you ask for, and ask under another token."
+
+
+class MediaFailed(AiError):
+    """A provider has taken a job and could not finish it."""
+
+    code = "media-failed"
+    fix = "Submit it again under the same token, or choose another model."
+
+
+class SubmissionUnknown(AiError):
+    """Whether a provider has a job is not known, and to submit it again might pay for it twice."""
+
+    code = "submission-unknown"
+    status = 409
+    fix = "Look at the provider's own list of jobs; use another token to have it made again."
 
 
 class ContextExceeded(AiError):

@@ -38,6 +38,7 @@ def model_error(error: HttpError) -> AiError:
     else:
         failure = ModelUnreachable(error.reason)
         failure.passing = not error.permanent
+        failure.sent = error.sent
     # Reasons name addresses, which may be of the inside of somebody's network.
     failure.public = type(failure).said
     return failure

@@ -69,7 +69,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadedFile:
     """A file that was uploaded to a provider before (`chat.upload`), to be named in any number of messages. No other provider has it."""
 
     provider: str
@@ -84,7 +84,7 @@ class User:
     """What a person says, and the files that go along with it."""
 
     text: str
-    files: tuple[Attachment | Upload, ...] = ()
+    files: tuple[Attachment | UploadedFile, ...] = ()
     role: Literal["user"] = field(default="user", kw_only=True)
 
 

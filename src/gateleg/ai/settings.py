@@ -114,17 +114,18 @@ class ModelSettings(BaseModel):
         if address.provider == "local":
             return Price(input=Decimal(0))
         prices = {str(self.resolve(text)): price for text, price in self.prices.items()}
-        return prices.get(str(address)) or prices.get(f"{address.provider}:{address.model}")
+        names = (str(address), f"{address.provider}:{address.model}", f"{address.vendor}:{address.model}")
+        return next((prices[name] for name in names if name in prices), None)
 
     def key_for(self, address: ModelAddress, endpoint: str, usual: str, environ: Mapping[str, str] | None = None) -> str | None:
         """The key for an endpoint. A provider's key goes only to where the provider usually is, or to the `url` that it has here."""
         found = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
         if found is None and origin(endpoint) == origin(usual):
-            found = self.keys.get(address.provider)
+            found = self.keys.get(address.vendor)
         if found is not None:
             return found.get_secret_value()
         for name, provider in self.providers.items():
-            place = provider.url or (usual if name == address.provider else None)
+            place = provider.url or (usual if name == address.vendor else None)
             if provider.key_env is not None and place is not None and origin(place) == origin(endpoint):
                 return _read_variable(provider.key_env, address, os.environ if environ is None else environ)
         return None

@@ -57,14 +57,14 @@ class Setup:
         except AiError as error:
             if spending is not None and reserved is not None:
                 if isinstance(error, ModelTimedOut | StreamBroken):
-                    yield from spending.settle(reserved, self._priced(address, so_far() if so_far else forecast), "unknown")
+                    yield from spending.settle(reserved, self.priced(address, so_far() if so_far else forecast), "unknown")
                 else:
                     yield from spending.settle(reserved, NOTHING, "refused" if isinstance(error, BadAsk | NotOffered) else "failed")
             raise
         except GeneratorExit:
             # Somebody has given up waiting, and no more steps can be taken here: the driver settles it.
             if spending is not None and reserved is not None:
-                spending.leave(reserved, self._priced(address, so_far() if so_far else forecast))
+                spending.leave(reserved, self.priced(address, so_far() if so_far else forecast))
             raise
         usage = self.charge(address, used(result))
         if spending is not None and reserved is not None:
@@ -73,11 +73,12 @@ class Setup:
 
     def charge(self, address: ModelAddress, usage: Usage) -> Usage:
         """The usage with its cost, noted in the meter."""
-        priced = self._priced(address, usage)
+        priced = self.priced(address, usage)
         self.meter.add(str(address), priced)
         return priced
 
-    def _priced(self, address: ModelAddress, usage: Usage) -> Usage:
+    def priced(self, address: ModelAddress, usage: Usage) -> Usage:
+        """The usage with its cost, which is None without a price."""
         price = self.settings.price_of(address)
         return replace(usage, cost=None if price is None else price.of(usage))
 

@@ -100,16 +100,21 @@ class Spending:
 
     def settle(self, reserved: Reservation, usage: Usage, ending: Ending = "answered") -> Flow[None]:
         """Record what a call has used, and correct what was reserved. What cannot be written is logged: the call is over."""
-        writes: list[WriteOperation[Any]] = [] if ending == "refused" else [_recording(reserved, usage, ending)]
-        if reserved.scopes and reserved.forecast.cost is not None and usage.cost is not None:
-            more = usage.cost - reserved.forecast.cost
-            writes += [_adding(scope, reserved.day, more) for scope in reserved.scopes]
+        writes = self.settlement(reserved, usage, ending)
         if not writes:
             return
         try:
             yield Carry(transact(writes, token=uuid4().hex))
         except StoreError as error:
             _log.warning("The usage of %s could not be recorded: %s", reserved.model, error)
+
+    def settlement(self, reserved: Reservation, usage: Usage, ending: Ending = "answered") -> list[WriteOperation[Any]]:
+        """The writes that record what a call has used, and correct what was reserved; for a transaction with others."""
+        writes: list[WriteOperation[Any]] = [] if ending == "refused" else [_recording(reserved, usage, ending)]
+        if reserved.scopes and reserved.forecast.cost is not None and usage.cost is not None:
+            more = usage.cost - reserved.forecast.cost
+            writes += [_adding(scope, reserved.day, more) for scope in reserved.scopes]
+        return writes
 
     def leave(self, reserved: Reservation, usage: Usage) -> None:
         """Note a call that was given up, where no more steps can be taken; `settle_left` records it."""

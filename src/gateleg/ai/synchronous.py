@@ -12,7 +12,7 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.opening import open_chat, open_embeddings, open_media
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 from gateleg.net.http import Client
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Attachment, Message, Upload
+    from gateleg.ai.generating import Generation
+    from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import Chat, Embeddings
+    from gateleg.ai.protocol import Chat, Embeddings, Media
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
@@ -104,6 +106,12 @@ class Models:
         found = copy(self)
         found._setup, found._store, found._check = setup, store, check
         return found
+
+    def media(self, address: str, *, key: str | None = None) -> Media:
+        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        if self._store is None:
+            raise BadAsk("There is no store to keep jobs in.", fix="Give one: Models(store=...).")
+        return _Media(self, open_media(address, self._setup, key))
 
     def usage(self) -> dict[str, Usage]:
         """What has been taken so far, by the model's address."""
@@ -215,10 +223,10 @@ class _Chat:
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))
 
-    def upload(self, file: Attachment) -> Upload:
+    def upload(self, file: Attachment) -> UploadedFile:
         return self._models.run(self._answering.upload(file))
 
-    def forget(self, upload: Upload) -> None:
+    def forget(self, upload: UploadedFile) -> None:
         self._models.run(self._answering.forget(upload))
 
     def count(self, text: str) -> TokenCount:
@@ -246,3 +254,28 @@ class _Embeddings:
 
     def count(self, texts: Sequence[str]) -> list[TokenCount]:
         return self._models.run(self._embedding.count(texts))
+
+
+class _Media:
+    def __init__(self, models: Models, generation: Generation) -> None:
+        self._models = models
+        self._generation = generation
+
+    @property
+    def model(self) -> str:
+        return str(self._generation.address)
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        return self._generation.estimate(request)
+
+    def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        return self._models.run(self._generation.submit(request, token))
+
+    def poll(self, token: str) -> MediaJob:
+        return self._models.run(self._generation.poll(token))
+
+    def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        return self._models.run(self._generation.wait(token, every))
+
+    def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        return self._models.run(self._generation.fetch(job.outputs[number]))

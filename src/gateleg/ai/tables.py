@@ -3,9 +3,13 @@
 from datetime import datetime
 from decimal import Decimal
 
+from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
+__all__ = ["TABLES"]
+
 cache_table = Table("GatelegModelCache", hash="digest")
+media_table = Table("GatelegMediaJobs", hash="token")
 usage_table = Table(
     "GatelegModelUsage",
     hash="pk",
@@ -72,5 +76,33 @@ class Spend(Entity, table=usage_table, tag="spend"):
     key = Key("SPEND#{scope}", "{day}")
 
 
+class MediaRecord(Entity, table=media_table):
+    """A job of a provider of media, by the token that it was submitted under."""
+
+    #: the application and the token
+    token: Attr[str]
+    model: Attr[str]
+    kind: Attr[MediaKind]
+    #: of the request: a token is for one only
+    digest: Attr[str]
+    status: Attr[MediaStatus] = field("submitting")
+    #: the provider's name for it
+    provider_id: Attr[str | None] = field(None)
+    #: where what was made is; providers keep it for hours or days
+    urls: Attr[list[str]] = field(factory=list)
+    media_types: Attr[list[str]] = field(factory=list)
+    reason: Attr[str] = field("")
+    #: what it was estimated to use and to cost, and the caps that this is reserved under
+    images: Attr[int] = field(0)
+    seconds: Attr[Decimal] = field(Decimal(0))
+    cost: Attr[Decimal | None] = field(None)
+    scopes: Attr[list[str]] = field(factory=list)
+    submitted_at: Attr[datetime | None] = field(None)
+    created_at: Attr[datetime] = stamp(on="create")
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("{token}")
+
+
 #: All tables of models.
-TABLES = (cache_table, usage_table)
+TABLES = (cache_table, usage_table, media_table)

@@ -22,6 +22,7 @@ GROUPS = {
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
     "secrets": "gateleg.cli.secrets",
+    "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
 }

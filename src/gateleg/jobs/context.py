@@ -31,6 +31,10 @@ class Link(Protocol):
         """Say how far the job is."""
         ...
 
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
+        ...
+
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
         ...
@@ -95,6 +99,13 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is: `job.progress(3, 10, "embedding")`."""
         self._link.progress(done, total, message)
+
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job: `job.emit({"token": "Hel"})`. A JSON value or a pydantic model.
+
+        Events are written together a few times a second, however many they are, and numbered, so that whoever was away gets them all.
+        """
+        self._link.emit(event)
 
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are: `job.output("dynamodb_tables", "CommentClusters")`."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from gateleg.jobs import admin, declared_schedules, queue_admin
 from gateleg.jobs import schedules as _schedules
-from gateleg.jobs.claim import claims, leases
+from gateleg.jobs.change_feed import ChangeFeed
+from gateleg.jobs.claim import claims, delays, leases
 from gateleg.jobs.finish import complete
 from gateleg.jobs.monitor import counts, follow, listing, logs, trees
 from gateleg.jobs.monitor import history as _history
@@ -100,7 +101,8 @@ class QueueVerbs:
     get = Verb(complete.present)
     claim = Verb(claims.claim)
     claim_several = Verb(claims.claim_several)
-    promote = Verb(claims.promote)
+    promote = Verb(delays.promote)
+    recount_delays = Verb(delays.recount_delays)
     renew = Verb(leases.renew)
     finish = Verb(complete.finish)
     reap = Verb(leases.reap)
@@ -163,6 +165,8 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None) -> None:
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+        #: tells when another process has written
+        self.changes = ChangeFeed(store.transport)
 
     def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
         """Submit what a task asks for: `submit`."""

@@ -17,6 +17,7 @@ from gateleg.jobs.monitor.logs import extended
 from gateleg.jobs.rules import Ending, Failed
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
+from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.worker.output import Notes
 
 if TYPE_CHECKING:
@@ -84,17 +85,18 @@ class TestWorker:
         ending = self._ending(job, notes)
         logs = job.logs
         while notes.backlog:
-            logs = self._flush(job, notes)
-            job = job.model_copy(update={"logs": logs})
+            job = self._flush(job, notes)
+            logs = job.logs
         logs, chunk = extended(job.job_id, logs, notes.lines())
         return self.queue.finish(job, ending, logs=logs, chunk=chunk, progress=notes.current())
 
-    def _flush(self, job: Job, notes: Notes) -> Any:
-        lines = notes.lines()
+    def _flush(self, job: Job, notes: Notes) -> Job:
+        lines, events, emitted = notes.lines(), notes.events(), job.emitted or 0
         logs, chunk = extended(job.job_id, job.logs, lines)
-        self.queue.renew(job, logs=logs, chunk=chunk)
-        notes.written(len(lines), None)
-        return logs
+        along = EventChunk(job_id=job.job_id, first=emitted, events=events) if events else None
+        self.queue.renew(job, logs=logs, chunk=chunk, events=along)
+        notes.written(len(lines), None, len(events))
+        return job.model_copy(update={"logs": logs, "emitted": emitted + len(events) or None})
 
     def _ending(self, job: Job, notes: Notes) -> Ending:
         if job.job_type == SETTLE:
@@ -131,6 +133,7 @@ class _Direct:
         self.scratch = scratch
         self.log = notes.log
         self.progress = notes.progress
+        self.emit = notes.emit
         self.output = notes.output
         self.metric = notes.metric
 

@@ -254,7 +254,7 @@ class Gate:
 
 def is_for_members(path: str, applications: Iterable[str]) -> bool:
     """Whether a path is one of an application, or one that every caller needs."""
-    if path == "/api/session" or path.startswith(_FOR_MEMBERS) or _is_open(path):
+    if path in ("/api/session", "/api/models/usage") or path.startswith(_FOR_MEMBERS) or _is_open(path):
         return True
     return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
+from gateleg.ai.tables import TABLES as MODEL_TABLES
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
@@ -80,6 +82,8 @@ class Host:
     events: Hub
     #: further object stores of the settings, by name
     stores: Mapping[str, AsyncObjects]
+    #: chat and embedding models as the settings have them; each application's own in its resources
+    models: AsyncModels
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
     #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
@@ -95,11 +99,11 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own)))
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
-        return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
+        """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
+        return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
 
     @property
     def object_origins(self) -> tuple[str, ...]:
@@ -133,6 +137,7 @@ class Host:
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
+        models_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
@@ -155,6 +160,7 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules)
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            models = AsyncModels(models_settings, store=store)
             secrets = Secrets(store, secret, HOST)
             outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
             webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
@@ -167,6 +173,7 @@ class Host:
                     objects=objects,
                     queue=queue,
                     settings=own,
+                    models=models.billed_to(Account(one.name)),
                     events=events,
                     audit=audit,
                     secrets=secrets.of(one.name),
@@ -197,6 +204,7 @@ class Host:
                 pulse=QueueStatsCache(queue),
                 events=events,
                 stores=stores,
+                models=models,
                 resources=resources,
                 left_out=left_out,
             )
@@ -215,6 +223,7 @@ class Host:
                     yield replace(host, applications=started)
                 finally:
                     await host.events.close()
+                    await models.close()
         finally:
             await store.close()
             for opened in (objects, *stores.values()):
@@ -257,8 +266,8 @@ def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
 def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
     """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
     own = settings.section(application.name, application.settings or NoSettings)
-    absent: Any = None
-    return Resources(application.name, absent, absent, absent, own, absent, absent, absent, absent, {}, settings.data)
+    absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
+    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
 
 
 @contextmanager

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from gateleg.ai import AsyncModels
     from gateleg.jobs import AsyncQueue
     from gateleg.net.http import GuardedClient
     from gateleg.objects import AsyncObjects
@@ -45,6 +46,8 @@ class Resources(Generic[S]):
     queue: AsyncQueue
     #: the application's own section of the settings, as its `Application.settings` declares it
     settings: S
+    #: chat and embedding models as the settings have them; what they use is recorded for the application
+    models: AsyncModels
     #: live events: topics with one source each, shared by all who follow them
     events: Hub
     #: the audit log

@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError
 from gateleg.net import Guard
-from gateleg.objects.addresses import parse_objects_address
+from gateleg.objects import parse_objects_address
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
@@ -191,7 +191,7 @@ class Settings(BaseModel):
 
     def section_table(self, application: str, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
         """As `table`, for the settings of an application: `name.field`."""
-        found, given = self.section(application, model), self._given(application)
+        found, given = self.section(application, model), _fields(self._given(application))
         for name in model.model_fields:
             yield f"{application}.{name}", shown(getattr(found, name)), given[name].origin if name in given else DEFAULT
 
@@ -219,6 +219,11 @@ class Settings(BaseModel):
         for key, section in packed["sections"].items():
             settings._sections[key] = {name: Given(**given) for name, given in section.items()}
         return settings
+
+
+def _fields(given: Mapping[str, Given]) -> dict[str, Given]:
+    """What was given by field; a variable of what is inside a field stands for the field."""
+    return {name.partition("__")[0]: found for name, found in given.items()}
 
 
 def shown(value: Any) -> str:

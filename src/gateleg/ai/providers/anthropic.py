@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, text_of
 from gateleg.ai.providers.refusals import refused, without_key
 from gateleg.ai.providers.sdk import imported
@@ -75,14 +75,14 @@ class AnthropicSdk:
         """What reads the events of a stream."""
         return AnthropicReader(shaped=asked.shape is not None)
 
-    def upload(self, file: Attachment, seconds: float) -> Upload:
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
         """Keep a file at the provider."""
         kept = self._connected().beta.files.upload(
             file=(file.name or "file", file.data, file.media_type), extra_headers=_FILES, timeout=seconds
         )
-        return Upload("anthropic", kept.id, file.media_type, file.name)
+        return UploadedFile("anthropic", kept.id, file.media_type, file.name)
 
-    def forget(self, upload: Upload, seconds: float) -> None:
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
         """Have the provider delete a file."""
         self._connected().beta.files.delete(upload.id, extra_headers=_FILES, timeout=seconds)
 
@@ -152,7 +152,7 @@ def ask(model: str, asked: Asked) -> dict[str, Any]:
     """The arguments of a call of the SDK."""
     own_uploads(asked, "anthropic")
     body: dict[str, Any] = {"model": model, "max_tokens": asked.max_tokens or _DEFAULT_LIMIT, "messages": _turns(asked.turns)}
-    if any(isinstance(file, Upload) for file in asked.files):
+    if any(isinstance(file, UploadedFile) for file in asked.files):
         body["extra_headers"] = _FILES
     if asked.system:
         body["system"] = asked.system
@@ -192,12 +192,12 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _file(file: Attachment | Upload) -> dict[str, Any]:
+def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
     kind = kind_of(file)
     if kind not in ("image", "pdf", "text"):
         raise file_refused(file, "Anthropic", "images, PDF and texts")
     source: dict[str, Any]
-    if isinstance(file, Upload):
+    if isinstance(file, UploadedFile):
         source = {"type": "file", "file_id": file.id}
     elif kind == "text":
         source = {"type": "text", "media_type": "text/plain", "data": text_of(file)}

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Literal
 
 from gateleg.ai.errors import BadAsk, NotOffered
-from gateleg.ai.messages import Attachment, Upload
+from gateleg.ai.messages import Attachment, UploadedFile
 
 if TYPE_CHECKING:
     from gateleg.ai.asking import Asked
@@ -20,7 +20,7 @@ _IMAGE_TOKENS = 1_600
 _BYTES_FOR_A_TOKEN = 16
 
 
-def kind_of(file: Attachment | Upload) -> FileKind:
+def kind_of(file: Attachment | UploadedFile) -> FileKind:
     """What kind of file it is, by its media type."""
     general = file.media_type.partition("/")[0]
     if general in ("image", "audio", "video"):
@@ -55,7 +55,7 @@ def with_texts(message: User) -> str:
     return "\n\n".join(filter(None, [*texts, message.text]))
 
 
-def file_refused(file: Attachment | Upload, who: str, takes: str) -> NotOffered:
+def file_refused(file: Attachment | UploadedFile, who: str, takes: str) -> NotOffered:
     """The refusal of a file that a provider does not take."""
     named = f" {file.name!r}" if file.name else ""
     what = f"{who} takes {takes} in messages, and the file{named} is {file.media_type}."
@@ -65,15 +65,15 @@ def file_refused(file: Attachment | Upload, who: str, takes: str) -> NotOffered:
 def own_uploads(asked: Asked, provider: str) -> None:
     """Refuse files that were uploaded to another provider."""
     for file in asked.files:
-        if isinstance(file, Upload) and file.provider != provider:
+        if isinstance(file, UploadedFile) and file.provider != provider:
             raise BadAsk(
                 f"The file {file.name or file.id!r} was uploaded to {file.provider}, and the message goes to {provider}.",
-                fix="Upload it there, too, or send it as an Attachment.",
+                fix="UploadedFile it there, too, or send it as an Attachment.",
             )
 
 
-def estimated_tokens(file: Attachment | Upload) -> int:
+def estimated_tokens(file: Attachment | UploadedFile) -> int:
     """A careful guess at the tokens that a file is counted as."""
-    if kind_of(file) == "image" or isinstance(file, Upload):
+    if kind_of(file) == "image" or isinstance(file, UploadedFile):
         return _IMAGE_TOKENS
     return max(1, len(file.data) // (4 if kind_of(file) == "text" else _BYTES_FOR_A_TOKEN))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import BadAsk, NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import file_refused
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
@@ -287,7 +287,7 @@ def _files(message: User) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for number, file in enumerate(message.files, start=1):
         kind = _BLOCKS.get(file.media_type)
-        if kind is None or isinstance(file, Upload):
+        if kind is None or isinstance(file, UploadedFile):
             raise file_refused(file, "Bedrock", "images, PDF, Office documents, texts and video")
         block: dict[str, Any] = {"format": kind[1], "source": {"bytes": file.data}}
         if kind[0] == "document":

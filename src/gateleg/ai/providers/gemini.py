@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import ModelRefused, ModelTimedOut
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import file_refused, kind_of, own_uploads, text_of
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
@@ -107,7 +107,7 @@ class GeminiSdk:
             gathering.add(delta)
         return gathering.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
 
-    def upload(self, file: Attachment, seconds: float) -> Upload:
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
         """Keep a file at the provider, for two days; video is there when it has been processed."""
         files, options = self.client.files(seconds)
         config = {"mime_type": file.media_type, "display_name": file.name or None, "http_options": options}
@@ -120,9 +120,9 @@ class GeminiSdk:
             kept = files.get(name=kept.name, config={"http_options": options})
         if str(getattr(kept.state, "name", kept.state)) == "FAILED":
             raise ModelRefused("The service could not process the file.", fix="Check that the media type is that of the content.")
-        return Upload("gemini", kept.uri, file.media_type, file.name)
+        return UploadedFile("gemini", kept.uri, file.media_type, file.name)
 
-    def forget(self, upload: Upload, seconds: float) -> None:
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
         """Have the provider delete a file."""
         files, options = self.client.files(seconds)
         files.delete(name=f"files/{upload.id.rpartition('/')[2]}", config={"http_options": options})
@@ -248,8 +248,8 @@ def _parts(message: Message) -> list[dict[str, Any]]:
     return parts
 
 
-def _file(file: Attachment | Upload) -> dict[str, Any]:
-    if isinstance(file, Upload):
+def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
+    if isinstance(file, UploadedFile):
         return {"file_data": {"file_uri": file.id, "mime_type": file.media_type}}
     if kind_of(file) == "other":
         raise file_refused(file, "Gemini", "images, sound, video, PDF and texts")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, with_texts
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
@@ -135,7 +135,7 @@ def _message(message: Message) -> dict[str, Any]:
 def _images(message: User) -> dict[str, list[str]]:
     found: list[str] = []
     for file in message.files:
-        if isinstance(file, Upload) or kind_of(file) not in ("image", "text"):
+        if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
             raise file_refused(file, "Ollama", "images and texts")
         if kind_of(file) == "image":
             found.append(encoded(file))

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from gateleg.ai.errors import BadAnswer, NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, Upload, User
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import data_url, encoded, file_refused, kind_of, own_uploads, with_texts
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.remote import RemoteChat, answered, read
@@ -94,13 +94,13 @@ class OpenAIDialect:
 class OpenAIChat(RemoteChat):
     """A model behind an endpoint of OpenAI's kind, which also takes files for later."""
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[Upload]:
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
         """Keep a file at the provider."""
         form = self.endpoint.form("/files", {"purpose": "vision" if kind_of(file) == "image" else "user_data"}, file)
         body = yield from answered(self.endpoint, form, deadline)
-        return Upload("openai", read(lambda: str(body["id"])), file.media_type, file.name)
+        return UploadedFile("openai", read(lambda: str(body["id"])), file.media_type, file.name)
 
-    def forget(self, upload: Upload, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
         """Have the provider delete a file."""
         yield from answered(self.endpoint, self.endpoint.request(f"/files/{quote(upload.id, safe='')}", method="DELETE"), deadline)
 
@@ -158,13 +158,13 @@ def _message(message: Message) -> dict[str, Any]:
 def _parts(message: User) -> list[dict[str, Any]]:
     """The files of a message, then its text; files that are texts become part of it."""
     text = with_texts(message)
-    parts = [_part(file) for file in message.files if isinstance(file, Upload) or kind_of(file) != "text"]
+    parts = [_part(file) for file in message.files if isinstance(file, UploadedFile) or kind_of(file) != "text"]
     return [*parts, {"type": "text", "text": text}] if text else parts
 
 
-def _part(file: Attachment | Upload) -> dict[str, Any]:
+def _part(file: Attachment | UploadedFile) -> dict[str, Any]:
     kind = kind_of(file)
-    if isinstance(file, Upload):
+    if isinstance(file, UploadedFile):
         if kind == "image":
             raise NotOffered("Chat completions take no uploaded images.", fix="Send it as an Attachment, or use openai-responses:MODEL.")
         return {"type": "file", "file": {"file_id": file.id}}

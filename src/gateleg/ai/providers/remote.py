@@ -77,24 +77,31 @@ class Endpoint:
     url: str
     key: str | None = None
 
-    def request(self, path: str, body: dict[str, Any] | None = None, method: str = "POST", **headers: str) -> HttpRequest:
+    def request(
+        self, path: str, body: dict[str, Any] | None = None, method: str = "POST", headers: dict[str, str] | None = None
+    ) -> HttpRequest:
         """A request with a JSON body, or without any."""
         data = b"" if body is None else orjson.dumps(body)
         kind = {} if body is None else {"content-type": "application/json"}
-        return HttpRequest(self.url + path, data, kind | self._headers() | headers, method)
+        return HttpRequest(self.url + path, data, kind | self._headers() | (headers or {}), method)
 
-    def form(self, path: str, fields: dict[str, str], file: Attachment) -> HttpRequest:
+    def form(self, path: str, fields: dict[str, str], file: Attachment, name: str = "file") -> HttpRequest:
         """A request with a file and the fields of a form."""
         boundary = secrets.token_hex(16)
-        name = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
+        called = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
         parts = [f'--{boundary}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
-        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n')
+        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{called}"\r\n')
         parts.append(f"content-type: {file.media_type}\r\n\r\n")
         data = "".join(parts).encode() + file.data + f"\r\n--{boundary}--\r\n".encode()
         return HttpRequest(self.url + path, data, {"content-type": f"multipart/form-data; boundary={boundary}"} | self._headers())
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header that proves who asks."""
+        return {"authorization": f"Bearer {self.key}"} if self.key else {}
+
     def _headers(self) -> dict[str, str]:
-        return {"user-agent": "gateleg"} | ({"authorization": f"Bearer {self.key}"} if self.key else {})
+        return {"user-agent": "gateleg"} | self.bearer
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r})"
@@ -121,7 +128,7 @@ class RemoteChat:
         opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)))
         try:
             if opened.status != 200:
-                raise refusal(opened.status, opened.headers, (yield from _rest(opened, deadline)), self.endpoint.key)
+                raise refusal(opened.status, opened.headers, (yield from whole_body(opened, deadline)), self.endpoint.key)
             data = b"-"
             while data:
                 data = yield Receive(opened, deadline.wait())
@@ -184,7 +191,7 @@ def answered(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Fl
     """The JSON object that answers any request to an endpoint."""
     opened: Opened = yield deadline.opening(request)
     try:
-        data = yield from _rest(opened, deadline)
+        data = yield from whole_body(opened, deadline)
     finally:
         opened.close()
     if not 200 <= opened.status < 300:
@@ -198,7 +205,8 @@ def answered(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Fl
     return found
 
 
-def _rest(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+def whole_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+    """All of an answer."""
     pieces: list[bytes] = []
     while piece := (yield Receive(opened, deadline.wait())):
         pieces.append(piece)

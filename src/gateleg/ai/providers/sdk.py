@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateleg.ai.asking import Asked
-    from gateleg.ai.messages import Attachment, Upload
+    from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.providers.remote import StreamReader
     from gateleg.ai.replies import Gathering, Reply, TokenCount
     from gateleg.ai.steps import Flow
@@ -59,11 +59,11 @@ class Sdk(Protocol):
 class FileSdk(Protocol):
     """An SDK of a provider that keeps files."""
 
-    def upload(self, file: Attachment, seconds: float) -> Upload:
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
         """Keep a file."""
         ...
 
-    def forget(self, upload: Upload, seconds: float) -> None:
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
         """Delete a file."""
         ...
 
@@ -96,14 +96,14 @@ class SdkChat:
             raise ModelUnreachable("The stream ended before the answer did.")
         return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[Upload]:
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
         """Keep a file at the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider keeps no files.", fix="Send the file with the message, as an Attachment.")
-        upload: Upload = yield Work(partial(told, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
+        upload: UploadedFile = yield Work(partial(told, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
         return upload
 
-    def forget(self, upload: Upload, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
         """Have the provider delete a file."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider keeps no files.")

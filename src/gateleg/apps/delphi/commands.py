@@ -11,6 +11,7 @@ from gateleg.commands import ConfigOption, Steps, StoreOption, fail, open_resour
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from gateleg.ai import Models
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
@@ -144,7 +145,6 @@ def _analysed(
     author: str | None,
     report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
-    from gateleg.ai import Models
     from gateleg.apps.delphi.opinions.config import VotesConfig
     from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
@@ -157,7 +157,7 @@ def _analysed(
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
     topics = None
     if with_topics:
-        models = Models()
+        models = _models()
         namer = None if chat is None else models.chat(chat)
         config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
@@ -169,16 +169,25 @@ def _analysed(
     return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
 
 
+def _models() -> "Models":
+    """The models of the settings: `[models]` in gateleg.toml, and GATELEG_MODELS__... variables."""
+    from gateleg.ai import Models, ModelSettings
+    from gateleg.commands import bad_settings_told, settings_from
+
+    settings = settings_from(None)
+    with bad_settings_told():
+        return Models(settings.section("models", ModelSettings))
+
+
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
     """The text of the report, and who wrote it."""
-    from gateleg.ai import Models
     from gateleg.apps.delphi.reports.narrative import write_sections
     from gateleg.apps.delphi.reports.writing import write_section
 
     templates = write_sections(findings)
     if author is None:
         return templates, "templates"
-    chat, found = Models().chat(author), []
+    chat, found = _models().chat(author), []
     for number, template in enumerate(templates):
         report("writing", number / len(templates))
         found.append(write_section(chat, findings, template))

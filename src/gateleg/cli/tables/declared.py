@@ -29,12 +29,13 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 
 
 def _installed_tables(settings: Settings) -> list[Table]:
+    from gateleg.ai.tables import TABLES as MODEL_TABLES
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs import TABLES as JOB_TABLES
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*JOB_TABLES, *WEB_TABLES, *own]
+    return [*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:

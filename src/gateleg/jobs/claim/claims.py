@@ -10,12 +10,12 @@ from uuid import UUID
 
 from gateleg.jobs.claim.selection import Candidate
 from gateleg.jobs.finish.complete import expire, slots_ref
-from gateleg.jobs.queue_context import collect_stream, run_concurrently
+from gateleg.jobs.queue_context import run_concurrently
 from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
-from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.tables.job import Job, JobStatus, queue_table
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model.codec.wire import iso
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, query, transact, upsert
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, transact, upsert
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -252,24 +252,3 @@ def _slot(job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
     """Take one of the places of a concurrency key."""
     room = Slots.holders.missing() | (Slots.holders.size() < limit)
     return upsert(slots_ref(key), Slots.holders.add({str(job_id)}), condition=room)
-
-
-def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
-    """Make delayed jobs whose time has come claimable; how many there were."""
-    wanted = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
-    due = Job.due(queue=queue).where(Job.run_at <= context.now())
-    found = yield from collect_stream(query(due, limit=limit, project=wanted), context)
-    promoted = 0
-    for values in found:
-        known = {"status": JobStatus.PENDING} | {name: values[name] for name in ("queue", "priority", "created_at", "run_at")}
-        ready = Job.readiness.set(Readiness.READY)
-        operation = patch(
-            Job.key(job_id=values["job_id"]), ready, known=known, condition=Job.version == values["version"], returning="none"
-        )
-        try:
-            yield from operation.flow(context.setup)
-            promoted += 1
-        except (ConditionFailed, NotFound):
-            # Another worker was faster, or the job was cancelled.
-            continue
-    return promoted

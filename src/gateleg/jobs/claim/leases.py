@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.claim.staleness import Staleness
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Logs, Progress
-    from gateleg.jobs.tables.records import LogChunk
+    from gateleg.jobs.tables.records import EventChunk, LogChunk
     from gateleg.model import Action
     from gateleg.store.flow import Flow
 
@@ -41,7 +41,13 @@ class Beat:
 
 
 def renew(
-    context: QueueContext, claimed: Job, *, progress: Progress | None = None, logs: Logs | None = None, chunk: LogChunk | None = None
+    context: QueueContext,
+    claimed: Job,
+    *,
+    progress: Progress | None = None,
+    logs: Logs | None = None,
+    chunk: LogChunk | None = None,
+    events: EventChunk | None = None,
 ) -> Flow[Beat]:
     """Renew a lease, and write what has happened since; `LeaseLost` when the job is no longer this worker's. The version stays."""
     until = context.now() + timedelta(seconds=context.settings.lease_seconds)
@@ -50,13 +56,16 @@ def renew(
         actions.append(Running.progress.set(progress))
     if logs is not None:
         actions.append(Running.logs.set(logs))
+    if events is not None:
+        actions.append(Running.emitted.set(events.first + len(events.events)))
     held = (Running.lease_token == claimed.lease_token) & (Running.status == str(JobStatus.PROCESSING))
     write = patch(Running.key(job_id=claimed.job_id), *actions, condition=held)
     try:
-        if chunk is None:
+        along = [put(one) for one in (chunk, events) if one is not None]
+        if not along:
             running: Running | None = yield from write.flow(context.setup)
         else:
-            yield from transact([write, put(chunk)]).flow(context.setup)
+            yield from transact([write, *along]).flow(context.setup)
             running = yield from find(Running, job_id=claimed.job_id, consistent=True).flow(context.setup)
     except (ConditionFailed, NotFound, TransactionCanceled) as refused:
         raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.") from refused

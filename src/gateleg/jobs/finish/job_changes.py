@@ -39,7 +39,13 @@ def ending_actions(context: QueueContext, job: Job, verdict: Verdict, now: datet
     if verdict.outcome == "snoozed":
         actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
     if verdict.status == JobStatus.PENDING:
-        return [*actions, Job.run_at.set(verdict.run_at), Job.readiness.set(readiness_at(verdict.run_at, now)), Job.progress.remove()]
+        return [
+            *actions,
+            Job.run_at.set(verdict.run_at),
+            Job.delayed_at.set(None if verdict.run_at is None else now),
+            Job.readiness.set(readiness_at(verdict.run_at, now)),
+            Job.progress.remove(),
+        ]
     return [*actions, *finish_actions(context, verdict.status, verdict.results, now)]
 
 

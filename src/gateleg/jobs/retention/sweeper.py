@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.admin import settle
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.tables.records import LogChunk
+from gateleg.jobs.tables.records import EventChunk, LogChunk
 from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
         yield from transact([put(summary_of(job, context.now(), log_location)), delete(job)]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
         return False
+    if job.emitted:
+        # Events are for those who follow a job; what is to stay is in its results.
+        yield from delete_all(EventChunk.of_job(job_id=job.job_id)).flow(context.setup)
     if log_location is not None:
         yield from delete_all(LogChunk.of_job(job_id=job.job_id)).flow(context.setup)
     return True

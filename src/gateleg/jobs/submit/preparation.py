@@ -58,6 +58,7 @@ def prepared(context: QueueContext, submission: Submission, now: datetime, place
         "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
         "timeout_seconds": submission.timeout or handler.timeout,
         "run_at": run_at,
+        "delayed_at": None if submission.delay is None else now,
         "readiness": readiness_at(run_at, now),
         "start_by": None if submission.start_within is None else _later(now, submission.start_within),
         "job_stage": submission.stage,

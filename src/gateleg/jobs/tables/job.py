@@ -9,6 +9,8 @@ from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, 
 
 #: What a worker must know of a job to choose it, without the rest of the item.
 _CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")
+#: What must be known of a delayed job to wake it.
+_WAKING = ("version", "status", "queue", "priority", "created_at", "delayed_at")
 #: What a tree shows of each job.
 _OVERVIEW = ("status", "job_type", "job_stage", "parent_job_id", "progress", "created_at", "started_at", "completed_at", "retry_count")
 
@@ -28,7 +30,7 @@ queue_table = Table(
         GSI("JobTypeIndex", hash="job_type", range="priority"),
         GSI("WorkerStatusIndex", hash="worker_id", range="status"),
         GSI("ReadyIndex", hash="ready_queue", range="ready_order", project=_CHOICE),
-        GSI("DueIndex", hash="due_queue", range="run_at", project=("version", "status", "queue", "priority", "created_at")),
+        GSI("DueIndex", hash="due_queue", range="run_at", project=_WAKING),
         GSI("LeaseIndex", hash="lease_queue", range="lease_until", project=("version", "status", "queue", "job_type", "worker_id")),
         GSI("TreeIndex", hash="root_job_id", range="tree_path", project=_OVERVIEW),
     ],
@@ -157,6 +159,8 @@ class Job(Entity, table=queue_table):
     readiness: Attr[Readiness] = field(Readiness.READY)
     #: not to be started before
     run_at: Attr[datetime | None] = field(None)
+    #: when the delay began that `run_at` follows from, by the clock that wrote both; absent when `run_at` was chosen
+    delayed_at: Attr[datetime | None] = field(None)
     #: not to be started after
     start_by: Attr[datetime | None] = field(None)
     #: the dependencies that are not completed yet
@@ -178,6 +182,8 @@ class Job(Entity, table=queue_table):
     lease_token: Attr[str | None] = field(None, hidden=True)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
+    #: how many events it has emitted
+    emitted: Attr[int | None] = field(None)
 
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
@@ -236,6 +242,7 @@ class Running(Entity, table=_running_view):
     lease_token: Attr[str | None] = field(None)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
+    emitted: Attr[int | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
     cancel_requested: Attr[datetime | None] = field(None)
 

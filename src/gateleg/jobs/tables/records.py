@@ -161,6 +161,18 @@ class LogChunk(Entity, table=ledger_table, tag="log"):
     of_job = Pattern(title="The earlier lines of a job's log, in order")
 
 
+class EventChunk(Entity, table=ledger_table, tag="events"):
+    """Events that a job has emitted, as they were written together. `first` is the number of the first, counted from 0."""
+
+    job_id: Attr[UUID]
+    first: Attr[int]
+    events: Attr[Compressed[list[Any]]]
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("EVENTS#{job_id}", "EVENT#{first:010d}")
+    of_job = Pattern(title="The events that a job has emitted, in order")
+
+
 class MinuteCounts(Entity, table=ledger_table, tag="tally"):
     """What one worker did with the jobs of one type in one minute. Only that worker writes it, as a whole."""
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.worker.runners import AttemptMeans, StopReason
 
-#: Seconds for which lines and progress are collected before they are written.
-FLUSH_EVERY = 0.5
+#: Seconds for which lines, progress and events are collected before they are written: to a store far away, where a write is paid for,
+#: and to an engine in this process, where those who follow the job see it within a tenth of a second.
+FLUSH_FAR = 0.5
+FLUSH_NEAR = 0.04
 #: Seconds that a handler has to end once it is asked to; a process is killed before.
 PATIENCE = KILL_AFTER + 1.0
 #: Seconds after its time is up in which a handler that returns by itself has still made it.
@@ -46,7 +48,7 @@ class Execution:
         handler: Handler,
         means: AttemptMeans,
         *,
-        flush_every: float = FLUSH_EVERY,
+        flush_every: float = FLUSH_FAR,
         patience: float = PATIENCE,
     ) -> None:
         self.queue = queue

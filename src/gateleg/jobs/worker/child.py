@@ -29,6 +29,7 @@ from gateleg.jobs.submit.submission import Submission, Submitted
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.texts import told_by, writable
 from gateleg.jobs.worker.capture import PrintedLines, log_to, print_to
+from gateleg.jobs.worker.output import checked_event
 from gateleg.jobs.worker.supervisor import supervised
 from gateleg.model import spec_of
 
@@ -91,6 +92,10 @@ class Pipe:
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
         self.send("progress", done, total, writable(message))
+
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
+        self.send("emit", checked_event(event)[0])
 
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""

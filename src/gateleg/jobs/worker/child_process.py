@@ -95,6 +95,8 @@ class ChildPool:
     def __init__(self) -> None:
         self._modules: list[str] = []
         self._spare: Task[ChildProcess] | None = None
+        self._unwanted: list[Task[ChildProcess]] = []
+        self._ending: set[Task[None]] = set()
         self._closed = False
 
     def prepare(self, modules: Iterable[str]) -> None:
@@ -103,13 +105,20 @@ class ChildPool:
 
     async def take(self) -> ChildProcess:
         """A process for one handler, and begin to start the next."""
-        spare, self._spare = self._spare, None
-        child = await (spare if spare is not None else ChildProcess.start())
+        loop = asyncio.get_running_loop()
+        starting = self._spare or loop.create_task(ChildProcess.start())
+        self._spare = None
+        try:
+            child = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Whoever wanted it is to stop; the next one has it.
+            self._unwanted.append(starting)
+            raise
         if not child.alive:
             await child.discard()
             child = await ChildProcess.start()
         if self._spare is None and not self._closed:
-            self._spare = asyncio.get_running_loop().create_task(self._prepared())
+            self._spare = self._unwanted.pop() if self._unwanted else loop.create_task(self._prepared())
         return child
 
     async def _prepared(self) -> ChildProcess:
@@ -117,9 +126,20 @@ class ChildPool:
         child.writer.write(orjson.dumps({"path": sys.path, "modules": self._modules}) + b"\n")
         return child
 
+    async def end(self, child: ChildProcess) -> None:
+        """End a process with everything below it. Whoever waits for that may be cancelled: it is done all the same."""
+        ending = asyncio.get_running_loop().create_task(child.end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+        await asyncio.shield(ending)
+
     async def close(self) -> None:
-        """End the process that waits."""
+        """End the processes that wait, and wait for those that end."""
         self._closed = True
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            await (await spare).discard()
+        waiting = [*self._unwanted, *([] if self._spare is None else [self._spare])]
+        self._spare = None
+        self._unwanted.clear()
+        for starting in waiting:
+            await (await starting).discard()
+        if self._ending:
+            await asyncio.wait(self._ending)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.model import Item
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
@@ -28,6 +29,8 @@ _TERM = 15.0
 #: How many jobs are moved at once, and how often in one round.
 _BATCH = 100
 _BATCHES = 20
+#: Seconds between two looks at the delays of a queue, at most: with short leases it is looked more often.
+_RECOUNT_EVERY = 10.0
 #: How many looks at the leases of a queue there are in the time of one.
 _LOOKS = 6
 #: Seconds between two sweeps, and how many jobs one of them moves.
@@ -53,6 +56,10 @@ class Duties:
         self._terms: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
         self._look_every = lease / _LOOKS
         self._next_look: dict[str, float] = {}
+        self._recount_every = min(_RECOUNT_EVERY, lease)
+        self._next_recount: dict[str, float] = {}
+        #: where the next look at the delays of a queue goes on
+        self._recounted: dict[str, Item | None] = {}
         self._began: float | None = None
         self._last_round = float("inf")
         self._until: dict[str, float] = {}
@@ -70,6 +77,7 @@ class Duties:
         """See to every duty that this worker holds or can take. One that fails keeps no other waiting."""
         new = self._begin()
         for name in self.queues:
+            await self._see_to(f"watch:{name}", self._recount, name)
             await self._see_to(f"watch:{name}", self._wake, name)
             await self._see_to(None if new else f"watch:{name}", self._reap, name)
             await self._see_to(f"watch:{name}", self._note, name)
@@ -98,6 +106,17 @@ class Duties:
                 await work(*arguments)
         except (StoreError, ObjectsError, JobError, ModelError) as error:
             _log.warning("the duty %s failed: %s", duty or work.__name__.strip("_"), error)
+
+    async def _recount(self, name: str) -> None:
+        """Look at some of the delayed jobs of a queue now and then: none of them is to wait for a clock that is ahead."""
+        now = self.queue.context.setup.ticks()
+        if now < self._next_recount.get(name, now):
+            return
+        self._next_recount[name] = now + self._recount_every
+        found = await self.queue.recount_delays(name, self._recounted.get(name))
+        self._recounted[name] = found.next
+        if found.number:
+            _log.warning("%d jobs of the queue %s were put off by a clock that is ahead: their delays are counted anew", found.number, name)
 
     async def _wake(self, name: str) -> None:
         """Make delayed jobs claimable whose time has come."""

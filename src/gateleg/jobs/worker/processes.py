@@ -100,7 +100,7 @@ class ProcessRun(Run):
             if self._killer is not None:
                 self._killer.cancel()
             # Whatever the handler has started and left behind ends with it.
-            await self._child.end()
+            await self._means.children.end(self._child)
             await asyncio.wait({printing}, timeout=_LAST_WORDS)
             if printing.cancel():
                 await asyncio.wait({printing})
@@ -134,7 +134,7 @@ class ProcessRun(Run):
             raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
 
     async def _heard(self, kind: str, arguments: list[Any]) -> None:
-        if kind in ("log", "capture", "progress", "output", "metric"):
+        if kind in ("log", "capture", "progress", "emit", "output", "metric"):
             getattr(self, kind)(*arguments)
         elif kind == "submit":
             await self._submit_for(*arguments)

@@ -107,6 +107,10 @@ class Run:
         """Say how far the job is."""
         self.notes.progress(done, total, message)
 
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
+        self.notes.emit(event)
+
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
         self.notes.output(kind, *locations)

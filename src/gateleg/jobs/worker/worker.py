@@ -23,7 +23,7 @@ from gateleg.jobs.rules import Failed, is_suspect
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
-from gateleg.jobs.worker.attempt import Execution
+from gateleg.jobs.worker.attempt import FLUSH_FAR, FLUSH_NEAR, Execution
 from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
@@ -309,7 +309,7 @@ class Worker:
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler, self.means)
+        return Execution(self.queue, job, handler, self.means, flush_every=FLUSH_NEAR if self._near else FLUSH_FAR)
 
     async def _let_go(self, job: Job, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""

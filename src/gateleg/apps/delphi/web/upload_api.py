@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from gateleg.apps.delphi import rules, service
-from gateleg.apps.delphi.api import Name, Text
+from gateleg.apps.delphi.api import Name, Text, withdraw
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
@@ -60,6 +60,7 @@ async def upload_files(
             files = [one.path for one in sent]
             read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, topic=topic, description=description)
         made = await service.upload_conversation(store, read, group=group, check=lambda there: _check(call, there, group, new))
+    await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
