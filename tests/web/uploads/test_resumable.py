@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
 from gateleg.jobs import Job, JobContext, Jobs, ManualClock, Submission
+from gateleg.objects import DigestMismatch
 from gateleg.web import Application, Principal, Resources, Role
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
@@ -254,3 +255,16 @@ async def test_the_table_keeps_no_upload_for_ever(shop: Host, uploads: Uploads) 
     done = await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
     assert isinstance(done, PendingUpload)
     assert done.expires_at is not None
+
+
+async def test_what_is_not_what_was_announced_is_given_up(shop: Host, uploads: Uploads, clock: ManualClock) -> None:
+    upload = await uploads.begin(ANN, "picture", "a.png", len(PNG), sha256="0" * 64)
+    with pytest.raises(DigestMismatch):
+        await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
+    direct, form = await uploads.begin_direct(ANN, "picture", "b.png")
+    await shop.objects.put(f"shop/uploads/{direct.upload_id}/whole", b"%PDF-")
+    assert form.method == "PUT"
+    clock.advance(2 * 24 * 3600)
+    assert await uploads.sweep() == 2
+    assert await submitted(shop) == []
+    assert await leftovers(shop) == []
