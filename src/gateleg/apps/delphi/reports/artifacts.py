@@ -8,7 +8,7 @@ import orjson
 
 from gateleg.apps.delphi.reports.config import MAP, REPORT
 from gateleg.apps.delphi.reports.explorer import write_explorer
-from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, opinion_groups, participant_votes
+from gateleg.apps.delphi.reports.exporting import bridging_comments, comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.report import write_report
 
@@ -53,6 +53,7 @@ def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Commen
         "participant-votes.csv": participant_votes(matrix, group_of, comments),
         "comment-groups.csv": comment_groups(findings),
         "groups.csv": opinion_groups(findings),
+        "bridging.csv": bridging_comments(findings),
     }
     return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
 

@@ -32,6 +32,8 @@ _NAMES = {
     "data/participant-votes.csv": "Votes by participant",
     "data/comment-groups.csv": "Votes by group",
     "data/comment-clusters.csv": "Topics of comments",
+    "data/groups.csv": "Groups",
+    "data/bridging.csv": "What bridges groups",
     "data/narrative.json": "Text of the report",
 }
 
