@@ -53,7 +53,7 @@ def draw_png(picture: bytes, width: int = 1920, height: int = 1240, timeout: flo
 
 def printed(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, bytes]:
     """What Chromium makes of a report's files: its pages to read as PDF, its maps as PNG, as far as they are wanted."""
-    found = {}
+    found: dict[str, bytes] = {}
     if "pdf" in formats:
         found |= {f"{name.removesuffix('html')}pdf": print_pdf(files[name]) for name in (REPORT, SUMMARY) if name in files}
     if "png" in formats:
