@@ -8,8 +8,8 @@ from typing import Any
 import apsw
 
 #: The most rows, and about the most bytes, that are removed in one transaction; a table with less is dropped at once.
-CHUNK = 250
-BYTES = 1_000_000
+CHUNK = 100
+BYTES = 500_000
 
 
 def drop(connection: apsw.Connection, name: str) -> None:
