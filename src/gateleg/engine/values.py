@@ -299,7 +299,7 @@ def check_types(value: Any, depth: int = 0) -> None:
             for member in content:
                 _SCALARS[_MEMBERS[tag]](member)
         elif depth < MAX_NESTING:
-            for member in content.values() if tag == "M" else content:
+            for member in content.values() if isinstance(content, dict) else content:
                 check_types(member, depth + 1)
 
 
