@@ -68,8 +68,8 @@ class TestWorker:
         """Move the clock to the next delayed job; False when there is none."""
         if self.clock is None:
             return False
-        store = self.queue.store
-        due = [job["run_at"] for name in self._queues() for job in store.query(Job.due, queue=name, limit=1, project=[Job.run_at])]
+        store, due_in = self.queue.store, self.queue.context.tables.job.due
+        due = [job["run_at"] for name in self._queues() for job in store.query(due_in, queue=name, limit=1, project=[Job.run_at])]
         if not due:
             return False
         self.clock.reach(min(due))

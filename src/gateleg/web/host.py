@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from gateleg.jobs import TABLES as JOB_TABLES
-from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
 from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
@@ -76,7 +75,7 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *own)))
+        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *own)))
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
         """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
@@ -123,7 +122,7 @@ class Host:
             prompt = store.within(_RECOGNISED)
             keys = Keys(prompt)
             jobs = Jobs()
-            queue = AsyncQueue(store, jobs, rules)
+            queue = AsyncQueue(store, jobs, rules, tables=LAYOUTS[settings.queue_layout])
             audit, events = Audit(store, days=settings.audit_days), Hub()
             # Handlers are made with the queue that they are added to.
             resources = {
@@ -149,6 +148,7 @@ class Host:
                 resources=resources,
             )
             await store.ensure_tables(*host.tables)
+            await queue.warn_of_other_tables()
             await queue.declare_schedules(declared)
             try:
                 yield host

@@ -101,6 +101,7 @@ async def test_no_route_and_no_job_tells_a_word_of_a_rejected_comment(tmp_path: 
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, planted())
         queue = AsyncQueue(host.store, delphi_jobs(host.store, host.objects))
+        await queue.ensure_tables()
         job = await worked(queue, Submission("FULL_PIPELINE", {}, subject="town"))
         assert job.status is JobStatus.COMPLETED
         token = (await host.keys.create("admin", Role.ADMIN, groups=[])).token

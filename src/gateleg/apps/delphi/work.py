@@ -22,7 +22,7 @@ from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, 
 from gateleg.apps.delphi.runs.run_tables import narratives_table
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.jobs import AsyncQueue, DependencyMissing, GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import AsyncQueue, DependencyMissing, GiveUp, JobContext, Jobs, JobStatus, Snooze, Submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,8 +72,13 @@ class PipelineResult(BaseModel):
     stages: dict[str, str]
 
 
-def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None = None) -> Jobs:
-    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless given."""
+def delphi_jobs(
+    store: AsyncStore, objects: AsyncObjects, models: Models | None = None, *, queue: Callable[[], AsyncQueue] | None = None
+) -> Jobs:
+    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless given.
+
+    `queue` returns the queue that the jobs are in, if that is not one with plain table names on the same store.
+    """
     jobs, models = Jobs(), models or Models()
 
     @jobs.handler(VOTES_STAGE, config=VotesConfig, result=VotesResult, timeout=3600)
@@ -90,7 +95,7 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Models | None 
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
-        return await direct_stages(job, config, store, jobs)
+        return await direct_stages(job, config, AsyncQueue(store, jobs) if queue is None else queue(), jobs)
 
     return jobs
 
@@ -150,14 +155,14 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
     return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys)
 
 
-async def direct_stages(job: JobContext, config: PipelineConfig, store: AsyncStore, jobs: Jobs) -> PipelineResult:
+async def direct_stages(job: JobContext, config: PipelineConfig, queue: AsyncQueue, jobs: Jobs) -> PipelineResult:
     """Submit the stages of a pipeline as children, and end as they end.
 
     The handler does not wait in a worker's place: it is called again until all stages are done, and submits nothing twice.
     """
     conversation_id = origin_of(job, PIPELINE).conversation_id
-    children = await _submitted(job, config, jobs, AsyncQueue(store, jobs))
-    states = {stage: (await store.get(Job, job_id=child, consistent=True)).status for stage, child in children.items()}
+    children = await _submitted(job, config, jobs, queue)
+    states = {stage: (await queue.get(child)).status for stage, child in children.items()}
     done = sum(state is JobStatus.COMPLETED for state in states.values())
     job.progress(done, len(states), ", ".join(f"{stage} {state.value.lower()}" for stage, state in states.items()))
     ended = verdict(states)

@@ -30,11 +30,12 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 
 def _installed_tables(settings: Settings) -> list[Table]:
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import TABLES as JOB_TABLES
+    from gateleg.jobs import LAYOUTS
+    from gateleg.jobs.tables.queue_tables import tables_named
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*JOB_TABLES, *WEB_TABLES, *own]
+    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *own]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:

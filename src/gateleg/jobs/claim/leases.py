@@ -11,7 +11,7 @@ from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish.complete import again, reap_one
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Running
-from gateleg.jobs.tables.records import WorkerRecord
+from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.model import ModelError
 from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, find, patch, put, query, transact
 from gateleg.store.transports import ServiceError
@@ -51,13 +51,13 @@ def renew(
     if logs is not None:
         actions.append(Running.logs.set(logs))
     held = (Running.lease_token == claimed.lease_token) & (Running.status == str(JobStatus.PROCESSING))
-    write = patch(Running.key(job_id=claimed.job_id), *actions, condition=held)
+    write = patch(context.tables.running.key(job_id=claimed.job_id), *actions, condition=held)
     try:
         if chunk is None:
             running: Running | None = yield from write.flow(context.setup)
         else:
-            yield from transact([write, put(chunk)]).flow(context.setup)
-            running = yield from find(Running, job_id=claimed.job_id, consistent=True).flow(context.setup)
+            yield from transact([write, put(moved_to(context.tables.log_chunk, chunk))]).flow(context.setup)
+            running = yield from find(context.tables.running, job_id=claimed.job_id, consistent=True).flow(context.setup)
     except (ConditionFailed, NotFound, TransactionCanceled) as refused:
         raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.") from refused
     return Beat(until, running is not None and running.cancel_requested is not None)
@@ -68,13 +68,14 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
 
     A worker is gone when its lease has not moved, between looks with the same `leases`, for as long as the lease lasts.
     """
-    found = yield from collect_stream(query(Job.leased(queue=queue), project=[Job.job_id, Job.lease_until, Job.worker_id]), context)
+    shown = (Job.job_id, Job.lease_until, Job.worker_id)
+    found = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=shown), context)
     running = {values["job_id"]: values for values in found}
     ages = leases.observe({job_id: values["lease_until"] for job_id, values in running.items()}, context.setup.ticks())
     stale = [job_id for job_id, age in ages.items() if age >= context.settings.lease_seconds]
     if not stale:
         return []
-    workers = yield from collect_stream(query(WorkerRecord.every()), context, expired=True)
+    workers = yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True)
     terms = {one.worker_id: one.lease_seconds for one in workers}
     reaped = []
     for job_id in stale[:limit]:
