@@ -35,7 +35,7 @@ class TestWorker:
     #: pytest takes classes named Test... for tests, and this one is imported into test modules
     __test__ = False
 
-    def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:
+    def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "test-worker") -> None:
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.model import Access, Spec, Table
+    from gateleg.store.setup import Setup
     from gateleg.web.settings import Settings
 
 
@@ -73,10 +74,10 @@ def _table_name(access: Access[Any]) -> str:
     return spec_of(access.entity).table.name
 
 
-def find_table(tables: Iterable[Table], name: str, prefix: str) -> Table | None:
-    """The declared table that a name means: its own, with or without the prefix, or that of one of its entities."""
+def find_table(tables: Iterable[Table], name: str, setup: Setup) -> Table | None:
+    """The declared table that a name means: its own, the one that the store knows it by, or that of one of its entities."""
     for table in tables:
-        if name in (table.name, table.physical(prefix)) or any(spec.name == name for spec in table.specs):
+        if name in (table.name, setup.name_of(table)) or any(spec.name == name for spec in table.specs):
             return table
     return None
 

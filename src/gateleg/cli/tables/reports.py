@@ -33,7 +33,8 @@ def explain(
     settings = settings_from(config, prefix=prefix, tables=tables)
     access = find_pattern(load_tables(settings), pattern)
     try:
-        told = explained(access, read_arguments(arg), items=items, item_bytes=size, prefix=settings.prefix)
+        names = {"prefix": settings.prefix, "table_names": settings.table_names}
+        told = explained(access, read_arguments(arg), items=items, item_bytes=size, **names)
     except ModelError as error:
         fail(str(error), MISUSED)
     if json:

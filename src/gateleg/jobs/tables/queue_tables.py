@@ -20,13 +20,14 @@ from gateleg.jobs.tables.records import (
     WorkerRecord,
     make_ledger_table,
 )
-from gateleg.jobs.tables.table_names import PLAIN, TableNames
+from gateleg.jobs.tables.table_names import DELPHI, PLAIN, TableNames
 from gateleg.model import Access, Entity, Pattern, Table, spec_of
 from gateleg.model.codec.unchecked import construct_unchecked
 
 __all__ = ["QueueTables", "tables_named"]
 
 E = TypeVar("E", bound=Entity)
+_DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,9 @@ def tables_named(names: TableNames) -> QueueTables:
 
 def _bound(kind: type[E], table: Table, **members: object) -> type[E]:
     """An entity in another table, otherwise the same, save for the members that are given."""
-    own = {"__doc__": kind.__doc__, "__module__": kind.__module__, **members}
+    # Where the classes of hosts can be imported from; those by names of your own are nowhere but in their queue.
+    module = "gateleg.jobs.tables.delphi" if table.name in _DELPHI else kind.__module__
+    own = {"__doc__": kind.__doc__, "__module__": module, **members}
     return new_class(kind.__name__, (kind,), {"table": table, "tag": spec_of(kind).tag}, lambda body: body.update(own))
 
 
