@@ -9,20 +9,26 @@ from typing import Any
 
 import click
 import typer
+from pydantic import BaseModel
 
+from gateleg.ai import ModelSettings, Price, ProviderSettings, SpendCaps
 from gateleg.ai import errors as ai_errors
-from gateleg.apps.delphi import errors as delphi_errors
 from gateleg.cli.commands import app
+from gateleg.cli.installed import application_errors, find_installed
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
+from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
 from gateleg.web.api import ROUTERS
+from gateleg.web.host import unopened_resources
+from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -93,10 +99,11 @@ def errors() -> str:
         ("Model", model_errors),
         ("Store", store_errors),
         ("Objects", object_errors),
+        ("Outgoing requests", net_errors),
         ("Jobs", job_errors),
         ("Models", ai_errors),
         ("Host", web_errors),
-        ("Delphi", delphi_errors),
+        *application_errors().items(),
     ):
         kinds = [
             kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__ and "code" in vars(kind)
@@ -115,37 +122,70 @@ def _error(kind: Any) -> list[str]:
     return [f"### {kind.code}\n", f"{said}\n", f"*{fix}*\n"]
 
 
+_SETTINGS = ("| setting | default | what it is |", "| --- | --- | --- |")
+
+
 def settings() -> str:
     """Every setting of a host."""
     lines = [
         NOTE,
         "# Settings\n",
         f"In `gateleg.toml`, or in capitals behind `{PREFIX}` as environment variables. `gateleg config` prints what is in force.\n",
-        "| setting | default | what it is |",
-        "| --- | --- | --- |",
+        *_SETTINGS,
     ]
-    for name, field in Settings.model_fields.items():
-        default = shown(field.default)
-        lines.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description} |")
+    lines += _settings_of(Settings)
+    lines += [
+        "",
+        "## Models\n",
+        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
+        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+    ]
+    for title, model in (
+        ("[models]", ModelSettings),
+        ("[models.providers.NAME]", ProviderSettings),
+        ('[models.prices."ADDRESS"]', Price),
+        ("[models.caps]", SpendCaps),
+    ):
+        lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
+    for application in find_installed(Settings()).applications:
+        if application.settings is not None:
+            variable = f"{PREFIX}{section_key(application.name)}__".upper()
+            lines += [f"\n## {application.title}\n", f"Below `[{application.name}]`, or behind `{variable}`.\n", *_SETTINGS]
+            lines += _settings_of(application.settings)
     return "\n".join(lines) + "\n"
 
 
+def _settings_of(model: type[BaseModel]) -> list[str]:
+    rows = []
+    for name, field in model.model_fields.items():
+        default = "" if field.is_required() else shown(field.get_default(call_default_factory=True))
+        rows.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description or ''} |")
+    return rows
+
+
 def http() -> str:
-    """Every address of the kit, and what it is for."""
+    """Every address of the kit and of its applications, and what it is for."""
     lines = [
         NOTE,
         "# HTTP\n",
-        "What every host serves; `/api/docs` of a host has it with all parameters, and with those of its applications.\n",
+        "What every host serves, and what the applications of Gateleg add; `/api/docs` of a host has it with all parameters.\n",
     ]
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
-                told = f"| {', '.join(sorted(route.methods))} | `{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"  # type: ignore[attr-defined]
-                groups.setdefault(str(route.tags[0]), []).append(told)  # type: ignore[attr-defined]
+                groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]
+    for application in find_installed(Settings()).applications:
+        if application.routes is not None:
+            routes = application.routes(unopened_resources(application, Settings())).routes
+            groups[application.title] = [_address(route, f"/api/{application.name}") for route in routes if hasattr(route, "methods")]
     for name, rows in groups.items():
         lines += [f"## {name}\n", "| method | address | what it does |", "| --- | --- | --- |", *rows, ""]
     return "\n".join(lines)
+
+
+def _address(route: Any, prefix: str = "") -> str:
+    return f"| {', '.join(sorted(route.methods))} | `{prefix}{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"
 
 
 def python(room: str) -> str:

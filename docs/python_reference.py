@@ -26,6 +26,7 @@ ROOMS = {
     "engine": "The embedded engine",
     "endpoint": "The endpoint",
     "web": "The host",
+    "commands": "What commands are made of",
     "errors": "The base of every error",
     "model.planning": "Plans of requests, for stores",
     "model.expressions": "Conditions and actions, for stores",

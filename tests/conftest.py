@@ -1,16 +1,16 @@
 """One Chromium for all browser tests of a process: Playwright can be started once in it."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.apps.delphi.errors import BrowserMissing
-from gateleg.apps.delphi.reports.printing import find_browser
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -24,11 +24,8 @@ _ARGUMENTS = [
 
 
 def chromium() -> str | None:
-    """Where the system's Chromium is, if it has one: the one that reports are printed with."""
-    try:
-        return find_browser()
-    except BrowserMissing:
-        return None
+    """Where the system's Chromium is, if it has one; `GATELEG_CHROMIUM` names another."""
+    return os.environ.get("GATELEG_CHROMIUM") or next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")

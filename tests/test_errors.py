@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from gateleg.ai import errors as ai_errors
-from gateleg.apps.delphi import errors as delphi_errors
+from gateleg.cli.installed import application_errors
 from gateleg.errors import GatelegError
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.applying import Unsettled
 from gateleg.model import errors as model_errors
+from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
 from gateleg.ops.templates import NotExpressible
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
 from gateleg.web.settings import BadSettings
 
-ROOMS = (model_errors, store_errors, object_errors, job_errors, ai_errors, web_errors, delphi_errors)
+ROOMS = (model_errors, store_errors, object_errors, net_errors, job_errors, ai_errors, web_errors, *application_errors().values())
 
 
 def raised_in(module: Any) -> list[type[Exception]]:
@@ -61,7 +62,6 @@ def test_a_pickled_error_says_the_same(kind: type[GatelegError]) -> None:
         job_errors.BadConfig("x", problems=[{"loc": ("a",), "msg": "too small"}]),
         ai_errors.BadStructure("x", text="{", problems=["not JSON"], attempts=2),
         web_errors.NotSignedIn(),
-        delphi_errors.UnreadableRows([delphi_errors.Problem("votes.csv", 3, "no vote")], 1),
     ],
     ids=lambda error: type(error).__name__,
 )

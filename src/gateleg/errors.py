@@ -26,6 +26,8 @@ class GatelegError(Exception):
     fix = ""
     #: the HTTP status with which a host answers it
     status = 500
+    #: what a host answers in place of `message`, where that repeats the words of another service; its log has the message
+    public: str | None = None
 
     def __init__(self, message: str, *, why: str | None = None, fix: str | None = None) -> None:
         self.message = message

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.ai import AsyncModels, BadAsk, Models, Reply, System, Tool, ToolCall, Usage, User, cache_table
+from gateleg.ai import AsyncModels, BadAsk, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User, cache_table
 from gateleg.ai.asking import Asked, asked_of
 from gateleg.ai.cache import LARGEST, ask_digest, reply_entry, reply_of, text_digest, vector_entry, vector_of
 from gateleg.ai.tables import Remembered
@@ -154,7 +154,7 @@ def test_entry_that_cannot_be_read_counts_as_none(store: Store) -> None:
 
 
 def test_expired_entry_counts_as_none(store: Store) -> None:
-    with service(embedded([1.0]), embedded([1.0])) as server, Models(store=store, cache_days=-1) as models:
+    with service(embedded([1.0]), embedded([1.0])) as server, Models(ModelSettings(cache_days=1e-9), store=store) as models:
         for _ in range(2):
             models.embeddings(f"ollama:e@{server.url}").embed(["a"])
     assert len(server.requests) == 2

@@ -1,61 +1,133 @@
+import logging
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-import gateleg.apps
-from gateleg.cli import installed
 from gateleg.cli.commands import app
-from gateleg.cli.installed import installed_applications
+from gateleg.cli.installed import find_installed, installed_applications, registered
 from gateleg.web.settings import Settings
-
-APPLICATION = 'from gateleg.web import Application\napplication = Application(name="{name}", title="{name}", icon="star")\n'
+from tests.cli.strangers import APPLICATION, install
 
 
 @pytest.fixture
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A suite of two applications of which one is there, and a folder for more."""
-    monkeypatch.setattr(installed, "SUITE", ("first", "second"))
-    monkeypatch.setattr(gateleg.apps, "__path__", [str(tmp_path)])
-    monkeypatch.setattr("gateleg.cli.installed.resources.files", lambda package: tmp_path)
-    for name in ("first", "second"):
-        monkeypatch.delitem(sys.modules, f"gateleg.apps.{name}", raising=False)
-        monkeypatch.delitem(sys.modules, f"gateleg.apps.{name}.application", raising=False)
-    (tmp_path / "first").mkdir()
-    (tmp_path / "first" / "__init__.py").write_text("")
-    (tmp_path / "first" / "application.py").write_text(APPLICATION.format(name="first"))
-    return tmp_path
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path, whose modules are forgotten afterwards."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield tmp_path
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
-def names(**options: bool) -> list[str]:
-    return [application.name for application in installed_applications(Settings(), **options)]
+def test_a_package_registers_its_application_by_an_entry_point(folder: Path) -> None:
+    own = [application.name for application in find_installed(Settings()).applications]
+    install(folder, "films", entries={"films": "films_app:application"}, modules={"films_app": APPLICATION.format(name="films", more="")})
+    assert [application.name for application in find_installed(Settings()).applications] == [*own, "films"]
+    assert [application.name for application in find_installed(Settings(), demo=True).applications][-1] == "demo"
 
 
-def test_the_applications_that_are_there_are_installed(suite: Path) -> None:
-    assert names() == ["first"]
-    assert names(demo=True) == ["first", "demo"]
+@pytest.mark.parametrize(
+    ("text", "reason", "is_optional"),
+    [
+        (
+            "import no_such_package\n",
+            "broken_app:application of films needs no_such_package, which is not installed",
+            True,
+        ),
+        ("import gateleg.no_such_module\n", "needs gateleg.no_such_module", False),
+        ("1 / 0\n", "cannot be loaded: ZeroDivisionError: division by zero", False),
+        ("application = 3\n", "is not a gateleg.web.Application", False),
+        ("", "cannot be loaded: AttributeError", False),
+        (APPLICATION.format(name="other", more=""), "is the application 'other', not 'broken'", False),
+    ],
+)
+def test_a_broken_application_is_reported_by_name_and_left_out(
+    folder: Path, caplog: pytest.LogCaptureFixture, text: str, reason: str, is_optional: bool
+) -> None:
+    modules = {"broken_app": text, "films_app": APPLICATION.format(name="films", more="")}
+    install(folder, "films", entries={"broken": "broken_app:application", "films": "films_app:application"}, modules=modules)
+    with caplog.at_level(logging.INFO, "gateleg.cli"):
+        names = [application.name for application in installed_applications(Settings())]
+    assert ("films" in names, "broken" in names) == (True, False)
+    (record,) = [record for record in caplog.records if "application broken is left out" in record.getMessage()]
+    assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
 
 
-def test_an_application_whose_requirements_are_missing_is_left_out(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (suite / "second").mkdir()
-    (suite / "second" / "application.py").write_text("import no_such_package_anywhere\n")
-    assert names() == ["first"]
+def test_a_name_that_is_taken_or_reserved_is_left_out(folder: Path) -> None:
+    modules = {
+        "first_app": APPLICATION.format(name="films", more=""),
+        "second_app": APPLICATION.format(name="films", more=""),
+        "jobs_app": APPLICATION.format(name="jobs", more=""),
+    }
+    install(folder, "first", entries={"films": "first_app:application", "jobs": "jobs_app:application"}, modules=modules)
+    install(folder, "second", entries={"films": "second_app:application"}, modules={})
+    left_out = {one.name: one.reason for one in find_installed(Settings()).left_out if not one.is_optional}
+    assert left_out["films"] == "second_app:application of second has the name of first_app:application"
+    assert "There cannot be an application 'jobs' here" in left_out["jobs"]
 
 
-def test_a_fault_in_an_application_is_not_hidden(suite: Path) -> None:
-    (suite / "second").mkdir()
-    (suite / "second" / "application.py").write_text("import gateleg.no_such_module\n")
-    with pytest.raises(ModuleNotFoundError):
-        names()
-
-
-def test_applications_are_named_in_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own_application.py").write_text(APPLICATION.format(name="own"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
+def test_applications_are_named_in_the_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "own_application.py").write_text(APPLICATION.format(name="own", more=""))
+    monkeypatch.chdir(folder)
     found = installed_applications(Settings(applications=("own_application:application",)))
     assert [application.name for application in found][-1] == "own"
+
+
+COMMANDS = """
+import typer
+from gateleg.commands import fail
+
+app = typer.Typer()
+
+@app.command()
+def count(number: int = 3) -> None:
+    if number < 0:
+        fail("there are no such films")
+    typer.echo(f"{number} films")
+"""
+
+
+def test_the_commands_of_an_application_are_those_of_gateleg(folder: Path) -> None:
+    application = APPLICATION.format(name="films", more='commands="films_commands:app"')
+    install(folder, "films", entries={"films": "films_app:application"}, modules={"films_app": application, "films_commands": COMMANDS})
+    run = CliRunner().invoke
+    assert run(app, ["films", "count", "--number", "7"]).output == "7 films\n"
+    assert (told := run(app, ["films", "count", "--number", "-1"])).exit_code == 1
+    assert told.stderr == "gateleg: there are no such films\n"
+    assert "films" in run(app, ["--help"]).output
+
+
+def test_a_broken_application_or_one_without_commands_says_so(folder: Path) -> None:
+    modules = {"broken_app": "1 / 0\n", "films_app": APPLICATION.format(name="films", more="")}
+    install(folder, "films", entries={"broken": "broken_app:application", "films": "films_app:application"}, modules=modules)
+    run = CliRunner().invoke
+    assert (
+        run(app, ["broken", "x"]).stderr
+        == "gateleg: broken_app:application of films cannot be loaded: ZeroDivisionError: division by zero\n"
+    )
+    assert run(app, ["films", "x"]).stderr == "gateleg: the application films has no commands\n"
+    assert run(app, ["--help"]).exit_code == 0
+
+
+def test_help_imports_no_application() -> None:
+    program = (
+        "import sys; from gateleg.cli.commands import app; app(['--help'], standalone_mode=False); "
+        "assert not [name for name in sys.modules if name.startswith('gateleg.apps.')], sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)
+
+
+def test_the_checkout_is_installed_as_pyproject_says() -> None:
+    import tomllib
+
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    declared = tomllib.loads(text)["project"]["entry-points"]["gateleg.applications"]
+    found = {name: entry.value for name, entry in registered().items()}
+    assert declared.items() <= found.items(), "the entry points of pyproject.toml have changed: make, or pip install -e . --no-deps"
 
 
 @pytest.mark.parametrize(
@@ -63,14 +135,13 @@ def test_applications_are_named_in_the_settings(tmp_path: Path, monkeypatch: pyt
     [
         (["up", "--data", "data"], "uvicorn", "web"),
         (["serve", "--store", "embedded::memory:"], "nicegui", "web"),
-        (["delphi", "run", "votes.csv", "comments.csv"], "sklearn", "delphi"),
     ],
 )
 def test_a_command_says_which_extra_it_misses(
     command: list[str], module: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(installed, "find_spec", lambda name: None if name == module else object())
+    monkeypatch.setattr("gateleg.commands.packages.find_spec", lambda name: None if name == module else object())
     told = CliRunner().invoke(app, command)
     assert told.exit_code == 1
     assert told.stderr.startswith(f"gateleg: {module} is not installed. Install the extra `{extra}`: `pip install '.[{extra}]'`")

@@ -50,7 +50,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty folder, without the suite's applications."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(installed, "SUITE", ())
+    monkeypatch.setattr(installed, "entry_points", lambda group: ())
     monkeypatch.setenv("COLUMNS", "200")
 
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.worker import _opened
+from gateleg.cli.worker import _limits, _opened
 from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 from gateleg.jobs import Queue, Submission, follow
@@ -48,6 +48,18 @@ def test_a_worker_runs_the_jobs_of_an_application_with_its_store_and_objects(tmp
 def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--queues", queues, "--store", f"embedded:{tmp_path}"])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("limit", ["a", "a=0", "a=-1", "a=cores+1", "a b=1"])
+def test_limits_that_cannot_be_are_refused(limit: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--limit", limit, "--store", f"embedded:{tmp_path}"])
+    assert result.exit_code == 2
+    assert "--limit takes queues with numbers" in result.output
+
+
+def test_limits_may_be_told_in_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert _limits("renders=cores-1,reports=2,films=cores,last=cores-9") == {"renders": 3, "reports": 2, "films": 4, "last": 1}
 
 
 def worker_on(tmp_path: Path, *options: str, app: str = "tests.cli.stubborn", store: str | None = None) -> subprocess.Popen[str]:

@@ -162,7 +162,7 @@ class AuditedWorker(Worker):
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """As usual, audited."""
-        return AuditedExecution(self.queue, job, handler)
+        return AuditedExecution(self.queue, job, handler, self.means)
 
 
 async def main(data: str, audit: str, seed: str, rate: float, offset: float, lease: float) -> None:

@@ -32,8 +32,6 @@ def test_registries_are_put_together() -> None:
 def test_what_cannot_be_a_handler_is_refused() -> None:
     jobs = Jobs()
 
-    async def inner(job: JobContext, config: Any) -> None: ...
-
     def plain(job: JobContext, config: Any) -> Any: ...
 
     async def alone(job: JobContext) -> None: ...
@@ -42,7 +40,6 @@ def test_what_cannot_be_a_handler_is_refused() -> None:
         Handler("a#b", handle),
         Handler("x", handle, queue=""),
         Handler("x", plain, runs="inline"),
-        Handler("x", inner, runs="process"),
         Handler("x", handle, timeout=0),
         Handler("x", handle, priority=101),
         Handler("x", handle, runs="proces"),  # type: ignore[arg-type]

@@ -13,12 +13,12 @@ import pytest
 
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
-from tests.jobs.test_worker import done, working
+from gateleg.jobs.worker.worker import Worker
+from tests.jobs.test_worker import done, is_alive, working
 
 ONCE = Retry(times=0)
 
@@ -211,7 +211,7 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
             job.log("again")
 
     async with working(jobs) as (queue, worker):
-        worker.execution = _impatient(queue)  # type: ignore[method-assign]
+        worker.execution = _impatient(worker)  # type: ignore[method-assign]
         try:
             job = await done(queue, Submission("odd"))
         finally:
@@ -219,10 +219,10 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
     assert failure(job)[0] == "timed-out"
 
 
-def _impatient(queue: AsyncQueue) -> Callable[..., Any]:
+def _impatient(worker: Worker) -> Callable[..., Any]:
     from gateleg.jobs.worker.attempt import Execution
 
-    return lambda job, handler: Execution(queue, job, handler, patience=0.1)
+    return lambda job, handler: Execution(worker.queue, job, handler, worker.means, patience=0.1)
 
 
 async def prints_a_long_line(job: JobContext, config: dict[str, Any]) -> str:
@@ -257,11 +257,11 @@ class TestProcesses:
         assert job.job_results.value == "printed"
         assert {letter for line in job.logs.entries for letter in line.message} == {"é"}
 
-    async def test_may_leave_something_behind_that_holds_their_output(self) -> None:
+    async def test_leave_nothing_behind_even_if_it_has_a_session_of_its_own(self) -> None:
         job = await self.run(leaves_a_daemon)
         assert job.status == JobStatus.COMPLETED
         assert job.job_results is not None
-        subprocess.run(["kill", str(job.job_results.value)], check=True)
+        assert not is_alive(job.job_results.value)
 
     async def test_that_return_far_too_much_are_told_so(self) -> None:
         assert failure(await self.run(returns_far_too_much))[0] == "too-much-at-once"

@@ -53,7 +53,9 @@ def test_a_failure_with_retries_left_waits_for_its_delay() -> None:
 def test_a_failure_without_retries_left_is_final() -> None:
     verdict = judged(failure(), retry_count=3)
     assert (verdict.status, verdict.retry_count) == (JobStatus.FAILED, 3)
-    assert verdict.results == Results(result_type="FAILURE", summary_metrics={"error": "ValueError"})
+    assert verdict.failure is not None
+    told = {"error": "ValueError", "message": verdict.failure.message}
+    assert verdict.results == Results(result_type="FAILURE", summary_metrics=told)
 
 
 def test_a_final_failure_is_not_tried_again() -> None:

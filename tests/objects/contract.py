@@ -14,6 +14,7 @@ from gateleg.objects import (
     ByteRange,
     DigestMismatch,
     NotModified,
+    ObjectExists,
     ObjectMissing,
     Objects,
     RangeOutside,
@@ -112,6 +113,31 @@ class ObjectsContract:
         with pytest.raises(NotModified):
             objects.get("a", unless_etag=etag)
         assert objects.get("a", unless_etag="another") == TEXT
+
+    def test_what_is_to_be_new_does_not_replace(self, objects: Objects) -> None:
+        objects.put("new.txt", b"first", if_absent=True)
+        with pytest.raises(ObjectExists):
+            objects.put("new.txt", b"second", if_absent=True)
+        large = b"x" * (6 << 20)
+        with pytest.raises(ObjectExists):
+            objects.put("new.txt", large, if_absent=True)
+        assert objects.get("new.txt") == b"first"
+        objects.put("new.txt", b"third")
+        assert objects.get("new.txt") == b"third"
+
+    def test_of_writers_at_once_one_makes_the_object(self, objects: Objects) -> None:
+        uploads = [objects.upload("one.txt", if_absent=True) for _ in range(3)]
+        made = []
+        for number, upload in enumerate(uploads):
+            upload.write(b"%d" % number)
+        for number, upload in enumerate(uploads):
+            try:
+                upload.finish()
+                made.append(number)
+            except ObjectExists:
+                continue
+        assert made == [0]
+        assert objects.get("one.txt") == b"0"
 
     def test_content_with_another_digest_is_refused(self, objects: Objects) -> None:
         with pytest.raises(DigestMismatch):

@@ -141,3 +141,14 @@ def test_the_name_of_a_download_is_one_header(name: str) -> None:
     assert header.isascii()
     assert header.isprintable()
     assert unquote(header.rpartition("''")[2]) == name
+
+
+def test_a_link_may_bound_the_length_without_fixing_it() -> None:
+    signer = LinkSigner(b"x" * 32)
+    query = signer.sign(Grant("a", "PUT", most=10), 100).partition("?")[2]
+    assert "most=10" in query
+    assert signer.verify("PUT", "a", query, 50, length=10).most == 10
+    assert signer.verify("PUT", "a", query, 50).most == 10
+    for changed, length in ((query, 11), (query.replace("most=10", "most=99"), 20), (query.replace("&most=10", ""), 20)):
+        with pytest.raises(LinkRefused):
+            signer.verify("PUT", "a", changed, 50, length=length)

@@ -48,3 +48,22 @@ def test_a_folder_that_others_have_to_enter_stays_as_it_is(tmp_path: Path, monke
     for folder in (shared, project, project / "inner", Path()):
         make_private(folder)
     assert [mode(folder) for folder in (shared, project, project / "inner")] == [0o1777, 0o755, 0o755]
+
+
+def test_what_an_earlier_version_wrote_is_closed_to_others_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "objects"
+    with open_objects(f"dir:{folder}", secret=b"x" * 32) as objects:
+        objects.put("a/b.txt", b"hello")
+    (folder / "private").unlink()
+    link = folder / "keys" / "outside"
+    link.symlink_to(tmp_path / "other.txt")
+    (tmp_path / "other.txt").write_text("others read this")
+    (tmp_path / "other.txt").chmod(0o644)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    with open_objects(f"dir:{folder}", secret=b"x" * 32) as objects:
+        assert objects.get("a/b.txt") == b"hello"
+    assert {(path.is_dir(), mode(path)) for path in folder.rglob("*") if not path.is_symlink()} == {(True, 0o700), (False, 0o600)}
+    assert mode(tmp_path / "other.txt") == 0o644
+    assert sum("could be read by other users" in record.message for record in caplog.records) == 1

@@ -1,11 +1,20 @@
 """A small application for the tests of the host."""
 
-from fastapi import APIRouter, Request
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, Request, WebSocket
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
 
 from gateleg.jobs import JobContext, Jobs, Retry
 from gateleg.model import Attr, Entity, Key, Pattern, Table, required
-from gateleg.web import Application, Refusal, Resources
+from gateleg.web import Application, Event, EventRoute, Listener, Refusal, Resources, Role, Surface
+from gateleg.web.api.calls import Using
+from gateleg.web.bodies import body_limit
 
 songs = Table("Songs", hash="artist", range="title")
 
@@ -45,6 +54,55 @@ async def fail(job: JobContext, config: BaseModel) -> None:
     raise ValueError("there is no such number")
 
 
+class Band:
+    """A surface: answers with the path that it sees, and counts how often it was started and stopped."""
+
+    def __init__(self) -> None:
+        self.started = self.stopped = 0
+        self.app = Starlette(
+            routes=[Route("/", self.play, methods=["GET", "POST"]), Route("/solo", self.play), WebSocketRoute("/jam", self.jam)],
+            lifespan=self.running,
+        )
+
+    @asynccontextmanager
+    async def running(self, app: Starlette) -> AsyncIterator[None]:
+        self.started += 1
+        yield
+        self.stopped += 1
+
+    async def play(self, request: Request) -> JSONResponse:
+        played = len(await request.body())
+        return JSONResponse({"name": request.state.principal.name, "played": played, "root": request.scope["root_path"]})
+
+    async def jam(self, socket: WebSocket) -> None:
+        await socket.accept()
+        await socket.send_text(await socket.receive_text())
+
+
+def _streams(resources: Resources) -> list[EventRoute]:
+    async def follow(listener: Listener) -> AsyncIterator[Event]:
+        if listener.params["song"] == "secret" and listener.principal.name != "ann":
+            raise OutOfTune("Nobody may hear it.")
+        return notes(int(listener.last_event_id or 0))
+
+    async def notes(after: int) -> AsyncIterator[Event]:
+        for number in range(after + 1, 4):
+            yield Event("note", {"number": number}, str(number))
+
+    async def silence(listener: Listener) -> AsyncIterator[Event]:
+        return _silent()
+
+    return [
+        EventRoute("/songs/{song}", follow, about="The notes of a song."),
+        EventRoute("/silence", silence, role=Role.OPERATOR),
+    ]
+
+
+async def _silent() -> AsyncIterator[Event]:
+    await asyncio.Event().wait()
+    yield Event("never", {}, "0")
+
+
 def _routes(resources: Resources) -> APIRouter:
     router = APIRouter()
 
@@ -64,11 +122,37 @@ def _routes(resources: Resources) -> APIRouter:
     async def sing(title: str) -> None:
         await resources.store.create(Song(artist="Nina", title=title))
 
+    @router.websocket("/rehearsal")
+    async def rehearsal(socket: WebSocket, call: Using) -> None:
+        await socket.accept()
+        while (text := await socket.receive_text()) != "end":
+            if text == "piano":
+                raise OutOfTune("The A is flat.")
+            await socket.send_text(f"{call.principal.name}: {text}")
+        await socket.close()
+
+    @router.post("/recordings")
+    @body_limit("upload")
+    async def record(request: Request) -> int:
+        return len(await request.body())
+
+    @router.post("/covers/{title}")
+    @body_limit(20_000)
+    async def cover(request: Request, title: str) -> int:
+        return len(await request.body())
+
     return router
+
+
+def _surfaces(resources: Resources) -> list[Surface]:
+    band = resources.state["band"] = Band()
+    return [Surface("/music/band", band.app, body_limit=500), Surface("/graphql/music", band.app, role=Role.OPERATOR)]
 
 
 def make_application() -> Application:
     jobs = Jobs()
     jobs.handler("add", config=Sum, queue="math", priority=60)(add)
     jobs.handler("fail", retry=Retry(times=0))(fail)
-    return Application(name="music", title="Music", icon="music_note", tables=(songs,), jobs=jobs, routes=_routes)
+    return Application(
+        name="music", title="Music", icon="music_note", tables=(songs,), jobs=jobs, routes=_routes, streams=_streams, surfaces=_surfaces
+    )

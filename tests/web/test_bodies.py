@@ -7,10 +7,18 @@ from gateleg.web.bodies import limit_of
 from gateleg.web.settings import Settings
 
 
-def test_objects_and_uploads_to_the_console_and_to_applications_may_be_larger(settings: Settings) -> None:
-    assert limit_of("/api/jobs", settings) == settings.body_limit
-    for path in ("/objects/a", "/_nicegui/client/x/upload/1", "/api/maps/conversations/a/files"):
-        assert limit_of(path, settings) == settings.upload_limit
+def test_a_page_of_the_console_may_upload_more(settings: Settings) -> None:
+    assert limit_of("POST", "/api/jobs", settings) == settings.body_limit
+    assert limit_of("POST", "/_nicegui/client/x/upload/1", settings) == settings.upload_limit
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/api/music/recordings", 100_000), ("/api/music/covers/la", 20_000), ("/api/music/songs/files", 10_000)]
+)
+async def test_a_route_declares_the_limit_of_its_bodies(client: httpx.AsyncClient, path: str, limit: int) -> None:
+    assert (await client.post(path, content=b"x" * limit)).status_code == 200
+    refused = await client.post(path, content=b"x" * (limit + 1))
+    assert (refused.status_code, refused.json()["error"]["details"]["limit"]) == (413, limit)
 
 
 async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:

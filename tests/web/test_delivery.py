@@ -225,3 +225,19 @@ async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_
 )
 def test_a_text_is_told_to_be_utf_8_unless_it_says_what_it_is(kept: str, told: str) -> None:
     assert told_type(kept) == told
+
+
+async def test_a_link_to_put_may_bound_the_length_without_knowing_it(host: Host, stranger: httpx.AsyncClient) -> None:
+    form = await host.objects.presign_upload("in/clip.bin", most=1000)
+    assert (form.method, form.fields) == ("PUT", {})
+
+    async def pieces(count: int) -> AsyncIterator[bytes]:
+        for _ in range(count):
+            yield b"x" * 100
+
+    refused = await stranger.put(form.url, content=pieces(11))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "body-too-large")
+    assert not await host.objects.exists("in/clip.bin")
+    assert (await stranger.put(form.url, content=b"x" * 1001)).status_code == 403
+    assert (await stranger.put(form.url, content=pieces(10))).status_code == 201
+    assert (await host.objects.head("in/clip.bin")).size == 1000

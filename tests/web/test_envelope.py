@@ -12,7 +12,7 @@ from gateleg.errors import GatelegError
 from gateleg.model import errors as model_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
-from gateleg.web.envelope import advice_for, body_of, status_of
+from gateleg.web.envelope import advice_for, answer, body_of, status_of
 from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
@@ -152,3 +152,49 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
     for kind in kinds(store, StoreError):
         error = kind.__new__(kind)
         assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|`", advice_for(error))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        objects.StorageFailed("'a': Could not connect to the endpoint URL: http://minio.internal:9000/bucket."),
+        objects.StorageFull("There is no room for 'a' on minio.internal."),
+        store.ServiceFailed("arn:aws:dynamodb:eu-west-1:123456789012:table/minio.internal broke."),
+    ],
+)
+def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, caplog: pytest.LogCaptureFixture) -> None:
+    response = answer(error)
+    assert response.status_code >= 500
+    assert b"minio.internal" not in response.body
+    assert b"log" in response.body
+    assert "minio.internal" in caplog.text
+
+
+def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
+    """They may repeat what was sent to it."""
+    from gateleg.ai.providers.refusals import refusal
+
+    body = b'{"error": {"code": "rate_limit", "message": "You said: the secret plan. Your key sk-0123456789."}}'
+    error = refusal(429, {"retry-after": "7"}, body, "sk-0123456789")
+    assert "the secret plan" in str(error)
+    assert "sk-0123456789" not in str(error)
+    told = body_of(error)["error"]
+    assert (told["code"], told["message"]) == ("rate-limited", "The service answered 429 (rate_limit).")
+    assert "secret plan" not in str(told)
+    answered = answer(error)
+    assert (answered.status_code, answered.headers["retry-after"]) == (503, "7")
+
+
+def test_code_of_a_service_that_is_not_a_name_is_not_answered() -> None:
+    from gateleg.ai.providers.refusals import refused
+
+    assert body_of(refused(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
+
+
+def test_address_of_a_service_that_cannot_be_reached_is_not_answered() -> None:
+    from gateleg.ai.failures import model_error
+    from gateleg.net.http import NotConnected
+
+    error = model_error(NotConnected("No connection to http://10.0.0.7:11434: refused.", sent=False))
+    assert "10.0.0.7" in error.message
+    assert "10.0.0.7" not in str(body_of(error))

@@ -18,6 +18,7 @@ from gateleg.web.principal import Role
 from gateleg.web.sessions import COOKIE
 from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, client_of
+from tests.web.sockets import Socket
 
 SONGS = "/api/tables"
 JOB = {"job_type": "add", "config": {"numbers": [1]}}
@@ -218,40 +219,6 @@ async def test_without_keys_other_sites_cannot_write_through_a_browser_here(stra
     for bad in ({"origin": "https://evil.example"}, {"origin": HOME}, {}, good | {"origin": "https://evil.example"}):
         assert (await stranger.post("/api/jobs", json=JOB, headers=bad)).status_code == 403
     assert (await stranger.post("/api/jobs", json=JOB, headers=good)).status_code == 201
-
-
-class Socket:
-    """A websocket as a server hands it to an application."""
-
-    def __init__(self, app: FastAPI, path: str, **headers: str) -> None:
-        self.sent: list[dict[str, Any]] = []
-        self._received: list[dict[str, Any]] = [{"type": "websocket.connect"}]
-        self.scope = {
-            "type": "websocket",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "scheme": "ws",
-            "client": ("127.0.0.1", 5),
-            "headers": [(b"host", b"127.0.0.1:8000"), *((name.encode(), value.encode()) for name, value in headers.items())],
-        }
-        self.app = app
-
-    async def run(self, *texts: str, between: Any = None) -> list[dict[str, Any]]:
-        self._received += [{"type": "websocket.receive", "text": text} for text in texts]
-        self._received.append({"type": "websocket.disconnect", "code": 1000})
-
-        async def receive() -> dict[str, Any]:
-            message = self._received.pop(0)
-            if message.get("text") == "revoke" and between is not None:
-                await between()
-            return message
-
-        async def send(message: Any) -> None:
-            self.sent.append(dict(message))
-
-        await self.app(self.scope, receive, send)
-        return self.sent
 
 
 @pytest.fixture

@@ -9,9 +9,12 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.jobs import ManualClock
+from gateleg.web.app import flat_routes
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
+from gateleg.web.surfaces import SurfaceRoute
 from tests.web.conftest import Staff, client_of
+from tests.web.sockets import Socket
 
 #: What anybody may ask for.
 OPEN = 0
@@ -30,6 +33,8 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
     ("GET", "/api/session"): MEMBER,
+    # Members of a tenant see that tenant's; these here have none.
+    ("GET", "/api/models/usage"): VIEWER,
     ("GET", "/api/jobs"): VIEWER,
     ("POST", "/api/jobs"): OPERATOR,
     ("POST", "/api/jobs/bulk"): OPERATOR,
@@ -72,6 +77,14 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/keys/{key_id}"): ADMIN,
     ("POST", "/api/keys/{key_id}/revoke"): ADMIN,
     ("GET", "/api/audit"): ADMIN,
+    ("GET", "/api/webhooks/{application}"): ADMIN,
+    ("POST", "/api/webhooks/{application}"): ADMIN,
+    ("GET", "/api/webhooks/{application}/deliveries"): ADMIN,
+    ("POST", "/api/webhooks/{application}/deliveries/{delivery_id}/again"): ADMIN,
+    ("DELETE", "/api/webhooks/{application}/{hook_id}"): ADMIN,
+    ("GET", "/api/secrets/{application}"): ADMIN,
+    ("PUT", "/api/secrets/{application}/{name}"): ADMIN,
+    ("DELETE", "/api/secrets/{application}/{name}"): ADMIN,
     ("GET", "/api/dynamodb/credentials"): ADMIN,
     ("POST", "/dynamodb"): ADMIN,
     ("POST", "/dynamodb/"): ADMIN,
@@ -84,6 +97,13 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/music/piano"): MEMBER,
     ("POST", "/api/music/songs/{title}"): MEMBER,
     ("GET", "/api/music/broken"): MEMBER,
+    ("POST", "/api/music/recordings"): MEMBER,
+    ("POST", "/api/music/covers/{title}"): MEMBER,
+    ("GET", "/events/music/songs/{song}"): MEMBER,
+    ("GET", "/events/music/silence"): OPERATOR,
+    ("SURFACE", "/music/band"): MEMBER,
+    ("SURFACE", "/graphql/music"): OPERATOR,
+    ("WEBSOCKET", "/api/music/rehearsal"): MEMBER,
 }
 PLACES = {
     "{name:path}": "some/name",
@@ -93,23 +113,23 @@ PLACES = {
     "{key:path}": "a/b.txt",
     "{key_id}": "aaaaaaaaaaaa",
     "{title}": "sinnerman",
+    "{song}": "sinnerman",
 }
 #: Streams without an end are looked at in their own tests.
-ENDLESS = {("GET", "/events/stats")}
+ENDLESS = {("GET", "/events/stats"), ("GET", "/events/music/silence")}
 
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Every method and path that the application serves, from the application itself."""
-    for route in _flat(app.router.routes):
-        if getattr(route, "name", "") != "nothing":
+    for route in flat_routes(app.router.routes):
+        if isinstance(route, SurfaceRoute):
+            yield "SURFACE", route.path
+        elif not hasattr(route, "methods"):
+            yield "WEBSOCKET", route.path
+        elif getattr(route, "name", "") != "nothing":
             for method in route.methods or ():
                 if method != "HEAD" or route.path.startswith("/objects"):
                     yield method, route.path
-
-
-def _flat(found: Any) -> Iterator[Any]:
-    for route in found:
-        yield from _flat(route.effective_candidates()) if hasattr(route, "effective_candidates") else (route,)
 
 
 def address(path: str) -> str:
@@ -119,6 +139,13 @@ def address(path: str) -> str:
 
 
 async def ask(client: httpx.AsyncClient, method: str, path: str) -> int:
+    """The status of an answer; for a websocket, 200 where it is accepted, and the status that its code stands for."""
+    if method == "WEBSOCKET":
+        transport = client._transport
+        assert isinstance(transport, httpx.ASGITransport)
+        sent = await Socket(transport.app, path, **dict(client.headers)).run("end")
+        return 200 if sent[0]["type"] == "websocket.accept" else int(sent[0]["code"]) - 4000
+    method = {"SURFACE": "GET"}.get(method, method)
     body: dict[str, Any] = {"json": {}} if method in ("POST", "PUT") and not path.startswith(("/sign", "/objects")) else {}
     return (await client.request(method, address(path), **body)).status_code
 

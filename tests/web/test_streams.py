@@ -5,7 +5,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from gateleg.jobs import Job, JobStatus, ManualClock, Submission
+from gateleg.jobs import Job, JobContext, JobStatus, ManualClock, Submission
 from gateleg.jobs.tables.job import LogEntry, Logs
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
@@ -66,7 +66,7 @@ async def test_a_reader_that_comes_back_goes_on_where_it_was(host: Host, app: Fa
 async def test_readers_at_different_places_share_a_source_and_each_hears_every_line_once(host: Host, app: FastAPI) -> None:
     job_id = await submitted(host)
     await say(host, job_id, "one", "two")
-    async with reading(app, f"/events/jobs/{job_id}", last_event_id="1-0000000000000000") as later:
+    async with reading(app, f"/events/jobs/{job_id}", last_event_id="1-0-0000000000000000") as later:
         assert told(await later.next()) == ["two"]
         await later.next()
         async with reading(app, f"/events/jobs/{job_id}") as early:
@@ -154,6 +154,26 @@ async def test_nothing_is_left_behind_by_readers_that_go(host: Host, app: FastAP
     assert (await host.queue.get(job_id)).status == JobStatus.PENDING
 
 
-@pytest.mark.parametrize("header", [None, "", "x", "-1-0", "5", "5-xyz", "9" * 40 + "-" + "0" * 16, "5-" + "0" * 17])
+@pytest.mark.parametrize("header", [None, "", "x", "-1-0", "5", "5-xyz", "9" * 40 + "-" + "0" * 16, "5-0-" + "0" * 17, "5-" + "0" * 16])
 def test_an_id_that_is_none_of_ours_begins_at_the_beginning(header: str | None) -> None:
-    assert seen_by(header) == (0, "")
+    assert seen_by(header) == (0, 0, "")
+
+
+async def speak(job: JobContext, config: dict[str, list[str]]) -> None:
+    for word in config["words"]:
+        job.emit({"word": word})
+
+
+async def test_what_a_handler_emits_is_told_and_told_again_to_a_reader_that_comes_back(host: Host, app: FastAPI) -> None:
+    host.queue.context.jobs.handler("speak")(speak)
+    job_id = (await host.queue.submit(Submission("speak", {"words": ["one", "two", "three"]}))).job.job_id
+    await run_all(host)
+    async with reading(app, f"/events/jobs/{job_id}") as stream:
+        rest = await stream.rest()
+    (first,) = [event for event in rest if event.name == "emit"]
+    assert first.data == [{"number": number, "event": {"word": word}} for number, word in enumerate(["one", "two", "three"])]
+    seen, _, digest = first.id.split("-")
+    async with reading(app, f"/events/jobs/{job_id}", last_event_id=f"{seen}-1-{digest}") as again:
+        found = [event for event in await again.rest() if event.name == "emit"]
+    assert [one["event"]["word"] for event in found for one in event.data] == ["two", "three"]
+    assert found[-1].id.split("-")[1] == "3"

@@ -21,35 +21,58 @@ from gateleg.ai.errors import (
     BadAsk,
     BadModelAddress,
     BadStructure,
+    ContentRefused,
     ContextExceeded,
     ExtraMissing,
     KeyMissing,
+    MediaFailed,
     ModelAccessDenied,
     ModelFailed,
     ModelRefused,
     ModelTimedOut,
     ModelUnreachable,
     NotOffered,
+    PriceUnknown,
     RateLimited,
+    SpendCapReached,
     StreamBroken,
+    SubmissionUnknown,
     WeightsMissing,
 )
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
+from gateleg.ai.media import MediaJob, MediaOutput, MediaRequest
+from gateleg.ai.messages import (
+    Assistant,
+    Attachment,
+    Message,
+    System,
+    Tool,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    dump_messages,
+    load_messages,
+)
 from gateleg.ai.metering import Meter
-from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, Chat, Embeddings
+from gateleg.ai.prices import Price
+from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, Chat, Embeddings, Media
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
-from gateleg.ai.settings import ModelSettings, Price
+from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
+from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import cache_table
+from gateleg.ai.tables import UsageDay, cache_table, media_table, usage_table
 
 __all__ = [
+    "Account",
     "AiError",
     "AskOptions",
     "Assistant",
     "AsyncChat",
     "AsyncEmbeddings",
+    "AsyncMedia",
     "AsyncModels",
+    "Attachment",
     "BadAnswer",
     "BadArguments",
     "BadAsk",
@@ -57,12 +80,18 @@ __all__ = [
     "BadStructure",
     "CallDelta",
     "Chat",
+    "ContentRefused",
     "ContextExceeded",
     "Delta",
     "Embeddings",
     "ExtraMissing",
     "Finish",
     "KeyMissing",
+    "Media",
+    "MediaFailed",
+    "MediaJob",
+    "MediaOutput",
+    "MediaRequest",
     "Message",
     "Meter",
     "ModelAccessDenied",
@@ -75,22 +104,31 @@ __all__ = [
     "Models",
     "NotOffered",
     "Price",
+    "PriceUnknown",
+    "ProviderSettings",
     "Purpose",
     "RateLimited",
     "Reply",
     "Script",
+    "SpendCapReached",
+    "SpendCaps",
     "StreamBroken",
     "Structured",
+    "SubmissionUnknown",
     "System",
     "TokenCount",
     "Tool",
     "ToolCall",
     "ToolResult",
+    "UploadedFile",
     "Usage",
+    "UsageDay",
     "User",
     "WeightsMissing",
     "cache_table",
     "dump_messages",
     "load_messages",
+    "media_table",
     "parse_model_address",
+    "usage_table",
 ]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from gateleg.ai.errors import BadModelAddress
 from gateleg.net import Address
 
-ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock"]
+ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
 _PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)
 _REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+)+-\d)", re.DOTALL)
@@ -22,6 +22,11 @@ class ModelAddress:
     provider: ProviderName
     model: str
     place: str | None = None
+
+    @property
+    def vendor(self) -> str:
+        """Whose key it takes: both dialects of OpenAI's have one."""
+        return self.provider.removesuffix("-responses")
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}" + (f"@{self.place}" if self.place else "")
@@ -53,5 +58,5 @@ def _checked(url: str, text: str) -> str:
 
 
 def origin(url: str) -> str:
-    """The part of a URL that keys are bound to: scheme, host and port."""
-    return Address.parse(url).origin
+    """The part of a URL that keys are bound to: scheme, host and port. `ValueError` if it is not one of the web."""
+    return Address.parse(url.partition("?")[0]).origin

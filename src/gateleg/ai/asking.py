@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from gateleg.ai.errors import BadAsk
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolResult
+from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, UploadedFile, User
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]*")
 #: What a text is to be found by, or what it is to find. Some models embed the two differently.
 Purpose = Literal["document", "query"]
 
@@ -62,6 +63,11 @@ class Asked:
         return "\n\n".join(message.text for message in self.messages if isinstance(message, System))
 
     @property
+    def files(self) -> tuple[Attachment | UploadedFile, ...]:
+        """The files of all messages."""
+        return tuple(file for message in self.messages if isinstance(message, User) for file in message.files)
+
+    @property
     def turns(self) -> tuple[Message, ...]:
         """The messages without the system's."""
         return tuple(message for message in self.messages if not isinstance(message, System))
@@ -102,6 +108,8 @@ def _problems(asked: Asked) -> Iterable[str]:
         yield "An empty text cannot stop an answer."
     yield from _tool_problems(asked)
     yield from _result_problems(asked)
+    for file in asked.files:
+        yield from file_problems(file)
     for message in asked.messages:
         if not _is_unicode(message.text):
             yield "A message contains half of a surrogate pair, which is not valid text."
@@ -116,6 +124,16 @@ def _tool_problems(asked: Asked) -> Iterable[str]:
         yield "Two tools have the same name."
     if asked.tool_choice not in ("auto", "none", *names) and not (asked.tool_choice == "required" and names):
         yield f"The tool choice {asked.tool_choice!r} is not auto, none, required or the name of a tool."
+
+
+def file_problems(file: Attachment | UploadedFile) -> Iterable[str]:
+    """What is wrong with a file, whoever it goes to."""
+    if not _MEDIA_TYPE.fullmatch(file.media_type):
+        yield f"{file.media_type!r} is not a media type such as image/png."
+    if isinstance(file, Attachment) and not file.data:
+        yield f"The file {file.name!r} is empty."
+    if not file.name.isprintable():
+        yield f"{file.name!r} cannot name a file."
 
 
 def _result_problems(asked: Asked) -> Iterable[str]:

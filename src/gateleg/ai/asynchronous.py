@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
@@ -12,9 +14,10 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.opening import open_chat, open_embeddings, open_media
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+from gateleg.ai.synchronous import Models, check_recordable
 from gateleg.net.http import AsyncClient
 
 if TYPE_CHECKING:
@@ -26,16 +29,19 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Message
+    from gateleg.ai.generating import Generation
+    from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings
+    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
+    from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
-    from gateleg.store import AsyncStore
+    from gateleg.store import AsyncStore, Operation
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
@@ -56,14 +62,15 @@ class AsyncModels:
         store: AsyncStore | None = None,
         meter: Meter | None = None,
         retries: Retries | None = None,
-        cache_days: float | None = 90,
+        account: Account | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._setup = setup_from(settings, retries, meter, cache_days)
+        self._setup = setup_from(settings, retries, meter, account)
         self._store = store
+        check_recordable(self._setup, store)
         self._sleep = sleep
         self._client = AsyncClient(LIMIT)
-        self._threads: ThreadPoolExecutor | None = None
+        self._shared = _Shared()
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> AsyncChat:
         """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
@@ -79,6 +86,25 @@ class AsyncModels:
         """An embedding model; by default that of the settings, which is a local one."""
         wanted = self._cached(options.get("cache", self._store is not None))
         return _AsyncEmbeddings(self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=wanted))
+
+    def billed_to(self, account: Account) -> AsyncModels:
+        """The same models, with their calls recorded for an account, and kept under its spend caps."""
+        check_recordable(self._setup.billed_to(account), self._store)
+        found = copy(self)
+        found._setup = self._setup.billed_to(account)
+        return found
+
+    def for_threads(self) -> Models:
+        """The same models for functions that run in threads and call instead of awaiting; what they store is awaited on this event loop."""
+        loop = asyncio.get_running_loop()
+        store = None if self._store is None else _LoopStore(self._store, loop)
+        return self._shared.blocking().with_setup(self._setup, store, partial(_check_thread, loop))
+
+    def media(self, address: str, *, key: str | None = None) -> AsyncMedia:
+        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        if self._store is None:
+            raise BadAsk("There is no store to keep jobs in.", fix="Give one: AsyncModels(store=...).")
+        return _AsyncMedia(self, open_media(address, self._setup, key))
 
     def usage(self) -> dict[str, Usage]:
         """What has been taken so far, by the model's address."""
@@ -96,6 +122,7 @@ class AsyncModels:
             return result
         finally:
             flow.close()
+            await self._settle_left()
 
     async def iterate(self, flow: Flow[Any]) -> AsyncGenerator[Delta, None]:
         """Take the steps of a flow and hand out what it says."""
@@ -112,6 +139,7 @@ class AsyncModels:
             return
         finally:
             flow.close()
+            await self._settle_left()
 
     async def _attempt(self, step: Step) -> tuple[Any, Exception | None]:
         """What came of a step, or what went wrong. The flow is told by the caller: its end must not pass through a coroutine."""
@@ -138,10 +166,14 @@ class AsyncModels:
             case Say():
                 return None
 
+    async def _settle_left(self) -> None:
+        """Record the calls that were given up."""
+        spending = self._setup.spending
+        if spending is not None and spending.left:
+            await self.run(spending.settle_left())
+
     def _executor(self) -> ThreadPoolExecutor:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="gateleg-ai")
-        return self._threads
+        return self._shared.executor()
 
     def _cached(self, wanted: bool) -> bool:
         if wanted and self._store is None:
@@ -151,15 +183,66 @@ class AsyncModels:
     async def close(self) -> None:
         """Let go of connections and threads. The store stays open."""
         await self._client.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-            self._threads = None
+        self._shared.close()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
+
+
+class _Shared:
+    """What models of several accounts have in common: threads for what blocks, and the connections of those in threads."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+        self._blocking: Models | None = None
+
+    def executor(self) -> ThreadPoolExecutor:
+        """The threads, made at their first use."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="gateleg-ai")
+        return self._threads
+
+    def blocking(self) -> Models:
+        """Models that are called, whose connections all of them share."""
+        if self._blocking is None:
+            self._blocking = Models()
+        return self._blocking
+
+    def close(self) -> None:
+        """Let go of threads and connections."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+        if self._blocking is not None:
+            self._blocking.close()
+
+
+class _LoopStore:
+    """A store for threads, whose operations an event loop carries out on its own store."""
+
+    def __init__(self, store: AsyncStore, loop: asyncio.AbstractEventLoop) -> None:
+        self._store = store
+        self._loop = loop
+
+    def run(self, operation: Operation[R]) -> R:
+        """Carry out an operation and wait for its result."""
+        return asyncio.run_coroutine_threadsafe(self._carried(operation), self._loop).result()
+
+    async def _carried(self, operation: Operation[R]) -> R:
+        return await self._store.run(operation)
+
+
+def _check_thread(loop: asyncio.AbstractEventLoop) -> None:
+    """An event loop that waits for itself waits for ever."""
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if running is loop:
+        raise BadAsk("Models for threads were called on the event loop.", fix="Call them in a thread: await asyncio.to_thread(...).")
 
 
 class _AsyncChat:
@@ -181,6 +264,12 @@ class _AsyncChat:
         self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
         return await self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    async def upload(self, file: Attachment) -> UploadedFile:
+        return await self._models.run(self._answering.upload(file))
+
+    async def forget(self, upload: UploadedFile) -> None:
+        await self._models.run(self._answering.forget(upload))
 
     async def count(self, text: str) -> TokenCount:
         return await self._models.run(self._answering.count(text))
@@ -207,3 +296,28 @@ class _AsyncEmbeddings:
 
     async def count(self, texts: Sequence[str]) -> list[TokenCount]:
         return await self._models.run(self._embedding.count(texts))
+
+
+class _AsyncMedia:
+    def __init__(self, models: AsyncModels, generation: Generation) -> None:
+        self._models = models
+        self._generation = generation
+
+    @property
+    def model(self) -> str:
+        return str(self._generation.address)
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        return self._generation.estimate(request)
+
+    async def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        return await self._models.run(self._generation.submit(request, token))
+
+    async def poll(self, token: str) -> MediaJob:
+        return await self._models.run(self._generation.poll(token))
+
+    async def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        return await self._models.run(self._generation.wait(token, every))
+
+    async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        return await self._models.run(self._generation.fetch(job.outputs[number]))

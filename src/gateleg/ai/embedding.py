@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import BadAnswer, BadAsk
+from gateleg.ai.forecasts import forecast_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.asking import Purpose
-    from gateleg.ai.providers.protocol import Embedded, EmbeddingsProvider
+    from gateleg.ai.providers.protocol import EmbeddingsProvider
     from gateleg.ai.replies import TokenCount
     from gateleg.ai.setup import Setup
     from gateleg.ai.steps import Flow
@@ -70,16 +71,17 @@ class Embedding:
     def _embedded(self, batch: Sequence[str], purpose: Purpose, timeout: float | None) -> Flow[NDArray[np.float32]]:
         import numpy as np
 
-        result: Embedded = yield from self.setup.trying.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
+        call = self.setup.trying.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
+        forecast = forecast_texts(batch)
+        result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimated(forecast))
         lengths = np.linalg.norm(result.vectors, axis=1, keepdims=True)
         vectors = (result.vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-        self.setup.charge(self.address, result.usage)
         if self.cache:
             from gateleg.ai.cache import remember, vector_entry
 
             model = str(self.address)
             entries = (
-                vector_entry(self._digest(text, purpose), model, row, self.setup.cache_days)
+                vector_entry(self._digest(text, purpose), model, row, self.setup.settings.cache_days)
                 for text, row in zip(batch, vectors, strict=True)
             )
             yield from remember(entries)

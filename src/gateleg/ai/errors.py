@@ -1,9 +1,12 @@
 """Errors of models: one class for each kind of failure, with a code, what happened and what to do.
 
-`passing` says whether the same call may well succeed later. No error holds a key, or what was said to the model.
+`passing` says whether the same call may well succeed later. No error holds a key. A message may have the words of the service, which may
+repeat what was sent: `public` is what a host answers instead.
 """
 
 from __future__ import annotations
+
+import math
 
 from gateleg.errors import GatelegError
 
@@ -15,6 +18,15 @@ class AiError(GatelegError):
     status = 502
     #: whether the same call may succeed later
     passing = False
+    #: whether the service may have had the request; False when it was never connected
+    sent = True
+    #: the seconds that a service, or a cap, wants to be left alone for
+    retry_after: float | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a host's answer has in its head."""
+        return {} if self.retry_after is None else {"Retry-After": str(math.ceil(self.retry_after))}
 
 
 class BadModelAddress(AiError, ValueError):
@@ -40,11 +52,11 @@ class ExtraMissing(AiError):
 
 
 class KeyMissing(AiError):
-    """A provider needs a key, and none was given for it. Keys are never looked for in the environment."""
+    """A provider needs a key, and none was given for it. Variables of the environment are read only if the settings name them."""
 
     code = "model-key-missing"
     status = 503
-    fix = "Give the key as an argument, or in the settings under the provider's name or the endpoint's URL."
+    fix = "Name the environment variable that holds it: key_env below [models.providers.NAME] in gateleg.toml; in Python, give key=..."
 
 
 class BadAsk(AiError, ValueError):
@@ -61,6 +73,49 @@ class NotOffered(AiError):
     code = "not-offered"
     status = 422
     fix = "Choose another model, or leave that out."
+
+
+class SpendCapReached(AiError):
+    """A call would take an application or a tenant over what it may spend in a day (UTC). Nothing was sent."""
+
+    code = "spend-cap-reached"
+    status = 429
+    fix = "Wait for the next day, or raise the cap: [models.caps] in the settings of the host."
+
+    def __init__(self, what: str, *, retry_after: float, fix: str | None = None) -> None:
+        super().__init__(what, fix=fix)
+        self.retry_after = retry_after
+
+
+class PriceUnknown(AiError):
+    """A spend cap is set, and what the model costs is not known. Nothing was sent."""
+
+    code = "price-unknown"
+    status = 503
+    fix = "Give the price of the model in the settings, below [models.prices]; 0 is a price, too."
+
+
+class ContentRefused(AiError):
+    """What was asked for, or what came of it, is against the provider's rules for content. It is not asked for again."""
+
+    code = "content-refused"
+    status = 422
+    fix = "Change what you ask for, and ask under another token."
+
+
+class MediaFailed(AiError):
+    """A provider has taken a job and could not finish it."""
+
+    code = "media-failed"
+    fix = "Submit it again under the same token, or choose another model."
+
+
+class SubmissionUnknown(AiError):
+    """Whether a provider has a job is not known, and to submit it again might pay for it twice."""
+
+    code = "submission-unknown"
+    status = 409
+    fix = "Look at the provider's own list of jobs; use another token to have it made again."
 
 
 class ContextExceeded(AiError):
@@ -114,6 +169,8 @@ class ModelFailed(AiError):
 class ModelUnreachable(AiError):
     """No connection to the service, or it broke before the answer was whole."""
 
+    #: in words for callers of a host
+    said = "The service of the model cannot be reached."
     code = "model-unreachable"
     status = 503
     fix = "Check that the service runs, its address and the network."
@@ -123,6 +180,8 @@ class ModelUnreachable(AiError):
 class ModelTimedOut(AiError):
     """The answer took longer than it was given."""
 
+    #: in words for callers of a host
+    said = "The answer took too long."
     code = "model-timed-out"
     status = 504
     fix = "Give it more time, or ask for less."
@@ -144,6 +203,8 @@ class StreamBroken(AiError):
 class BadAnswer(AiError):
     """What came back is not what the service documents: broken JSON, missing members, vectors of different lengths."""
 
+    #: in words for callers of a host
+    said = "The answer is not what the service documents."
     code = "bad-answer"
     fix = "Check that the address is that of a service of this kind."
 

@@ -30,10 +30,15 @@ def failures() -> Iterator[None]:
 
 def model_error(error: HttpError) -> AiError:
     """The error of this room for a request that got no response."""
+    failure: AiError
     if isinstance(error, BadResponse):
-        return BadAnswer(error.reason)
-    if isinstance(error, ResponseTimedOut):
-        return ModelTimedOut(error.reason)
-    failure = ModelUnreachable(error.reason)
-    failure.passing = not error.permanent
+        failure = BadAnswer(error.reason)
+    elif isinstance(error, ResponseTimedOut):
+        failure = ModelTimedOut(error.reason)
+    else:
+        failure = ModelUnreachable(error.reason)
+        failure.passing = not error.permanent
+        failure.sent = error.sent
+    # Reasons name addresses, which may be of the inside of somebody's network.
+    failure.public = type(failure).said
     return failure

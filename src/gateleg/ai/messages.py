@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
-from pydantic import Discriminator, TypeAdapter
+from pydantic import ConfigDict, Discriminator, TypeAdapter
 
 from gateleg.ai.errors import BadArguments
 
@@ -57,10 +57,34 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that goes along with a message: a picture, a document, a recording."""
+
+    #: such as image/png, application/pdf or text/markdown
+    media_type: str
+    data: bytes = field(repr=False)
+    name: str = ""
+
+    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that was uploaded to a provider before (`chat.upload`), to be named in any number of messages. No other provider has it."""
+
+    provider: str
+    #: the provider's name for it
+    id: str
+    media_type: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class User:
-    """What a person says."""
+    """What a person says, and the files that go along with it."""
 
     text: str
+    files: tuple[Attachment | UploadedFile, ...] = ()
     role: Literal["user"] = field(default="user", kw_only=True)
 
 

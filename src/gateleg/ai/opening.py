@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.answering import Answering
 from gateleg.ai.embedding import Embedding
 from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
@@ -12,9 +11,14 @@ from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.asking import Purpose
+    from gateleg.ai.generating import Generation
     from gateleg.ai.providers.bedrock import BedrockClient
-    from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider
+    from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
     from gateleg.ai.setup import Setup
+
+
+#: Where the Gemini API is, for what speaks to it without its SDK.
+GEMINI = "https://generativelanguage.googleapis.com"
 
 
 class EmbeddingOptions(TypedDict, total=False):
@@ -31,13 +35,13 @@ class EmbeddingOptions(TypedDict, total=False):
 
 def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> Answering:
     """The chat model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Answering(address, _chat(address, setup, key), setup, cache)
 
 
 def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
-    address = parse_model_address(text)
+    address = setup.settings.resolve(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 
@@ -53,7 +57,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
 
             url = address.place or ollama.USUAL
             endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
-            return remote.RemoteChat(address.model, endpoint, ollama.OllamaDialect())
+            return ollama.OllamaChat(address.model, endpoint)
         case "openai":
             from gateleg.ai.providers import openai, remote
 
@@ -61,7 +65,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             # OpenAI's newer models refuse the older name, and the servers that speak its dialect know only that one.
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
-            return remote.RemoteChat(address.model, endpoint, openai.OpenAIDialect(limit))
+            return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
         case "anthropic":
             from gateleg.ai.providers import anthropic, sdk
 
@@ -79,6 +83,31 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             from gateleg.ai.providers import bedrock, sdk
 
             return sdk.SdkChat(address.model, bedrock.BedrockSdk(address.model, _bedrock(address, setup, key)))
+    raise NotOffered(f"{address} is not a chat model.")
+
+
+def open_media(text: str, setup: Setup, key: str | None = None) -> Generation:
+    """The model that makes media at an address."""
+    from gateleg.ai.generating import Generation
+
+    address = setup.settings.resolve(text)
+    return Generation(address, _media(address, setup, key), setup)
+
+
+def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvider:
+    match address.provider:
+        case "gemini":
+            from gateleg.ai.providers import gemini_media, remote
+
+            url = address.place or GEMINI
+            own = _needed(address, setup, key, url, GEMINI)
+            return gemini_media.GeminiMedia(address.model, remote.Endpoint(url), own)
+        case "replicate":
+            from gateleg.ai.providers import remote, replicate
+
+            url = address.place or replicate.USUAL
+            return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
+    raise NotOffered(f"{address} makes no media.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
 def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
@@ -115,8 +144,7 @@ def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) 
             from gateleg.ai.providers import bedrock
 
             return bedrock.BedrockEmbeddings(address.model, _bedrock(address, setup, key), dimensions)
-        case "anthropic":
-            raise NotOffered("Anthropic has no embedding models.")
+    raise NotOffered(f"{address.provider} has no embedding models.")
 
 
 def _known(address: ModelAddress, only: str) -> None:

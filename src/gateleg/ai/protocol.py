@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import AskOptions, Purpose
-    from gateleg.ai.messages import Message
-    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount
+    from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
+    from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,6 +38,14 @@ class Chat(Protocol):
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
+        ...
+
+    def upload(self, file: Attachment) -> UploadedFile:
+        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        ...
+
+    def forget(self, upload: UploadedFile) -> None:
+        """Have the provider delete a file."""
         ...
 
     def count(self, text: str) -> TokenCount:
@@ -92,6 +101,14 @@ class AsyncChat(Protocol):
         """An answer that a pydantic model accepts."""
         ...
 
+    async def upload(self, file: Attachment) -> UploadedFile:
+        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        ...
+
+    async def forget(self, upload: UploadedFile) -> None:
+        """Have the provider delete a file."""
+        ...
+
     async def count(self, text: str) -> TokenCount:
         """How many tokens a text has for this model."""
         ...
@@ -120,4 +137,62 @@ class AsyncEmbeddings(Protocol):
 
     async def count(self, texts: Sequence[str]) -> list[TokenCount]:
         """How many tokens texts have for this model."""
+        ...
+
+
+class Media(Protocol):
+    """A model that makes pictures, films or sound: submit, poll, fetch."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        ...
+
+    def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        ...
+
+    def poll(self, token: str) -> MediaJob:
+        """How far it is."""
+        ...
+
+    def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        ...
+
+    def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        """One of the things that were made."""
+        ...
+
+
+class AsyncMedia(Protocol):
+    """A model that makes pictures, films or sound, awaited: submit, poll, fetch."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        ...
+
+    async def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        ...
+
+    async def poll(self, token: str) -> MediaJob:
+        """How far it is."""
+        ...
+
+    async def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        ...
+
+    async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        """One of the things that were made."""
         ...

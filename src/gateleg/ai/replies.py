@@ -23,6 +23,12 @@ class Usage:
     cached: int = 0
     #: None when no price is known for a part of it
     cost: Decimal | None = None
+    #: requests, images and seconds of video or sound, where the provider charges by them
+    requests: int = 0
+    images: int = 0
+    seconds: Decimal = Decimal(0)
+    #: the provider did not say, or not yet: the numbers are estimates
+    estimated: bool = False
 
     @property
     def total(self) -> int:
@@ -31,7 +37,20 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Usage(self.input + other.input, self.output + other.output, self.cached + other.cached, cost)
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            cost,
+            self.requests + other.requests,
+            self.images + other.images,
+            self.seconds + other.seconds,
+            self.estimated or other.estimated,
+        )
+
+    def or_estimated(self, guess: Usage) -> Usage:
+        """This usage; the guess, where the provider has not said anything."""
+        return self if self != Usage() else replace(guess, estimated=True)
 
 
 #: Where sums begin.
@@ -119,6 +138,11 @@ class Gathering:
     def text(self) -> str:
         """The text so far."""
         return "".join(self._text)
+
+    @property
+    def written(self) -> str:
+        """All that the model has written so far: text, reasoning and the arguments of calls."""
+        return "".join((*self._text, *self._reasoning, *(call.text for call in self._calls.values())))
 
     def add(self, delta: Delta) -> None:
         """Take in a piece."""

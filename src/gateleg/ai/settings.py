@@ -1,62 +1,93 @@
-"""Settings of models. Everything has a default; by default, all models are local and free of charge."""
+"""Settings of models: `[models]` of a host's settings. Everything has a default; by default, all models are local and free of charge."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-from gateleg.ai.addresses import PROVIDERS, ModelAddress, origin, parse_model_address
+from gateleg.ai.addresses import PROVIDERS, ModelAddress, ProviderName, origin, parse_model_address
+from gateleg.ai.errors import KeyMissing
+from gateleg.ai.prices import Price
 
-if TYPE_CHECKING:
-    from gateleg.ai.replies import Usage
+#: Stands for every application or tenant that is not named.
+EVERY = "*"
+_NAME = r"^[a-z][a-z0-9_-]{0,39}$"
 
-_MILLION = Decimal(1_000_000)
 
-
-class Price(BaseModel):
-    """What a model costs, by million tokens, in any currency. You give it: none is known here, as prices change."""
+class ProviderSettings(BaseModel):
+    """A provider's key, by the name of the environment variable that holds it; and where an endpoint of your own is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: Decimal = Field(ge=0)
-    output: Decimal = Field(default=Decimal(0), ge=0)
-    #: for input tokens that the provider had in its own cache; as `input` unless given
-    cached: Decimal | None = Field(default=None, ge=0)
+    key_env: str | None = Field(default=None, min_length=1, description="name of the environment variable with the key")
+    url: str | None = Field(default=None, description="address of an endpoint of your own, such as https://host/v1")
+    speaks: ProviderName = Field(default="openai", description="whose protocol that endpoint speaks")
 
-    def of(self, usage: Usage) -> Decimal:
-        """The cost of so many tokens."""
-        cached = self.input if self.cached is None else self.cached
-        return ((usage.input - usage.cached) * self.input + usage.cached * cached + usage.output * self.output) / _MILLION
+    @field_validator("url")
+    @classmethod
+    def _is_endpoint(cls, url: str | None) -> str | None:
+        if url is not None:
+            origin(url)
+        return None if url is None else url.rstrip("/")
+
+
+class SpendCaps(BaseModel):
+    """What may be spent in a day (UTC), by application and by tenant; `*` is for those that are not named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    applications: dict[str, Decimal] = Field(default={}, description="what one application may spend in a day")
+    tenants: dict[str, Decimal] = Field(default={}, description="what one tenant may spend in a day, in all applications together")
+    output_tokens: int = Field(default=4096, ge=1, description="output tokens that a call without max_tokens is taken to need")
+
+    @field_validator("applications", "tenants")
+    @classmethod
+    def _not_negative(cls, caps: dict[str, Decimal]) -> dict[str, Decimal]:
+        for name, cap in caps.items():
+            if not cap.is_finite() or cap < 0:
+                raise ValueError(f"the cap of {name} must be 0 or more")
+        return caps
+
+    def of_application(self, name: str) -> Decimal | None:
+        """The cap of an application; None if it has none."""
+        return self.applications.get(name, self.applications.get(EVERY))
+
+    def of_tenant(self, name: str | None) -> Decimal | None:
+        """The cap of a tenant; None if it has none."""
+        return None if name is None else self.tenants.get(name, self.tenants.get(EVERY))
 
 
 class ModelSettings(BaseModel):
-    """Which models to use when none is named, the keys of the providers, and prices."""
+    """Which models to use when none is named, the keys of the providers, prices and spend caps."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    chat: str = "local:smollm2"
-    embeddings: str = "local:minilm"
+    chat: str = Field(default="local:smollm2", description="the chat model to use when none is named")
+    embeddings: str = Field(default="local:minilm", description="the embedding model to use when none is named")
+    providers: dict[str, ProviderSettings] = Field(
+        default={}, description="keys by provider (`anthropic`), and endpoints of your own under names of yours"
+    )
     #: by provider (`openai`), for the place where it is usually found; or by endpoint (`https://host`). Sent nowhere else
-    keys: dict[str, SecretStr] = Field(default_factory=dict)
+    keys: dict[str, SecretStr] = Field(default={}, description="the keys themselves, by provider or endpoint; better named by `key_env`")
     #: by address (`openai:gpt-x`) or by provider and model
-    prices: dict[str, Price] = Field(default_factory=dict)
-    connect_seconds: float = Field(default=10.0, gt=0)
-    silence_seconds: float = Field(default=120.0, gt=0)
-    total_seconds: float = Field(default=600.0, gt=0)
-    #: how often a call is tried at most
-    attempts: int = Field(default=4, ge=1, le=20)
+    prices: dict[str, Price] = Field(default={}, description="prices by the model's address")
+    caps: SpendCaps = Field(default=SpendCaps(), description="what may be spent in a day")
+    connect_seconds: float = Field(default=10.0, gt=0, description="seconds to wait for a connection")
+    silence_seconds: float = Field(default=120.0, gt=0, description="seconds to wait for the next bytes of an answer")
+    total_seconds: float = Field(default=600.0, gt=0, description="seconds for a whole call, with all attempts")
+    attempts: int = Field(default=4, ge=1, le=20, description="how often a call is tried at most")
+    cache_days: float | None = Field(default=90, gt=0, description="days for which answers are kept in the cache")
 
-    @field_validator("chat", "embeddings")
-    @classmethod
-    def _is_address(cls, text: str) -> str:
-        return str(parse_model_address(text))
-
-    @field_validator("prices")
-    @classmethod
-    def _are_models(cls, prices: dict[str, Price]) -> dict[str, Price]:
-        return {str(parse_model_address(text)): price for text, price in prices.items()}
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        for name, provider in self.providers.items():
+            if name not in PROVIDERS and provider.url is None:
+                raise ValueError(f"providers.{name} needs a url: it is none of {', '.join(PROVIDERS)}")
+        for text in (self.chat, self.embeddings, *self.prices):
+            self.resolve(text)
+        return self
 
     @field_validator("keys")
     @classmethod
@@ -67,15 +98,41 @@ class ModelSettings(BaseModel):
                 origin(place)
         return keys
 
+    def resolve(self, text: str) -> ModelAddress:
+        """The address that a text names: a name of `providers` stands for the endpoint that it has there."""
+        name, _, model = text.strip().partition(":")
+        named = self.providers.get(name)
+        if named is None or named.url is None:
+            return parse_model_address(text)
+        speaks = name if name in PROVIDERS else named.speaks
+        # An address that says where it is means that place.
+        address = parse_model_address(f"{speaks}:{model}")
+        return address if address.place is not None else parse_model_address(f"{speaks}:{model}@{named.url}")
+
     def price_of(self, address: ModelAddress) -> Price | None:
         """The price that was given for a model; local models cost nothing."""
         if address.provider == "local":
             return Price(input=Decimal(0))
-        return self.prices.get(str(address)) or self.prices.get(f"{address.provider}:{address.model}")
+        prices = {str(self.resolve(text)): price for text, price in self.prices.items()}
+        names = (str(address), f"{address.provider}:{address.model}", f"{address.vendor}:{address.model}")
+        return next((prices[name] for name in names if name in prices), None)
 
-    def key_for(self, address: ModelAddress, endpoint: str, usual: str) -> str | None:
-        """The key for an endpoint. A provider's key goes only to where the provider usually is."""
+    def key_for(self, address: ModelAddress, endpoint: str, usual: str, environ: Mapping[str, str] | None = None) -> str | None:
+        """The key for an endpoint. A provider's key goes only to where the provider usually is, or to the `url` that it has here."""
         found = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
         if found is None and origin(endpoint) == origin(usual):
-            found = self.keys.get(address.provider)
-        return found.get_secret_value() if found is not None else None
+            found = self.keys.get(address.vendor)
+        if found is not None:
+            return found.get_secret_value()
+        for name, provider in self.providers.items():
+            place = provider.url or (usual if name == address.vendor else None)
+            if provider.key_env is not None and place is not None and origin(place) == origin(endpoint):
+                return _read_variable(provider.key_env, address, os.environ if environ is None else environ)
+        return None
+
+
+def _read_variable(name: str, address: ModelAddress, environ: Mapping[str, str]) -> str:
+    key = environ.get(name, "").strip()
+    if not key:
+        raise KeyMissing(f"{address} needs a key, and the environment variable {name} is not set.", fix=f"Set {name} and start again.")
+    return key

@@ -3,39 +3,90 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from gateleg.ai.errors import AiError, BadAsk, ModelTimedOut, NotOffered, StreamBroken
 from gateleg.ai.metering import Meter
+from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.settings import ModelSettings
 from gateleg.ai.trying import RETRIES, Trying, timeouts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.replies import Usage
+    from gateleg.ai.spending import Account, Spending
+    from gateleg.ai.steps import Flow
     from gateleg.net import Retries
+
+R = TypeVar("R")
 
 
 @dataclass
 class Setup:
-    """Settings, patience and the meter."""
+    """Settings, patience, the meter, and the record of what is spent."""
 
     settings: ModelSettings = field(default_factory=ModelSettings)
     trying: Trying = field(default_factory=Trying)
     meter: Meter = field(default_factory=Meter)
-    #: how long answers are kept in the cache; None for ever
-    cache_days: float | None = 90
+    #: records calls and keeps them under caps; None where nobody asked for that
+    spending: Spending | None = None
+
+    def billed_to(self, account: Account) -> Setup:
+        """The same setup, with calls recorded for an account."""
+        from gateleg.ai.spending import Spending
+
+        return replace(self, spending=Spending(account, self.settings))
+
+    def metered(
+        self,
+        address: ModelAddress,
+        forecast: Usage,
+        call: Flow[R],
+        used: Callable[[R], Usage],
+        so_far: Callable[[], Usage] | None = None,
+    ) -> Flow[tuple[R, Usage]]:
+        """Make a call within the caps and record it. The result, and what it has used with its cost.
+
+        `so_far` tells what a call has used that breaks off; without it, that is the forecast.
+        """
+        spending = self.spending
+        reserved = None if spending is None else (yield from spending.reserve(address, forecast))
+        try:
+            result = yield from call
+        except AiError as error:
+            if spending is not None and reserved is not None:
+                if isinstance(error, ModelTimedOut | StreamBroken):
+                    yield from spending.settle(reserved, self.priced(address, so_far() if so_far else forecast), "unknown")
+                else:
+                    yield from spending.settle(reserved, NOTHING, "refused" if isinstance(error, BadAsk | NotOffered) else "failed")
+            raise
+        except GeneratorExit:
+            # Somebody has given up waiting, and no more steps can be taken here: the driver settles it.
+            if spending is not None and reserved is not None:
+                spending.leave(reserved, self.priced(address, so_far() if so_far else forecast))
+            raise
+        usage = self.charge(address, used(result))
+        if spending is not None and reserved is not None:
+            yield from spending.settle(reserved, usage)
+        return result, usage
 
     def charge(self, address: ModelAddress, usage: Usage) -> Usage:
         """The usage with its cost, noted in the meter."""
-        price = self.settings.price_of(address)
-        priced = replace(usage, cost=None if price is None else price.of(usage))
+        priced = self.priced(address, usage)
         self.meter.add(str(address), priced)
         return priced
 
+    def priced(self, address: ModelAddress, usage: Usage) -> Usage:
+        """The usage with its cost, which is None without a price."""
+        price = self.settings.price_of(address)
+        return replace(usage, cost=None if price is None else price.of(usage))
 
-def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, cache_days: float | None) -> Setup:
+
+def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, account: Account | None) -> Setup:
     """The setup that the arguments of a `Models` describe."""
     settings = settings or ModelSettings()
     timeouts = timeouts_of(settings.connect_seconds, settings.silence_seconds)
     retries = retries or replace(RETRIES, attempts=settings.attempts)
-    return Setup(settings, Trying(timeouts, settings.total_seconds, retries), meter or Meter(), cache_days)
+    setup = Setup(settings, Trying(timeouts, settings.total_seconds, retries), meter or Meter())
+    return setup if account is None else setup.billed_to(account)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -11,7 +12,7 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings
+from gateleg.ai.opening import open_chat, open_embeddings, open_media
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 from gateleg.net.http import Client
@@ -25,41 +26,56 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.messages import Message
+    from gateleg.ai.generating import Generation
+    from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import Chat, Embeddings
+    from gateleg.ai.protocol import Chat, Embeddings, Media
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.settings import ModelSettings
+    from gateleg.ai.setup import Setup
+    from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
-    from gateleg.store import Store
+    from gateleg.store import Operation
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
 
 
+class Carrier(Protocol):
+    """What carries out operations of a store: a `Store`, or one that asks an event loop to."""
+
+    def run(self, operation: Operation[R], /) -> R:
+        """Carry out an operation."""
+        ...
+
+
 class Models:
     """Models by their addresses. Any number of threads may share one.
 
-    With a `store`, vectors are kept there (create its table with `store.ensure_tables(cache_table)`), and replies of chats that ask for it.
+    With a `store`, vectors are kept there, and replies of chats that ask for it; create the tables with `store.ensure_tables(*TABLES)`.
+    With an `account`, what is used is recorded there for it, and calls are kept under the spend caps of the settings.
     """
 
     def __init__(
         self,
         settings: ModelSettings | None = None,
         *,
-        store: Store | None = None,
+        store: Carrier | None = None,
         meter: Meter | None = None,
         retries: Retries | None = None,
-        cache_days: float | None = 90,
+        account: Account | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._setup = setup_from(settings, retries, meter, cache_days)
+        self._setup = setup_from(settings, retries, meter, account)
         self._store = store
+        check_recordable(self._setup, store)
         self._sleep = sleep
         self._client = Client(LIMIT)
+        self._check: Callable[[], None] = _nothing
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> Chat:
         """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
@@ -78,12 +94,32 @@ class Models:
             self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=self._cached(wanted))
         )
 
+    def billed_to(self, account: Account) -> Models:
+        """The same models, with their calls recorded for an account, and kept under its spend caps."""
+        check_recordable(self._setup.billed_to(account), self._store)
+        found = copy(self)
+        found._setup = self._setup.billed_to(account)
+        return found
+
+    def with_setup(self, setup: Setup, store: Carrier | None, check: Callable[[], None]) -> Models:
+        """The same connections with another setup and another store; `check` is called before each call."""
+        found = copy(self)
+        found._setup, found._store, found._check = setup, store, check
+        return found
+
+    def media(self, address: str, *, key: str | None = None) -> Media:
+        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        if self._store is None:
+            raise BadAsk("There is no store to keep jobs in.", fix="Give one: Models(store=...).")
+        return _Media(self, open_media(address, self._setup, key))
+
     def usage(self) -> dict[str, Usage]:
         """What has been taken so far, by the model's address."""
         return self._setup.meter.totals()
 
     def run(self, flow: Flow[R]) -> R:
         """Take the steps of a flow to its result."""
+        self._check()
         try:
             step = next(flow)
             while True:
@@ -93,9 +129,11 @@ class Models:
             return result
         finally:
             flow.close()
+            self._settle_left()
 
     def iterate(self, flow: Flow[Any]) -> Generator[Delta, None, None]:
         """Take the steps of a flow and hand out what it says."""
+        self._check()
         try:
             step = next(flow)
             while True:
@@ -108,6 +146,7 @@ class Models:
             return
         finally:
             flow.close()
+            self._settle_left()
 
     def _advance(self, flow: Flow[Any], step: Step) -> Step:
         try:
@@ -134,6 +173,12 @@ class Models:
             case Say():
                 return None
 
+    def _settle_left(self) -> None:
+        """Record the calls that were given up."""
+        spending = self._setup.spending
+        if spending is not None and spending.left:
+            self.run(spending.settle_left())
+
     def _cached(self, wanted: bool) -> bool:
         if wanted and self._store is None:
             raise BadAsk("There is no store to keep answers in.", fix="Give one: Models(store=...).")
@@ -148,6 +193,16 @@ class Models:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def check_recordable(setup: Setup, store: object) -> None:
+    """What is spent is recorded in a store."""
+    if setup.spending is not None and store is None:
+        raise BadAsk("There is no store to record usage in.", fix="Give one with the account: Models(store=..., account=...).")
+
+
+def _nothing() -> None:
+    """Nothing to check."""
 
 
 class _Chat:
@@ -167,6 +222,12 @@ class _Chat:
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))
+
+    def upload(self, file: Attachment) -> UploadedFile:
+        return self._models.run(self._answering.upload(file))
+
+    def forget(self, upload: UploadedFile) -> None:
+        self._models.run(self._answering.forget(upload))
 
     def count(self, text: str) -> TokenCount:
         return self._models.run(self._answering.count(text))
@@ -193,3 +254,28 @@ class _Embeddings:
 
     def count(self, texts: Sequence[str]) -> list[TokenCount]:
         return self._models.run(self._embedding.count(texts))
+
+
+class _Media:
+    def __init__(self, models: Models, generation: Generation) -> None:
+        self._models = models
+        self._generation = generation
+
+    @property
+    def model(self) -> str:
+        return str(self._generation.address)
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        return self._generation.estimate(request)
+
+    def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
+        return self._models.run(self._generation.submit(request, token))
+
+    def poll(self, token: str) -> MediaJob:
+        return self._models.run(self._generation.poll(token))
+
+    def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
+        return self._models.run(self._generation.wait(token, every))
+
+    def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
+        return self._models.run(self._generation.fetch(job.outputs[number]))

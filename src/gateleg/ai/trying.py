@@ -26,6 +26,11 @@ RETRIES = Retries(attempts=4, first=0.5, longest=20.0, burst=20, rate=0.5)
 _TOTAL = 600.0
 
 
+def waits_out(error: AiError) -> bool:
+    """Whether a service has certainly not begun with a call, so that it may be made again without paying twice."""
+    return isinstance(error, RateLimited) or not error.sent
+
+
 def timeouts_of(connect: float = 10.0, silence: float = 120.0) -> Timeouts:
     """How long to wait for a connection, and for the next bytes of an answer: models think before they speak."""
     return Timeouts(connect, silence, idle=15.0)
@@ -71,14 +76,19 @@ class Trying:
         """The end of a call that begins now."""
         return Deadline(self.timeouts, net.Deadline.after(self.total if seconds is None else seconds, self.retries.ticks))
 
-    def attempts(self, attempt: Callable[[Deadline], Flow[R]], seconds: float | None = None) -> Flow[R]:
-        """Try until it succeeds, or until there is no sense in going on; then the last failure is raised."""
+    def attempts(
+        self, attempt: Callable[[Deadline], Flow[R]], seconds: float | None = None, worth: Callable[[AiError], bool] | None = None
+    ) -> Flow[R]:
+        """Try until it succeeds, or until there is no sense in going on; then the last failure is raised.
+
+        `worth` says which failures may be followed by another attempt, beside the rules that always hold.
+        """
         deadline, delays = self.deadline(seconds), self.retries.delays()
         while True:
             try:
                 return (yield from attempt(deadline))
             except AiError as error:
-                delay = self._delay(error, delays, deadline)
+                delay = self._delay(error, delays, deadline) if worth is None or worth(error) else None
                 if delay is None:
                     raise
             yield Pause(delay)

@@ -1,4 +1,7 @@
-"""All commands, put together. A group is imported when it is called, and what a command needs when it runs, so that each starts quickly."""
+"""All commands, put together. A group is imported when it is called, and what a command needs when it runs, so that each starts quickly.
+
+Applications that are registered as entry points bring their own: `gateleg {name} ...`.
+"""
 
 from importlib import import_module
 from typing import Annotated, Any
@@ -7,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import gateleg
+from gateleg.cli.installed import load_commands, registered
 
 #: Command, and the module whose `app` holds it: a group, or one command alone.
 GROUPS = {
@@ -17,26 +21,44 @@ GROUPS = {
     "jobs": "gateleg.cli.jobs",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
+    "secrets": "gateleg.cli.secrets",
+    "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
-    "delphi": "gateleg.cli.delphi",
 }
 
 
 class Commands(TyperGroup):
-    """The commands of this module, and the groups by name."""
+    """The commands of this module, the groups by name, and those of the registered applications."""
+
+    #: whether only names are wanted, so that no application is imported
+    _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order in which help shows them."""
-        return [*GROUPS, *super().list_commands(ctx)]
+        return [*GROUPS, *super().list_commands(ctx), *(name for name in registered() if name not in GROUPS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command, whose group is imported now."""
-        if cmd_name not in GROUPS:
+        if cmd_name in GROUPS:
+            command = typer.main.get_command(import_module(GROUPS[cmd_name]).app)
+        elif cmd_name in registered():
+            if self._listing:
+                return TyperGroup(name=cmd_name, help=f"The application {cmd_name}; `gateleg {cmd_name} --help` lists its commands.")
+            # A group even of one command: an application may add a second one without changing the first.
+            command = typer.main.get_group(load_commands(cmd_name))
+        else:
             return super().get_command(ctx, cmd_name)
-        command = typer.main.get_command(import_module(GROUPS[cmd_name]).app)
         command.name = cmd_name
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, for which no application is imported."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
 
 
 app = typer.Typer(

@@ -2,8 +2,8 @@
 
 import typer
 
-from gateleg.cli.options import ConfigOption, JsonOption
-from gateleg.cli.settings import bad_settings_told, settings_from
+from gateleg.commands.options import ConfigOption, JsonOption
+from gateleg.commands.settings import bad_settings_told, settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -11,12 +11,14 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Print every setting with its value and where it came from: a file, a GATELEG_ variable, or the default. Secrets stay hidden."""
+    from gateleg.ai import ModelSettings
     from gateleg.cli.installed import installed_applications
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     settings = settings_from(config)
     found = [*settings.table()]
     with bad_settings_told():
+        found += settings.section_table("models", ModelSettings)
         for application in installed_applications(settings):
             if application.settings is not None:
                 found += settings.section_table(application.name, application.settings)

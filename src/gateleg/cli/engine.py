@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.options import ConfigOption
-from gateleg.cli.printing import count
-from gateleg.cli.settings import settings_from
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import ConfigOption
+from gateleg.commands.printing import count
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import ssl

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gateleg.cli.failures import FAILED, fail
-from gateleg.cli.settings import bad_settings_told
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.settings import bad_settings_told
 
 if TYPE_CHECKING:
     import asyncio
@@ -47,10 +47,10 @@ def run_host(
     """
     import asyncio
 
-    from gateleg.cli.installed import needs
+    from gateleg.commands.packages import require_packages
     from gateleg.web.logs import set_up_logs
 
-    needs("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
+    require_packages("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
     set_up_logs(settings)
     try:
         with asyncio.Runner(loop_factory=_quick_loop()) as runner:
@@ -111,7 +111,7 @@ async def _run(
     stop = asyncio.Event()
     words = "requests have up to 10 s to end" if drain is None else f"jobs have up to {drain:g} s to end, requests 10 s"
     with stopping_on_signals(stop, (drain or 0.0) + DRAIN_GRACE + _LAST_STEPS, words):
-        async with opened_when_there(lambda: Host.open(settings, applications), settings, stop) as host:
+        async with opened_when_there(lambda: Host.open(settings, applications, tolerant=True), settings, stop) as host:
             if host is None:
                 return
             await check_reach(host)

@@ -1,4 +1,7 @@
-"""The applications of a host: those of the suite that are installed, and those that the settings name."""
+"""The applications of a host: those that installed packages register as entry points, and those that the settings name.
+
+A package registers its applications in the group `gateleg.applications`, each as `name = "module:object"`; so does Gateleg itself.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +9,159 @@ import importlib
 import logging
 import os
 import sys
-from importlib import resources
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.settings import bad_settings_told
-from gateleg.extras import MissingPackage, install_hint
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.settings import bad_settings_told
+from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from types import ModuleType
+
     from gateleg.web import Application
     from gateleg.web.settings import Settings
 
-#: The suite, in the order of the navigation. Each is a package whose module `application` has an object of that name.
-SUITE = ("delphi", "mv", "agents", "rag")
+GROUP = "gateleg.applications"
+_OWN = "gateleg"
 _log = logging.getLogger("gateleg.cli")
 
 
-def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
-    """All applications that a host of these settings has."""
-    found = [application for name in SUITE if (application := _of_suite(name)) is not None]
-    found += [named_application(place) for place in settings.applications]
-    if demo:
-        from gateleg.cli.demo.application import application as demonstration
+@dataclass(frozen=True)
+class LeftOut:
+    """An application that is registered and cannot be used, and why."""
 
-        found.append(demonstration)
-    with bad_settings_told():
-        settings.check_sections({*SUITE, *(application.name for application in found)})
+    name: str
+    reason: str
+    #: whether only a package is missing, which somebody may not want to install
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The applications that were found, and those that are left out."""
+
+    applications: list[Application] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+def registered() -> dict[str, EntryPoint]:
+    """The entry points of applications by name: Gateleg's own, then those of other packages. Nothing is imported for it.
+
+    Of two with one name the first is kept; `find_installed` reports the other.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in _entries():
+        found.setdefault(entry.name, entry)
     return found
 
 
-def _of_suite(name: str) -> Application | None:
-    """An application of the suite; None when it, or what it needs, is not installed."""
-    if not resources.files("gateleg.apps").joinpath(name, "application.py").is_file():
-        return None
+def _entries() -> list[EntryPoint]:
+    # A package that is on the path twice, as in a checkout, has its entries twice.
+    found = {(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}
+    return sorted(found.values(), key=lambda entry: (package_of(entry) != _OWN, entry.name, entry.value))
+
+
+def package_of(entry: EntryPoint) -> str:
+    """The name of the package that registers an entry point."""
+    return entry.dist.name if entry.dist is not None else ""
+
+
+def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
+    """All applications that a host of these settings has. A registered one that is broken is left out; a named one ends the command."""
+    installed = Installed()
+    kept = registered()
+    for entry in _entries():
+        found: Application | LeftOut
+        if kept[entry.name].value != entry.value:
+            found = LeftOut(entry.name, f"{entry.value} of {package_of(entry)} has the name of {kept[entry.name].value}")
+        else:
+            found = load_application(entry)
+        _add(installed, found)
+    for place in settings.applications:
+        installed.applications.append(named_application(place))
+    if demo:
+        from gateleg.cli.demo.application import application as demonstration
+
+        installed.applications.append(demonstration)
+    with bad_settings_told():
+        settings.check_sections({*kept, *(application.name for application in installed.applications)})
+    return installed
+
+
+def _add(installed: Installed, found: Application | LeftOut) -> None:
+    from gateleg.web.application import BadApplication, checked
+
+    if isinstance(found, LeftOut):
+        installed.left_out.append(found)
+        return
     try:
-        application: Application = importlib.import_module(f"gateleg.apps.{name}.application").application
+        checked([*installed.applications, found])
+    except BadApplication as error:
+        installed.left_out.append(LeftOut(found.name, str(error)))
+    else:
+        installed.applications.append(found)
+
+
+def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
+    """All applications that a host of these settings has. Those that are left out are in the log."""
+    installed = find_installed(settings, demo=demo)
+    for one in installed.left_out:
+        _log.log(logging.INFO if one.is_optional else logging.ERROR, "The application %s is left out: %s", one.name, one.reason)
+    return installed.applications
+
+
+def load_application(entry: EntryPoint) -> Application | LeftOut:
+    """The application of an entry point, or why it cannot be used. Nothing that its module raises gets out."""
+    from gateleg.web import Application
+
+    try:
+        found = entry.load()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("gateleg"):
-            raise
-        _log.info("%s is left out: %s is not installed. %s", name, error.name, install_hint(name))
-        return None
-    return application
+        return LeftOut(entry.name, _missing(entry, error), is_optional=_is_of_others(entry, error))
+    except Exception as error:  # a module may raise anything while it is imported
+        return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} cannot be loaded: {type(error).__name__}: {error}")
+    if not isinstance(found, Application):
+        return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} is not a gateleg.web.Application")
+    if found.name != entry.name:
+        return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} is the application {found.name!r}, not {entry.name!r}")
+    return found
 
 
-def needs(extra: str, *modules: str) -> None:
-    """End the command with what to install, when something of an extra is missing. Nothing is imported for it."""
-    for module in modules:
-        if find_spec(module) is None:
-            fail(str(MissingPackage(module, extra)))
+def _missing(entry: EntryPoint, error: ModuleNotFoundError) -> str:
+    extras = [] if entry.dist is None else entry.dist.metadata.get_all("Provides-Extra") or []
+    if package_of(entry) == _OWN and entry.name in extras and _is_of_others(entry, error):
+        return str(MissingPackage(error.name or "", entry.name))
+    return f"{entry.value} of {package_of(entry)} needs {error.name}, which is not installed"
+
+
+def _is_of_others(entry: EntryPoint, error: ModuleNotFoundError) -> bool:
+    """Whether the module that is missing is not the package's own."""
+    return error.name is not None and error.name.partition(".")[0] not in (_OWN, entry.module.partition(".")[0])
+
+
+def application_errors() -> dict[str, ModuleType]:
+    """The module `errors` beside each application of Gateleg that has one, by the application's title."""
+    found = {}
+    for entry in registered().values():
+        application = load_application(entry)
+        errors = f"{entry.module.rpartition('.')[0]}.errors"
+        if package_of(entry) == _OWN and not isinstance(application, LeftOut) and find_spec(errors) is not None:
+            found[application.title] = importlib.import_module(errors)
+    return found
+
+
+def load_commands(name: str) -> Any:
+    """The commands of an installed application, as a Typer object; what is wrong with it ends the command."""
+    application = load_application(registered()[name])
+    if isinstance(application, LeftOut):
+        fail(application.reason)
+    if application.commands is None:
+        fail(f"the application {name} has no commands", MISUSED)
+    return loaded(application.commands, "app")
 
 
 def named_application(place: str) -> Application:

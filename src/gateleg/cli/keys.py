@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from gateleg.cli.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -32,7 +32,7 @@ def _with_keys(
     import asyncio
 
     from gateleg.cli.hosting import explain
-    from gateleg.cli.opening import require_store
+    from gateleg.commands.opening import require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
@@ -90,7 +90,7 @@ def create(
 @app.command(name="list")
 def listed(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
     """List all keys, also those that are over."""
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     async def work(keys: "Keys", audit: "Audit") -> "list[ApiKey]":
         return await keys.list()

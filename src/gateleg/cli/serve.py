@@ -3,7 +3,7 @@
 import typer
 
 from gateleg.cli.hosting import announce_link
-from gateleg.cli.options import (
+from gateleg.commands.options import (
     ConfigOption,
     DynamoOption,
     HostOption,
@@ -13,7 +13,7 @@ from gateleg.cli.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.cli.settings import settings_from
+from gateleg.commands.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from gateleg.cli.options import ConfigOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption
+from gateleg.commands.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 

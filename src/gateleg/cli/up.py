@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.hosting import announce_link
-from gateleg.cli.options import ConfigOption, DynamoOption, HostOption, LogOption, PortOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, LogOption, PortOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host

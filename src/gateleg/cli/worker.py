@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.options import AppOption, ConfigOption, JobTablesOption, LogOption, ObjectsOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, LogOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio
@@ -32,6 +32,10 @@ def worker(
         str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, if not given.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
+    limit: Annotated[
+        str | None,
+        typer.Option(help="The most jobs of a queue that run at once: renders=1,default=cores-1. As handlers say, if not given."),
+    ] = None,
     lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
     version: Annotated[str, typer.Option(help="The application's version, shown in the list of workers.")] = "",
@@ -49,10 +53,11 @@ def worker(
     from gateleg.web.logs import set_up_logs
 
     weights = None if queues is None else _weights(queues)
+    limits = {} if limit is None else _limits(limit)
     settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects, log=log)
     set_up_logs(settings)
     try:
-        asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, concurrency, drain, version))
+        asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))
     except Exception as error:
         explain(error, settings)
 
@@ -62,6 +67,7 @@ async def _work(
     settings: "Settings",
     rules: "JobSettings",
     queues: dict[str, int] | None,
+    limits: dict[str, int],
     concurrency: int,
     drain: float,
     version: str,
@@ -82,7 +88,16 @@ async def _work(
                 return
             queue, objects = opened
             named = queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1}
-            worker = Worker(queue, queues=named, concurrency=concurrency, drain_seconds=drain, app_version=version, objects=objects)
+            worker = Worker(
+                queue,
+                queues=named,
+                concurrency=concurrency,
+                limits=limits,
+                drain_seconds=drain,
+                app_version=version,
+                objects=objects,
+                scratch=settings.data / "scratch",
+            )
             stopping = asyncio.create_task(_stop_when(stop, worker))
             typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
             collect_garbage_less_often()
@@ -109,7 +124,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
         applications = installed_applications(settings) if found is None else [found]
-        async with Host.open(settings, applications, rules=rules) as host:
+        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host:
             yield host.queue, host.objects
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
@@ -133,4 +148,21 @@ def _weights(text: str) -> dict[str, int]:
         if not is_name(name) or (weight and (not weight.isdecimal() or int(weight) < 1)):
             fail(f"--queues takes names with weights, such as urgent=3,default, not {text!r}", MISUSED)
         found[name] = int(weight or 1)
+    return found
+
+
+def _limits(text: str) -> dict[str, int]:
+    """Queues and their limits from `renders=cores-1,reports=2`; at least 1."""
+    import os
+    import re
+
+    from gateleg.jobs.names import is_name
+
+    found = {}
+    for part in text.split(","):
+        name, _, limit = part.strip().partition("=")
+        match = re.fullmatch(r"([1-9]\d{0,3})|cores(?:-(\d{1,3}))?", limit)
+        if not is_name(name) or match is None:
+            fail(f"--limit takes queues with numbers, such as renders=cores-1,reports=2, not {text!r}", MISUSED)
+        found[name] = int(match[1]) if match[1] else max(1, (os.cpu_count() or 1) - int(match[2] or 0))
     return found

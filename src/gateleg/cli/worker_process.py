@@ -120,7 +120,7 @@ async def _work(task: Task) -> None:
     settings = Settings.unpack(task.settings)
     set_up_logs(settings)
     loop = asyncio.get_running_loop()
-    async with Host.open(settings, installed_applications(settings, demo=task.demo)) as host:
+    async with Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True) as host:
         queues = {handler.queue: 1 for handler in host.queue.context.jobs} or {"default": 1}
         worker = Worker(
             host.queue,
@@ -129,6 +129,7 @@ async def _work(task: Task) -> None:
             app_version=__version__,
             drain_seconds=task.drain_seconds,
             objects=host.objects,
+            scratch=settings.data / "scratch",
         )
 
         def stop() -> None:

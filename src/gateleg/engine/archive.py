@@ -1,11 +1,15 @@
-"""Backups as they are stored: a copy of a table's rows in the same file, and the table's definition beside it."""
+"""Backups as they are stored: a copy of a table's rows in the same file, and the table's definition beside it.
+
+The rows have no index: nobody looks for one of them, and without one they take less room than the table's.
+"""
 
 from dataclasses import dataclass
 from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import changelog
+from gateleg.engine import changelog, copies, drops
+from gateleg.engine.copies import Copy
 from gateleg.engine.schema import Namespace, Table
 
 #: Days for which the backup of a deleted table is kept.
@@ -27,6 +31,8 @@ class Backup:
     size: int
     items: int
     definition: bytes
+    #: whether all rows are there
+    complete: bool = True
 
     @property
     def rows(self) -> str:
@@ -35,26 +41,31 @@ class Backup:
 
 
 _COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, size, items, definition"
+#: With them, whether the backup is complete.
+_WHOLE = f"{_COLUMNS}, NOT EXISTS(SELECT 1 FROM copies WHERE target = 'backup_' || backups.id)"
 
 
-def keep(connection: apsw.Connection, table: Table, name: str, now: float) -> Backup:
-    """Copy a table as it is now."""
-    backup = _register(connection, table, name, "USER", now)
+def begin(connection: apsw.Connection, table: Table, name: str, now: float, counted: tuple[int, int]) -> tuple[Backup, Copy]:
+    """A backup of a table as it is now, and the copy that fills it. `counted` are its items and their bytes, as far as known."""
+    backup = _register(connection, table, name, "USER", now, counted)
     make_room(connection, backup.rows)
-    connection.execute(f"INSERT INTO {backup.rows} SELECT k, size, v FROM items_{table.id}")
-    return backup
+    return backup, copies.of_table(connection, table, backup.rows)
 
 
-def keep_deleted(connection: apsw.Connection, table: Table, now: float) -> None:
+def complete(connection: apsw.Connection, number: int, items: int, size: int) -> None:
+    """All rows of a backup are there: so many, with these bytes."""
+    connection.execute("UPDATE backups SET items = ?, size = ? WHERE id = ?", (items, size, number))
+
+
+def keep_deleted(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
     """Keep the rows of a table that is about to go, under the name that DynamoDB gives such a backup. The rows are moved, not copied."""
-    backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now)
+    backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now, counted)
     connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")
     connection.execute(f"ALTER TABLE items_{table.id} RENAME TO {backup.rows}")
 
 
-def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float) -> Backup:
-    counted = connection.execute(f"SELECT coalesce(sum(size), 0), count(*) FROM items_{table.id}").fetchone()
-    assert counted is not None
+def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float, counted: tuple[int, int]) -> Backup:
+    items, size = counted
     expires = now + SYSTEM_DAYS * changelog.DAY if kind == "SYSTEM" else None
     row = connection.execute(
         "INSERT INTO backups(account, region, table_name, arn, name, type, created, expires, size, items, definition) "
@@ -68,7 +79,8 @@ def _register(connection: apsw.Connection, table: Table, name: str, kind: str, n
             kind,
             int(now * 1000) / 1000,
             expires,
-            *counted,
+            size,
+            items,
             table.id,
         ),
     ).fetchone()
@@ -88,12 +100,12 @@ def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) 
 
 def make_room(connection: apsw.Connection, name: str) -> None:
     """Make the SQLite table for the rows of a backup."""
-    connection.execute(f"CREATE TABLE {name}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
+    connection.execute(f"CREATE TABLE {name}(k BLOB NOT NULL, size INTEGER NOT NULL, v BLOB NOT NULL)")
 
 
 def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
     """The backup with that ARN, unless it has expired."""
-    row = connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)).fetchone()
+    row = connection.execute(f"SELECT {_WHOLE} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)).fetchone()
     return _backup(row) if row else None
 
 
@@ -101,7 +113,7 @@ def listed(connection: apsw.Connection, namespace: Namespace, table_name: str | 
     """The backups of a namespace, or of the tables of one name in it, oldest first."""
     marks = ", ".join("?" * len(kinds))
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN ({marks}) "
+        f"SELECT {_WHOLE} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN ({marks}) "
         "AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
         (namespace.account, namespace.region, table_name, *kinds, now),
     )
@@ -110,18 +122,13 @@ def listed(connection: apsw.Connection, namespace: Namespace, table_name: str | 
 
 def remove(connection: apsw.Connection, backup: Backup) -> None:
     """Remove a backup and its rows."""
-    connection.execute(f"DROP TABLE IF EXISTS {backup.rows}")
+    drops.drop(connection, backup.rows)
     connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
 
 
 def expired(connection: apsw.Connection, now: float) -> list[Backup]:
     """The backups whose time is up."""
     return [_backup(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE expires <= ?", (now,))]
-
-
-def pour(connection: apsw.Connection, backup: Backup, table: Table) -> None:
-    """Put a backup's rows into a new table."""
-    connection.execute(f"INSERT INTO items_{table.id} SELECT k, size, v FROM {backup.rows}")
 
 
 def _backup(row: tuple[object, ...]) -> Backup:

@@ -1,7 +1,8 @@
 """Backfill: fill a new index with the items that were there before it, a chunk at a time.
 
-From the moment an index exists, writes keep it right. What is left is to walk the table once in order of its keys. How far the walk has
-come is kept in the same transaction as the entries it made, so it goes on after a crash, and any process may take the next step.
+From the moment an index exists, writes keep it right. What is left is to walk the table once, in the order in which its rows lie. How
+far the walk has come is kept in the same transaction as the entries it made, so it goes on after a crash, and any process may take the
+next step.
 """
 
 from dataclasses import replace
@@ -10,17 +11,18 @@ from typing import Any
 import apsw
 import orjson
 
+from gateleg.engine import copies
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
 #: Rows that are taken in one transaction, so that writers need not wait long.
-CHUNK = 1000
+CHUNK = 250
 
 
 def pending(table: Table) -> bool:
-    """Whether an index of the table still has to be filled."""
-    return any(index.status == "CREATING" for index in table.indexes)
+    """Whether an index of the table still has to be filled, and can be."""
+    return not table.restoring and any(index.status == "CREATING" for index in table.indexes)
 
 
 def begin(connection: apsw.Connection, table: Table) -> Table:
@@ -50,7 +52,7 @@ def forget(connection: apsw.Connection, table: Table) -> None:
 
 def _opened(table: Table) -> Table:
     """A table that was being restored, once all of its indexes are filled."""
-    if table.status != "CREATING" or pending(table):
+    if table.status != "CREATING" or table.restoring or pending(table):
         return table
     settings = {name: value for name, value in table.settings.items() if name != "RestoreSummary"}
     return replace(table, status="ACTIVE", settings=settings)
@@ -59,14 +61,17 @@ def _opened(table: Table) -> Table:
 def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bool:
     """Take one chunk; whether there may be more."""
     row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (index.index.id,)).fetchone()
-    place = row[0] if row else b""
-    rows: list[Any] = connection.execute(f"{layout.select} WHERE k > ? ORDER BY k LIMIT ?", (place, CHUNK)).fetchall()
-    for key, size, stored in rows:
+    # An earlier version kept a key here: its walk begins anew, and finds in place what it had made.
+    place = row[0] if row and isinstance(row[0], int) else 0
+    rows: list[Any] = connection.execute(
+        f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, CHUNK)
+    ).fetchall()
+    taken = copies.within(copies.BYTES, [size for _, _, size, _ in rows])
+    for _, key, size, stored in rows[:taken]:
         item = orjson.loads(stored)
         entry = index.key(item)
         if entry is not None:
             connection.execute(index.insert, (entry, key, *index.entry(item, size)))
-    if len(rows) < CHUNK:
-        return False
-    connection.execute("INSERT OR REPLACE INTO backfills VALUES (?, ?)", (index.index.id, rows[-1][0]))
-    return True
+    if taken:
+        connection.execute("INSERT OR REPLACE INTO backfills VALUES (?, ?)", (index.index.id, rows[taken - 1][0]))
+    return taken < len(rows) or taken == CHUNK

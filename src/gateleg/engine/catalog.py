@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import backfill, lifecycle
+from gateleg.engine import backfill, drops, lifecycle
 from gateleg.engine.database import Connection, Database
 from gateleg.engine.errors import EngineError, not_found
 from gateleg.engine.layout import Layout
@@ -30,6 +30,8 @@ class Catalog:
         self.on_load: Callable[[], None] = lambda: None
         self._version = -1
         self._layouts: dict[_Name, Layout] = {}
+        #: those whose items can be read and written
+        self._open: dict[_Name, Layout] = {}
         self._loading = threading.Lock()
         database.on_write = self._refresh_for_write
         database.on_undo = self._forget
@@ -38,15 +40,15 @@ class Catalog:
         self.refresh()
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
-        """The layout of the table of that name or ARN."""
-        found = self._layouts.get((namespace, name)) or self._find(namespace, name)
-        if found is None:
+        """The layout of the table of that name or ARN, whose items can be read and written: not while it is being restored or imported."""
+        found = self._open.get((namespace, name)) or self._find(namespace, name)
+        if found is None or found.table.status == "CREATING":
             raise not_found()
         return found
 
     def known_layout(self, namespace: Namespace, name: str) -> Layout | None:
         """The layout of the table of that name, as it was when last looked at; none where there was none, or `name` is an ARN."""
-        return self._layouts.get((namespace, name))
+        return self._open.get((namespace, name))
 
     def find(self, namespace: Namespace, name: str) -> Table:
         """The table of that name or ARN; otherwise DynamoDB's error for item operations."""
@@ -118,14 +120,14 @@ class Catalog:
     def drop_index(self, connection: apsw.Connection, table: Table, name: str) -> Table:
         """Remove an index and its rows."""
         layout = Layout(table).by_name[name]
-        connection.execute(f"DROP TABLE {layout.name}")
+        drops.drop(connection, layout.name)
         table = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
         self.replace(connection, table)
         return table
 
     def drop(self, connection: apsw.Connection, table: Table) -> None:
         """Remove a table and its rows."""
-        lifecycle.dropping(connection, table, self._clock())
+        lifecycle.dropping(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
         Layout(table).drop(connection)
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
         self._changed(connection)
@@ -168,6 +170,7 @@ class Catalog:
                 return
             tables = [load(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.namespace, t.name): Layout(t) for t in tables}
+            self._open = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
             self._version = rows[-1][1]
         self.on_load()
 
@@ -194,6 +197,7 @@ def load(definition: bytes) -> Table:
         data: dict[str, Any] = orjson.loads(definition)
         data["namespace"] = Namespace(*data["namespace"])
         data["keys"] = _load_keys(data["keys"])
+        data["copies"] = tuple(data.get("copies", ()))
         data["indexes"] = tuple(
             Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]
         )

@@ -5,7 +5,7 @@ Rows of all tables share one sequence. Within a table the times of the rows rise
 
 from collections.abc import Iterator
 from math import inf, nextafter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -13,7 +13,7 @@ DAY = 86400.0
 #: Seconds for which a stream's records can be read.
 STREAM_SECONDS = DAY
 
-_BATCH = 1000
+_BATCH = 250
 
 
 class Entry(NamedTuple):
@@ -101,6 +101,15 @@ def entries(connection: apsw.Connection, table_id: int, start: int, end: int | N
         yield Entry(seq, at, old, new, bool(by_service))
 
 
+def backwards(connection: apsw.Connection, table_id: int, start: int, end: int, limit: int) -> list[tuple[int, bytes, bytes | None]]:
+    """A table's changes from one number up to, but not including, another, the latest first: number, key, the row before."""
+    rows: list[Any] = connection.execute(
+        "SELECT seq, k, old FROM changes WHERE table_id = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        (table_id, start, end, limit),
+    ).fetchall()
+    return rows
+
+
 def undo(connection: apsw.Connection, table_id: int, start: int) -> Iterator[tuple[bytes, bytes | None]]:
     """The key of each row that changed from a number on, in order of keys, with the row as it was before."""
     rows = connection.execute(
@@ -135,9 +144,15 @@ def reaches(connection: apsw.Connection, table_id: int, before: float) -> bool:
     return oldest is not None and oldest[1] < before
 
 
+def _needed_since(connection: apsw.Connection, table_id: int) -> int:
+    """The number from which on a table that is being restored will undo the changes of another."""
+    row = connection.execute("SELECT min(cut) FROM copies WHERE table_id = ?", (table_id,)).fetchone()
+    return 2**63 - 1 if row is None or row[0] is None else int(row[0])
+
+
 def trim(connection: apsw.Connection, table_id: int, before: float) -> bool:
     """Forget a batch of a table's changes that came before a moment; whether there may be more."""
-    horizon = first_since(connection, table_id, before)
+    horizon = min(first_since(connection, table_id, before), _needed_since(connection, table_id))
     rows = connection.execute(
         "SELECT seq FROM changes WHERE table_id = ? AND seq < ? ORDER BY seq LIMIT ?", (table_id, horizon, _BATCH)
     ).fetchall()

@@ -2,7 +2,8 @@
 
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
 is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So what was written meanwhile, which is
-little, is folded while writers are held off, and the log begins anew.
+little, is folded while writers are held off, and the log begins anew. It is first folded as far as it can be without holding anybody off,
+again and again: what is left for that moment is then next to nothing.
 """
 
 from contextlib import suppress
@@ -13,17 +14,24 @@ from gateleg.engine.busy_handler import waiting
 
 #: Frames of the log, of a page each, after which it is folded.
 LIMIT = 4000
+#: The same for the maintenance, which thus spares others from doing it beside long work.
+EARLY_LIMIT = 2000
 #: Seconds for which writers and readers of before are waited for. If that was not enough, it is tried again when the log has grown as much.
-_PATIENCE = 0.05
+_PATIENCE = 0.02
+#: How often the log is folded without holding anybody off, before.
+_ROUNDS = 3
+#: Frames that may be left for the moment when writers are held off. More are left where somebody has been reading for long.
+_FEW = 500
 
 
 class Log:
     """The log as one connection sees it."""
 
-    __slots__ = ("_frames", "_next")
+    __slots__ = ("_early", "_frames", "_next")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._frames = 0
+        self._early = False
         self._next = LIMIT
         connection.set_wal_hook(self._grown)
 
@@ -31,14 +39,25 @@ class Log:
         self._frames = frames
         return apsw.SQLITE_OK
 
+    @property
+    def _limit(self) -> int:
+        return min(EARLY_LIMIT, LIMIT) if self._early else LIMIT
+
+    def fold_early(self) -> None:
+        """Have this connection fold the log before others have to."""
+        self._early, self._next = True, self._limit
+
     def look_after(self, connection: apsw.Connection) -> None:
         """Fold the log if it is long; called after a commit, which an error here does not undo."""
         if self._frames < self._next:
-            if self._frames < LIMIT:
-                self._next = LIMIT
+            if self._frames < self._limit:
+                self._next = self._limit
             return
-        self._next = self._frames + LIMIT
-        with waiting(connection, _PATIENCE):
-            for mode in (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART):
-                with suppress(apsw.Error):
-                    connection.wal_checkpoint(mode=mode)
+        self._next = self._frames + self._limit
+        with waiting(connection, _PATIENCE), suppress(apsw.Error):
+            for _ in range(_ROUNDS):
+                frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                if frames == folded:
+                    break
+            if frames - folded <= _FEW:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)

@@ -213,6 +213,15 @@ class Database:
             self._grouping = self._connect()
         return self._grouping
 
+    def work_in_background(self) -> None:
+        """Have this thread's commits hold writers up as little as can be: they are on the disk with the next one of another thread.
+
+        Nothing that is acknowledged may be written so. After a power cut, the last of it may have to be done again.
+        """
+        if self._shared is None:
+            self.connection.execute("PRAGMA synchronous=NORMAL")
+            self.connection.log.fold_early()
+
     def forget_catalog(self) -> None:
         """Have every connection look at the catalog before its next write."""
         for connection in list(self._open):

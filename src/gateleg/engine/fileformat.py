@@ -43,13 +43,23 @@ CREATE TABLE transfers(
 CREATE TABLE tokens(token TEXT PRIMARY KEY, digest BLOB NOT NULL, at REAL NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;
 CREATE INDEX tokens_by_time ON tokens(at);
 """
+#: What files of earlier versions get when they are opened.
+_ADDED = """
+CREATE TABLE IF NOT EXISTS copies(
+    target TEXT PRIMARY KEY, source TEXT NOT NULL, phase TEXT NOT NULL, table_id INTEGER, place NOT NULL, last INTEGER, cut INTEGER,
+    undone INTEGER
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS drops(name TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT OR IGNORE INTO meta VALUES ('upkeep', NULL);
+"""
 
 
 def prepare(connection: apsw.Connection, path: str) -> None:
     """Create our tables in an empty file; refuse a file of somebody else's, of a later version, or with a damaged beginning."""
     if _pragma(connection, "application_id") == APPLICATION_ID:
         _check_version(connection, path)
-        return
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'drops'").fetchone() is not None:
+            return
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _pragma(connection, "application_id") != APPLICATION_ID:
@@ -58,6 +68,7 @@ def prepare(connection: apsw.Connection, path: str) -> None:
             connection.execute(_SCHEMA)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={FORMAT if protected(connection) else WITHOUT_CHECKSUMS}")
+        connection.execute(_ADDED)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -19,12 +19,13 @@ from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.writing import Change, check_item_size
+from gateleg.engine.pacing import paced
 from gateleg.engine.schema import Table
 from gateleg.engine.transfers import FailedTransfer, InterruptedTransfer, Stopped, Transfer
 from gateleg.engine.values import Item, examine_item
 
 #: Items that are written in one transaction, so that other writers need not wait long.
-CHUNK = 500
+CHUNK = 250
 #: More bytes than a line with the largest item, each of its characters escaped, can have.
 LINE_BYTES = 8 * 1024 * 1024
 
@@ -107,7 +108,7 @@ def _open(context: Context, table: Table) -> None:
 
 
 def _write(context: Context, layout: Layout, items: list[Any], tally: _Tally, key: str) -> None:
-    with context.database.write() as connection:
+    with paced(context.database) as connection:
         for given in items:
             tally.processed += 1
             if isinstance(given, _Unreadable):

@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, checksums
+from gateleg.engine import changelog, checksums, copying
 from gateleg.engine.catalog import Catalog, load
 from gateleg.engine.damage import is_damage, spell_key
 from gateleg.engine.database import Database
@@ -83,7 +83,7 @@ def _guarded(where: str, faults: Iterator[str]) -> Iterator[str]:
 def compact(path: str) -> tuple[int, int]:
     """Give free pages back to the disk, and checksums to a file that has none; the file's bytes before and after.
 
-    No other process may be writing, or, where checksums are added, have the file open.
+    No other process may have the file open: to rewrite it takes long, and writers would have to wait.
     """
     _must_exist(path)
     database = Database(path)
@@ -92,12 +92,13 @@ def compact(path: str) -> tuple[int, int]:
         connection.set_busy_timeout(1000)
         before = _bytes(path)
         try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if checksums.protected(connection):
-                connection.execute("VACUUM")
-            else:
-                _add_checksums(connection)
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            # Only one that has the file alone may leave the write-ahead log, and others wait to open it until it is back.
+            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+            try:
+                _finish_walks(database)
+                _rewrite(connection)
+            finally:
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
         except apsw.BusyError:
             raise EngineError("InternalServerError", f"{path} is in use: stop the processes that have it open, then compact it") from None
         return before, _bytes(path)
@@ -105,15 +106,22 @@ def compact(path: str) -> tuple[int, int]:
         database.close()
 
 
-def _add_checksums(connection: apsw.Connection) -> None:
-    """Write the file anew with checksums. Only one that has it alone may leave the write-ahead log, and nobody else may write without."""
-    connection.execute("PRAGMA journal_mode=DELETE").fetchall()
-    try:
-        checksums.protect(connection)
+def _finish_walks(database: Database) -> None:
+    """Complete backups and restores, and begin backfills anew: where they have come to is a rowid, and SQLite may give rows other ones."""
+    catalog = Catalog(database)
+    with database.write() as connection:
+        copying.finish(catalog, connection)
+        connection.execute("DELETE FROM backfills")
+
+
+def _rewrite(connection: apsw.Connection) -> None:
+    """Write the file anew, with checksums."""
+    if checksums.protected(connection):
         connection.execute("VACUUM")
-        connection.execute(f"PRAGMA user_version={FORMAT}")
-    finally:
-        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        return
+    checksums.protect(connection)
+    connection.execute("VACUUM")
+    connection.execute(f"PRAGMA user_version={FORMAT}")
 
 
 def _must_exist(path: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import keys
+from gateleg.engine import copies, drops, keys
 from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, SURELY_SHORT, IndexLayout, IndexWrite, Statement, carry_out
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import KeySchema, Table
@@ -49,6 +49,8 @@ class Layout:
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.swap = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ? AND v = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
+        #: for each copy of the rows that is under way, what must be done before a row changes, and also before it goes
+        self._preserving = tuple(copies.preserving(self.name, target) for target in table.copies)
         self._tie = keys.tie(table.keys.attributes) if table.keys.range else None
         #: size and content of rows as they were left lately; they may be others by now, if another process has written
         self.recent: dict[bytes, tuple[int, bytes]] = {}
@@ -167,6 +169,10 @@ class Layout:
 
         `old` may be left out where there are no indexes. `written` are the only attributes in which the two may differ, if that is known.
         """
+        for ahead, last in self._preserving:
+            connection.execute(ahead, (key,))
+            if new is None:
+                connection.execute(last, (key,))
         if new is None:
             connection.execute(self.delete, (key,))
         elif old is None:
@@ -224,7 +230,7 @@ class Layout:
     def drop(self, connection: apsw.Connection) -> None:
         """Remove all rows of the table and of its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
-            connection.execute(f"DROP TABLE IF EXISTS {name}")
+            drops.drop(connection, name)
 
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""

@@ -14,10 +14,10 @@ def settled(connection: apsw.Connection, table: Table, now: float) -> None:
     expiry.index(connection, table)
 
 
-def dropping(connection: apsw.Connection, table: Table, now: float) -> None:
-    """Before a table's rows go."""
+def dropping(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
+    """Before a table's rows go; `counted` are its items and their bytes."""
     streams.close(connection, table, now)
     changelog.follow(connection, table.id, logged=False)
     backfill.forget(connection, table)
     if table.recovery_since is not None:
-        archive.keep_deleted(connection, table, now)
+        archive.keep_deleted(connection, table, now, counted)

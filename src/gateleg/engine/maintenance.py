@@ -1,18 +1,24 @@
-"""Background maintenance: backfill new indexes, delete expired items, trim the change log, run exports and imports.
+"""Background maintenance: make backups and restore tables, backfill new indexes, delete expired items, trim the change log, remove what was
+dropped, run exports and imports.
 
-Every step is a transaction of its own that looks for its work inside that transaction, so any number of processes may do rounds on one
-file: they share the work, and nothing is done twice. A process that has nothing to do has no thread for it.
+Every step is a short transaction of its own that looks for its work inside that transaction, so any process may take the next one, and
+nothing is done twice. One process at a time takes them: as many steps at once as there are processes would leave no room for writers. A
+process that has nothing to do has no thread for it.
 """
 
 import logging
 import threading
+from collections.abc import Callable
+from functools import partial
+from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import archive, backfill, changelog, expiry, streams
+from gateleg.engine import archive, backfill, changelog, copies, copying, drops, expiry, streams
 from gateleg.engine.context import Context
 from gateleg.engine.failures import TABLE_GONE
 from gateleg.engine.layout import Layout
+from gateleg.engine.pacing import paced
 from gateleg.engine.schema import Table
 
 #: Seconds between two rounds while items may expire or indexes wait to be filled, and otherwise.
@@ -20,6 +26,8 @@ BUSY_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 #: Expired items that are deleted in one transaction, so that other writers need not wait long.
 SWEEP_CHUNK = 100
+#: Seconds for which a process that takes steps keeps others from it, counted from its last one.
+LEASE_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +42,7 @@ class Maintenance:
         self._starting = threading.Lock()
         self._wake = threading.Event()
         self._stopped = False
+        self._name = token_hex(8)
 
     def consider(self) -> None:
         """Start the thread, or wake it, if there is something to do."""
@@ -60,25 +69,78 @@ class Maintenance:
             self._thread.join()
 
     def round(self) -> None:
-        """Do all that is to be done now."""
+        """Do all that is to be done now. The thread leaves it to another process that is at it; whoever else calls this does not."""
+        self._copy()
         for layout in self._context.catalog.every():
-            while not self._stopped and backfill.pending(layout.table) and self._fill(layout.table):
+            while backfill.pending(layout.table) and self._fill(layout.table):
                 pass
-            while not self._stopped and layout.table.ttl is not None and self._sweep(layout):
+            while layout.table.ttl is not None and self._sweep(layout):
                 pass
         self._trim()
+        self._drop()
         self._transfer()
+
+    def _step(self, work: Callable[[apsw.Connection], bool]) -> bool:
+        """Take one step; whether there may be more."""
+        if self._stopped:
+            return False
+        with paced(self._context.database) as connection:
+            return self._may_step(connection) and work(connection)
+
+    def _may_step(self, connection: apsw.Connection) -> bool:
+        """Whether no other process takes the steps; those of the time to come are then this one's."""
+        if threading.current_thread() is not self._thread:
+            return True
+        now = self._context.now()
+        row = connection.execute("SELECT value FROM meta WHERE name = 'upkeep'").fetchone()
+        name, _, until = str(row[0] if row else None).partition(" ")
+        left = float(until or 0) - now
+        if name != self._name and 0 < left <= LEASE_SECONDS:
+            return False
+        if name != self._name or left < LEASE_SECONDS / 2:
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'upkeep'", (f"{self._name} {now + LEASE_SECONDS}",))
+        return True
+
+    def _copy(self) -> None:
+        """Go on with backups and restores."""
+        with self._context.database.reading() as connection:
+            targets = copies.targets(connection)
+        for target in targets:
+            while self._copy_chunk(target):
+                pass
+
+    def _copy_chunk(self, target: str) -> bool:
+        with self._context.database.reading() as connection:
+            copy = copies.find(connection, target)
+            counted = copies.count(connection, copy) if copy is not None and copy.phase == "count" else None
+
+        def advance(connection: apsw.Connection) -> bool:
+            fresh = copies.find(connection, target)
+            if fresh is None:
+                return False
+            copying.advance(self._context.catalog, connection, fresh, counted if fresh.phase == "count" else None)
+            return True
+
+        return copy is not None and self._step(advance)
+
+    def _drop(self) -> None:
+        """Remove the rows of what was dropped."""
+        with self._context.database.reading() as connection:
+            more = drops.pending(connection)
+        while more:
+            more = self._step(drops.advance)
 
     def _needed(self) -> bool:
         if any(_busy(layout.table) or layout.table.logged for layout in self._context.catalog.known()):
             return True
         row = self._context.database.row(
             "SELECT EXISTS(SELECT 1 FROM streams) OR EXISTS(SELECT 1 FROM changes) OR EXISTS(SELECT 1 FROM transfers WHERE pending) "
-            "OR EXISTS(SELECT 1 FROM backups WHERE expires IS NOT NULL)"
+            "OR EXISTS(SELECT 1 FROM backups WHERE expires IS NOT NULL) OR EXISTS(SELECT 1 FROM copies) OR EXISTS(SELECT 1 FROM drops)"
         )
         return row is not None and bool(row[0])
 
     def _run(self) -> None:
+        self._context.database.work_in_background()
         while not self._stopped:
             self._wake.clear()
             try:
@@ -87,12 +149,22 @@ class Maintenance:
                 return
             except Exception:
                 _log.exception("A round of maintenance failed; the next one tries again")
-            busy = any(_busy(layout.table) for layout in self._context.catalog.known())
-            self._wake.wait(BUSY_SECONDS if busy else IDLE_SECONDS)
+            self._wake.wait(BUSY_SECONDS if self._busy() else IDLE_SECONDS)
+
+    def _busy(self) -> bool:
+        """Whether there is something to be done soon, by this process or, should that end, in place of another."""
+        if any(_busy(layout.table) for layout in self._context.catalog.known()):
+            return True
+        try:
+            row = self._context.database.row("SELECT EXISTS(SELECT 1 FROM copies) OR EXISTS(SELECT 1 FROM drops)")
+        except apsw.Error:
+            return False
+        return row is not None and bool(row[0])
 
     def _fill(self, table: Table) -> bool:
         """Take one step of filling a table's new indexes; whether there may be more."""
-        with self._context.database.write() as connection:
+
+        def advance(connection: apsw.Connection) -> bool:
             fresh = self._current(table.id)
             if fresh is None or not backfill.pending(fresh.table):
                 return False
@@ -100,6 +172,8 @@ class Maintenance:
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)
+
+        return self._step(advance)
 
     def _sweep(self, layout: Layout) -> bool:
         """Delete a chunk of a table's expired items, as the service; whether there may be more."""
@@ -111,14 +185,16 @@ class Maintenance:
             return False  # the table has been dropped since the round began
         from gateleg.engine.operations.writing import Change  # an engine opens without what only writes need
 
-        with self._context.database.write() as connection:
+        def delete(connection: apsw.Connection) -> bool:
             fresh = self._current(layout.table.id)
             if fresh is None or fresh.table.ttl is None:
                 return False
             keys = expiry.due(connection, fresh, self._context.now(), SWEEP_CHUNK)
             for key in keys:
                 Change(fresh, key).read(connection).store(self._context, connection, by_service=True)
-        return len(keys) == SWEEP_CHUNK
+            return len(keys) == SWEEP_CHUNK
+
+        return self._step(delete)
 
     def _current(self, table_id: int) -> Layout | None:
         return next((layout for layout in self._context.catalog.known() if layout.table.id == table_id), None)
@@ -133,10 +209,8 @@ class Maintenance:
             ended = streams.any_ended(connection, now)
             expired = archive.expired(connection, now)
         for table_id, horizon in logged:
-            more = True
-            while more and not self._stopped:
-                with database.write() as connection:
-                    more = changelog.trim(connection, table_id, horizon)
+            while self._step(partial(changelog.trim, table_id=table_id, before=horizon)):
+                pass
         if ended or expired:
             with database.write() as connection:
                 streams.forget_ended(connection, now)

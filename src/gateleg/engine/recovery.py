@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 
 import apsw
-import orjson
 
 from gateleg.engine import changelog
 from gateleg.engine.schema import Table
-from gateleg.engine.values import item_size
 
 
 def window(table: Table, now: float) -> tuple[float, float] | None:
@@ -15,17 +13,6 @@ def window(table: Table, now: float) -> tuple[float, float] | None:
     if table.recovery_since is None:
         return None
     return max(table.recovery_since, now - table.recovery_days * changelog.DAY), now
-
-
-def pour(connection: apsw.Connection, source: Table, at: float, target: Table) -> None:
-    """Put the rows that a table had at a moment into a new one."""
-    connection.execute(f"INSERT INTO items_{target.id} SELECT k, size, v FROM items_{source.id}")
-    cut = changelog.first_after(connection, source.id, at)
-    for key, old in changelog.undo(connection, source.id, cut):
-        if old is None:
-            connection.execute(f"DELETE FROM items_{target.id} WHERE k = ?", (key,))
-        else:
-            connection.execute(f"INSERT OR REPLACE INTO items_{target.id} VALUES (?, ?, ?)", (key, item_size(orjson.loads(old)), old))
 
 
 def rows(connection: apsw.Connection, table: Table, at: float) -> Iterator[bytes]:

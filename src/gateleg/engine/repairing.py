@@ -203,16 +203,21 @@ class _Repair:
                 except (EngineError, IndexError, TypeError, ValueError):
                     self._report.notes.append(f"The definition of a table (number {rowid}) was lost, and its items with it.")
                     continue
+                if table.restoring:
+                    self._report.notes.append(f"{table.name} was being restored, and is not complete: restore it again.")
+                    known.add(table.id)
+                    continue
                 if table.id in known or (not sound and f"items_{table.id}" not in self._salvage.trees):
                     continue
                 known.add(table.id)
                 yield table
+        dropped = {values[0] for _, values in self._salvage.tree("drops").records}
         for name in self._salvage.trees:
-            if name.startswith("items_") and name[6:].isdigit() and int(name[6:]) not in known:
+            if name.startswith("items_") and name[6:].isdigit() and int(name[6:]) not in known and name not in dropped:
                 self._report.notes.append(f"The definition of a table (number {name[6:]}) was lost, and its items with it.")
 
     def _keep_table(self, table: Table) -> None:
-        table = replace(table, indexes=tuple(replace(index, status="ACTIVE") for index in table.indexes), status="ACTIVE")
+        table = replace(table, indexes=tuple(replace(index, status="ACTIVE") for index in table.indexes), status="ACTIVE", copies=())
         rows, lost, recovered = self._rows(Layout(table), f"items_{table.id}")
         incomplete = bool(lost) or self._changes.damaged
         if incomplete and table.recovery_since is not None:
@@ -295,11 +300,15 @@ class _Repair:
         tree = self._salvage.tree("backups")
         if tree.damaged:
             self._report.notes.append("The list of backups was damaged: some may be missing.")
+        incomplete = {values[0] for _, values in self._salvage.tree("copies").records}
         for rowid, values in tree.records:
             try:
                 table = load(values[11])
             except (EngineError, IndexError):
                 self._report.notes.append(f"A backup (number {rowid}) was lost.")
+                continue
+            if f"backup_{rowid}" in incomplete:
+                self._report.notes.append(f"The backup {values[5]} of {table.name} was being made, and is not complete: make it again.")
                 continue
             rows, lost, recovered = self._rows(Layout(table), f"backup_{rowid}")
             archive.make_room(self._connection, f"backup_{rowid}")

@@ -92,6 +92,10 @@ class Table:
     #: since when point-in-time recovery has been on
     recovery_since: float | None = None
     recovery_days: int = 35
+    #: whether rows are still being copied into it, for a restore
+    restoring: bool = False
+    #: the SQLite tables that rows are being copied to: a row must be there before it changes (`copies.py`)
+    copies: tuple[str, ...] = ()
     tags: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
 

@@ -49,9 +49,10 @@ from gateleg.jobs.errors import (
     ScheduleMissing,
     TooManyDependencies,
     UnknownJobType,
+    UseAwait,
     WrongState,
 )
-from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs
+from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs, JobsFactory
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
@@ -97,6 +98,7 @@ __all__ = [
     "JobMissing",
     "JobStatus",
     "Jobs",
+    "JobsFactory",
     "KeyReused",
     "LeaseLost",
     "LogEntry",
@@ -127,6 +129,7 @@ __all__ = [
     "TooManyDependencies",
     "UnknownJobType",
     "Update",
+    "UseAwait",
     "Worker",
     "WorkerRecord",
     "WrongState",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import asyncio
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from gateleg.jobs.errors import UseAwait
 from gateleg.jobs.signals import Stopped
 from gateleg.jobs.submit.submission import Submitter
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
+    from pathlib import Path
     from uuid import UUID
 
     from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.jobs.tables.job import Job
+
+T = TypeVar("T")
 
 
 class Link(Protocol):
@@ -24,6 +29,10 @@ class Link(Protocol):
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
+        ...
+
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
         ...
 
     def output(self, kind: str, *locations: str) -> None:
@@ -38,10 +47,29 @@ class Link(Protocol):
         """Submit children."""
         ...
 
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something that is awaited, in a function that cannot await."""
+        ...
+
+    @property
+    def scratch(self) -> Path:
+        """The folder of the attempt."""
+        ...
+
     @property
     def stopping(self) -> str | None:
         """Why the handler is to stop, if it is."""
         ...
+
+
+def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Wait for something that is awaited in the event loop of another thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+    work.close()
+    raise UseAwait("job.wait(...) was called where an event loop runs, which it would hold up.")
 
 
 class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
@@ -72,6 +100,13 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
         """Say how far the job is: `job.progress(3, 10, "embedding")`."""
         self._link.progress(done, total, message)
 
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job: `job.emit({"token": "Hel"})`. A JSON value or a pydantic model.
+
+        Events are written together a few times a second, however many they are, and numbered, so that whoever was away gets them all.
+        """
+        self._link.emit(event)
+
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are: `job.output("dynamodb_tables", "CommentClusters")`."""
         self._link.output(kind, *locations)
@@ -79,6 +114,18 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
     def metric(self, name: str, value: Any) -> None:
         """Add to the summary metrics."""
         self._link.metric(name, value)
+
+    @property
+    def scratch(self) -> Path:
+        """A folder for this attempt alone, made when it is first asked for and removed with all that is in it when the attempt ends.
+
+        What is to stay belongs into the object store. In a process, temporary files (`tempfile`, `TMPDIR`) lie there as well.
+        """
+        return self._link.scratch
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something that is awaited, in a plain `def` handler: `job.wait(store.get(Scene, ...))`."""
+        return self._link.wait(work)
 
     @property
     def should_stop(self) -> bool:

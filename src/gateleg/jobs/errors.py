@@ -22,6 +22,21 @@ class UnknownJobType(JobError):
     fix = "Register a handler for it, or correct the name."
 
 
+class BadEvent(JobError):
+    """What a handler emitted cannot be sent to those who follow the job."""
+
+    code = "bad-event"
+    status = 422
+    fix = "Emit a JSON value or a pydantic model; put what is large into the object store, and emit its key."
+
+
+class UseAwait(JobError):
+    """Something was waited for in an event loop, which would hold up everything else there."""
+
+    code = "use-await"
+    fix = "Await it: `await store.get(...)` instead of `job.wait(store.get(...))`."
+
+
 class BadConfig(JobError):
     """The config is not valid for its model. `problems` has the errors of pydantic."""
 

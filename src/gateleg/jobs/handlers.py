@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
@@ -29,6 +29,18 @@ _DEFAULT_RETRY = Retry()
 
 
 @dataclass(frozen=True)
+class JobsFactory:
+    """How another process makes the same handlers again, with a store and all else of its own.
+
+    `address` names ("module:function") an asynchronous context manager that is called with the arguments, which are JSON values, and
+    yields the `Jobs`.
+    """
+
+    address: str
+    arguments: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class Handler:
     """A job type: its function, and how it is to be run."""
 
@@ -42,6 +54,10 @@ class Handler:
     #: seconds that an attempt may take
     timeout: int = 3600
     runs: Runs = "inline"
+    #: how a process that cannot import the function gets it
+    factory: JobsFactory | None = None
+    #: how many jobs of its queue one worker runs at once; None: as many as the worker has places
+    limit_per_worker: int | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
@@ -118,11 +134,12 @@ class Jobs:
         *,
         config: type[M],
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
 
     @overload
@@ -132,11 +149,12 @@ class Jobs:
         *,
         config: None = None,
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
 
     def handler(
@@ -145,11 +163,12 @@ class Jobs:
         *,
         config: type[BaseModel] | None = None,
         result: type[BaseModel] | None = None,
-        queue: str = "default",
+        queue: str | None = None,
         priority: int = 50,
         retry: Retry | None = None,
         timeout: int = 3600,
         runs: Runs | None = None,
+        limit_per_worker: int | None = None,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
@@ -157,7 +176,11 @@ class Jobs:
         without a model, any JSON object is accepted. An attempt that fails is tried again 3 times, or as `retry` has it.
 
         The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
-        be killed. By default an `async def` runs inline and a `def` in a thread.
+        be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; one that is
+        defined within another function is made again in the process, provided that it is of an application's `jobs`.
+
+        With `limit_per_worker` no worker runs more of them at once, and other jobs overtake those that wait. The limit is one of the
+        queue, which is the job type's own unless `queue` names one; handlers of one queue have the same limit.
         """
 
         if callable(job_type):
@@ -168,7 +191,20 @@ class Jobs:
             function = function_of(handle)
             model = config or config_model(job_type, function)
             chosen = runs or _runs_by_default(function)
-            self.add(Handler(job_type, function, model, result, queue, priority, retry or _DEFAULT_RETRY, timeout, chosen))
+            self.add(
+                Handler(
+                    job_type,
+                    function,
+                    model,
+                    result,
+                    queue or ("default" if limit_per_worker is None else job_type),
+                    priority,
+                    retry or _DEFAULT_RETRY,
+                    timeout,
+                    chosen,
+                    limit_per_worker=limit_per_worker,
+                )
+            )
             return Task(job_type, function)
 
         return register
@@ -178,6 +214,13 @@ class Jobs:
         _check(handler)
         if handler.job_type in self._handlers:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
+        for other in self._handlers.values():
+            if other.queue == handler.queue and other.limit_per_worker != handler.limit_per_worker:
+                raise BadHandler(
+                    f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different limits per worker: "
+                    f"{handler.limit_per_worker or 'none'} and {other.limit_per_worker or 'none'}.",
+                    fix="Give the limited one a queue of its own, or both the same limit.",
+                )
         self._handlers[handler.job_type] = handler
 
     @overload
@@ -239,16 +282,28 @@ class Jobs:
         self._schedules[schedule.name] = schedule
 
     @property
+    def limits(self) -> dict[str, int]:
+        """The queues of which a worker runs a limited number of jobs at once."""
+        return {handler.queue: handler.limit_per_worker for handler in self if handler.limit_per_worker is not None}
+
+    @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:
         """The schedules that are declared with the handlers."""
         return tuple(self._schedules.values())
 
-    def include(self, other: Jobs) -> None:
-        """Take over all handlers and declared schedules of another registry."""
+    def include(self, other: Jobs, factory: JobsFactory | None = None) -> None:
+        """Take over all handlers and declared schedules of another registry. `factory` is how a process makes that one again."""
         for handler in other:
-            self.add(handler)
+            self.add(handler if factory is None else replace(handler, factory=factory))
         for schedule in other.schedules:
             self.add_schedule(schedule)
+
+    def exclude(self, other: Jobs) -> None:
+        """Undo `include`: forget all handlers and declared schedules of another registry."""
+        for handler in other:
+            self._handlers.pop(handler.job_type, None)
+        for schedule in other.schedules:
+            self._schedules.pop(schedule.name, None)
 
     def of(self, job_type: str) -> Handler:
         """The handler of a job type."""
@@ -289,8 +344,6 @@ def _check(handler: Handler) -> None:
             f"The handler of {handler.job_type} is not async, and would hold up all other jobs of its worker.",
             fix="Leave `runs` out: a plain function runs in a thread. Or declare it with `async def`, and await.",
         )
-    if handler.runs == "process" and ("<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__):
-        raise BadHandler(f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.")
     try:
         inspect.signature(handler.handle).bind(None, None)
     except TypeError as error:
@@ -303,5 +356,7 @@ def _check(handler: Handler) -> None:
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or leave {option} out: any JSON object is then taken.",
             )
+    if handler.limit_per_worker is not None and handler.limit_per_worker < 1:
+        raise BadHandler(f"The handler of {handler.job_type} has limit_per_worker={handler.limit_per_worker}; it must be at least 1.")
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
 from gateleg.jobs import schedules as _schedules
+from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.claim import claims, delays, leases
 from gateleg.jobs.finish import complete
 from gateleg.jobs.monitor import counts, follow, listing, logs, trees
@@ -176,6 +177,8 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
+        #: tells when another process has written
+        self.changes = ChangeFeed(store.transport)
 
     def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
         """Submit what a task asks for: `submit`."""

@@ -161,10 +161,14 @@ def judge(job: Job, ending: Ending, retry: Retry, now: datetime, chance: random.
         return _judge_loss(job, ending.failure, retry, now, chance)
     kinds = ending.kinds or (ending.failure.kind,)
     if ending.final or count >= job.max_retries or not retry.applies(kinds):
-        results = Results(result_type="FAILURE", summary_metrics={"error": ending.failure.kind})
-        return Verdict(JobStatus.FAILED, "failed", ending.failure, results, count)
+        return Verdict(JobStatus.FAILED, "failed", ending.failure, failure_results(ending.failure), count)
     delay = timedelta(seconds=retry.delay(count + 1, kinds, chance))
     return Verdict(JobStatus.PENDING, "retried", ending.failure, None, count + 1, now + delay)
+
+
+def failure_results(failure: Failure) -> Results:
+    """The results of a job that has failed: what failed, and in a sentence how."""
+    return Results(result_type="FAILURE", summary_metrics={"error": failure.kind, "message": _shortened(failure.message, 500)})
 
 
 def _judge_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance: random.Random) -> Verdict:
@@ -175,8 +179,8 @@ def _judge_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance:
         return Verdict(JobStatus.PENDING, "lost", failure, None, job.retry_count, now + delay, losses=losses)
     alone = max(0, losses - ALONE_AFTER)
     told = f"{failure.message} The job was lost with its worker {losses} times, {alone} of them while it ran alone, and is given up."
-    results = Results(result_type="FAILURE", summary_metrics={"error": failure.kind})
-    return Verdict(JobStatus.FAILED, "failed", failure.model_copy(update={"message": told}), results, job.retry_count, losses=losses)
+    given_up = failure.model_copy(update={"message": told})
+    return Verdict(JobStatus.FAILED, "failed", given_up, failure_results(given_up), job.retry_count, losses=losses)
 
 
 def is_suspect(job: Job) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from gateleg.jobs.claim.selection import Picker
@@ -15,14 +17,17 @@ from gateleg.jobs.monitor.logs import extended
 from gateleg.jobs.rules import Ending, Failed
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
+from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.worker.output import Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Coroutine, Sequence
 
     from gateleg.jobs.manual_clock import ManualClock
     from gateleg.jobs.queue import Queue
     from gateleg.jobs.submit.submission import Submission, Submitted
+
+T = TypeVar("T")
 
 
 class TestWorker:
@@ -80,17 +85,18 @@ class TestWorker:
         ending = self._ending(job, notes)
         logs = job.logs
         while notes.backlog:
-            logs = self._flush(job, notes)
-            job = job.model_copy(update={"logs": logs})
+            job = self._flush(job, notes)
+            logs = job.logs
         logs, chunk = extended(job.job_id, logs, notes.lines())
         return self.queue.finish(job, ending, logs=logs, chunk=chunk, progress=notes.current())
 
-    def _flush(self, job: Job, notes: Notes) -> Any:
-        lines = notes.lines()
+    def _flush(self, job: Job, notes: Notes) -> Job:
+        lines, events, emitted = notes.lines(), notes.events(), job.emitted or 0
         logs, chunk = extended(job.job_id, job.logs, lines)
-        self.queue.renew(job, logs=logs, chunk=chunk)
-        notes.written(len(lines), None)
-        return logs
+        along = EventChunk(job_id=job.job_id, first=emitted, events=events) if events else None
+        self.queue.renew(job, logs=logs, chunk=chunk, events=along)
+        notes.written(len(lines), None, len(events))
+        return job.model_copy(update={"logs": logs, "emitted": emitted + len(events) or None})
 
     def _ending(self, job: Job, notes: Notes) -> Ending:
         if job.job_type == SETTLE:
@@ -100,12 +106,13 @@ class TestWorker:
         handler = self.queue.context.jobs.find(job.job_type)
         if handler is None:
             return Failed(Failure(kind="unknown-job-type", message=f"There is no handler for {job.job_type}."))
-        link = _Direct(self.queue, job, notes)
         try:
-            result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
-            if inspect.isawaitable(result):
-                result = asyncio.run(_awaited(result))
-            result = handler.checked_result(result)
+            with tempfile.TemporaryDirectory(prefix="gateleg-") as folder:
+                link = _Direct(self.queue, job, notes, Path(folder))
+                result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
+                if inspect.isawaitable(result):
+                    result = asyncio.run(_awaited(result))
+                result = handler.checked_result(result)
         except Exception as error:
             return raised(job, notes, error)
         return returned(self.queue.context, job, notes, result)
@@ -120,13 +127,18 @@ class _Direct:
 
     stopping: str | None = None
 
-    def __init__(self, queue: Queue, job: Job, notes: Notes) -> None:
+    def __init__(self, queue: Queue, job: Job, notes: Notes, scratch: Path) -> None:
         self._queue = queue
         self._job = job
+        self.scratch = scratch
         self.log = notes.log
         self.progress = notes.progress
+        self.emit = notes.emit
         self.output = notes.output
         self.metric = notes.metric
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         return self._queue.submit_many(submissions, under=self._job)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(work)

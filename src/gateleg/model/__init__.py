@@ -1,7 +1,7 @@
 """Declare data models: tables, entities, keys, access patterns, states, expressions and the codec. Pure, no I/O.
 
 Declaring
-    jobs = Table("DelphiJobQueue", hash="job_id", indexes=[GSI("StatusCreatedIndex", hash="status", range="created_at")])
+    jobs = Table("JobQueue", hash="job_id", indexes=[GSI("StatusCreatedIndex", hash="status", range="created_at")])
 
     class Job(Entity, table=jobs):
         job_id: Attr[UUID] = new_uuid()

@@ -250,7 +250,7 @@ class S3KeyRefused(ModelError, ValueError):
     """A value that is not an object key."""
 
     code = "s3-key-refused"
-    fix = "Store the object key only, such as mv/projects/1/final.mp4; URLs are generated when they are served."
+    fix = "Store the object key only, such as films/1/final.mp4; URLs are generated when they are served."
 
 
 class EncodeError(ModelError):

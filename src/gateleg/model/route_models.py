@@ -1,7 +1,8 @@
 """Models of an entity for HTTP routes: what a client may send to create or change one, and what it may see.
 
 `class NewTask(InputModel[Task], exclude=["owner"])` has the attributes of `Task` that a client may give, with their types, constraints and
-defaults; `include=[...]` names those that it has instead. Attributes that the model sets (stamps, the version, counts) and those that are `read_only` or `hidden` never come from a client.
+defaults; `include=[...]` names those that it has instead. Attributes that the model sets (stamps, the version, counts) and `hidden` ones
+never come from a client, and `read_only` ones not in changes.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from gateleg.net.aws_json import JsonRequestSigner
 from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
 from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
+from gateleg.net.guard import Guard, is_public
 from gateleg.net.throttling import THROTTLED, is_throttled, may_pass, retry_after
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
 
@@ -21,6 +22,7 @@ __all__ = [
     "Credentials",
     "Deadline",
     "Fixed",
+    "Guard",
     "JsonRequestSigner",
     "NoCredentials",
     "Retries",
@@ -30,6 +32,7 @@ __all__ = [
     "Source",
     "TokenExpired",
     "amazon",
+    "is_public",
     "is_throttled",
     "may_pass",
     "region_of_chain",

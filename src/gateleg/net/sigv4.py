@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.net.addresses import Address
     from gateleg.net.credentials import Credentials
 
-__all__ = ["presign"]
+__all__ = ["ALGORITHM", "presign", "scope_of", "signing_key", "stamp_of"]
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 #: What stands in place of the body's digest where the body is not signed.

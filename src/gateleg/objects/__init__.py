@@ -5,9 +5,12 @@
 """
 
 from gateleg.objects.addresses import ObjectsAddress, open_objects, parse_objects_address
+from gateleg.objects.archives import ArchiveBounds, plain_name, unpack
 from gateleg.objects.directory import DirectoryObjects
 from gateleg.objects.errors import (
     AccessRefused,
+    ArchiveRefused,
+    ArchiveTooLarge,
     BadCursor,
     BadMetadata,
     BadObjectsAddress,
@@ -19,6 +22,7 @@ from gateleg.objects.errors import (
     NothingReferenced,
     NotModified,
     ObjectChanged,
+    ObjectExists,
     ObjectMissing,
     ObjectsError,
     OutsideRoot,
@@ -28,15 +32,19 @@ from gateleg.objects.errors import (
     StorageThrottled,
 )
 from gateleg.objects.large import Large, keep, keep_async, load, load_async
-from gateleg.objects.links import Grant, content_disposition
+from gateleg.objects.links import Grant, UploadForm, content_disposition
 from gateleg.objects.orphans import CollectedOrphans, References, collect_orphans, collect_orphans_async
 from gateleg.objects.protocol import AsyncBody, AsyncDownload, AsyncObjects, Body, Download, Objects, Upload
 from gateleg.objects.s3 import S3Objects
+from gateleg.objects.sniffing import sniff, sniff_file
 from gateleg.objects.threaded import ThreadedObjects
 from gateleg.objects.values import ByteRange, Entry, ObjectInfo, ObjectPage
 
 __all__ = [
     "AccessRefused",
+    "ArchiveBounds",
+    "ArchiveRefused",
+    "ArchiveTooLarge",
     "AsyncBody",
     "AsyncDownload",
     "AsyncObjects",
@@ -59,6 +67,7 @@ __all__ = [
     "NotModified",
     "NothingReferenced",
     "ObjectChanged",
+    "ObjectExists",
     "ObjectInfo",
     "ObjectMissing",
     "ObjectPage",
@@ -74,6 +83,7 @@ __all__ = [
     "StorageThrottled",
     "ThreadedObjects",
     "Upload",
+    "UploadForm",
     "collect_orphans",
     "collect_orphans_async",
     "content_disposition",
@@ -83,4 +93,8 @@ __all__ = [
     "load_async",
     "open_objects",
     "parse_objects_address",
+    "plain_name",
+    "sniff",
+    "sniff_file",
+    "unpack",
 ]

@@ -46,6 +46,14 @@ class ObjectChanged(ObjectsError):
     fix = "Begin again."
 
 
+class ObjectExists(ObjectsError):
+    """There is an object with this key already, and it was to be written only if there was none."""
+
+    code = "object-exists"
+    status = 409
+    fix = "Choose another key, or write without if_absent to replace it."
+
+
 class RangeOutside(ObjectsError):
     """A byte range is outside the object."""
 
@@ -157,3 +165,19 @@ class NothingReferenced(ObjectsError):
     code = "nothing-referenced"
     why = "An empty list of references is most often a mistake."
     fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."
+
+
+class ArchiveRefused(ObjectsError):
+    """An archive is damaged, encrypted, or packed in a way that is not read here."""
+
+    code = "archive-refused"
+    status = 422
+    fix = "Pack it again as a plain ZIP, or send the files themselves."
+
+
+class ArchiveTooLarge(ArchiveRefused):
+    """An archive has more files, more bytes or more archives within it than allowed."""
+
+    code = "archive-too-large"
+    status = 413
+    fix = "Send the files themselves, or in several archives."

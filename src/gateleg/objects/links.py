@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 from gateleg.model import check_s3_key
@@ -14,13 +14,15 @@ from gateleg.objects.descriptions import content_type_of
 from gateleg.objects.errors import LinkExpired, LinkRefused
 
 if TYPE_CHECKING:
-    from gateleg.objects.protocol import Method
+    from collections.abc import Mapping
+
+    from gateleg.objects.values import Method
 
 #: The longest that S3 signs for: seven days.
 LONGEST = 7 * 24 * 3600
 WINDOW = 900
 _PURPOSE = "object-link"
-_MEMBERS = {"expires", "signature", "type", "length", "download"}
+_MEMBERS = {"expires", "signature", "type", "length", "most", "download"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +37,32 @@ class Grant:
     length: int | None = None
     #: the name under which browsers save a GET
     download: str | None = None
+    #: the most bytes that a PUT may have
+    most: int | None = None
 
     def __post_init__(self) -> None:
         check_s3_key(self.key)
         if self.method not in ("GET", "PUT"):
             raise ValueError("A link is for GET or for PUT.")
-        if self.method == "GET" and (self.content_type is not None or self.length is not None):
+        if self.method == "GET" and (self.content_type, self.length, self.most) != (None, None, None):
             raise ValueError("A content type and a length are for links that PUT.")
         if self.method == "PUT" and self.download is not None:
             raise ValueError("The name of a download is for links that GET.")
-        if self.length is not None and self.length < 0:
+        if min(self.length or 0, self.most or 0) < 0:
             raise ValueError("A length is not negative.")
         if self.content_type is not None:
             content_type_of(self.key, self.content_type)
         if self.download is not None:
             content_disposition(self.download)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """How one object is sent to its store: a request to `url`, with these fields before the file if there are any."""
+
+    url: str
+    method: Literal["PUT", "POST"]
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,7 @@ class LinkSigner:
             "expires": ends,
             "type": grant.content_type,
             "length": grant.length,
+            "most": grant.most,
             "download": grant.download,
             "signature": Secret(self.secret).sign(_PURPOSE, _text(grant), ends=ends),
         }
@@ -113,6 +127,7 @@ class LinkSigner:
                 members.get("type"),
                 _number(members["length"]) if "length" in members else None,
                 members.get("download"),
+                _number(members["most"]) if "most" in members else None,
             )
             ends = _number(members["expires"])
             given = members["signature"]
@@ -130,12 +145,15 @@ class LinkSigner:
             raise LinkRefused(f"The link is for content of the type {grant.content_type}.")
         if grant.length is not None and grant.length != length:
             raise LinkRefused(f"The link is for content of {grant.length:,} bytes.")
+        if grant.most is not None and length is not None and length > grant.most:
+            raise LinkRefused(f"The link is for content of at most {grant.most:,} bytes.")
         return grant
 
 
 def _text(grant: Grant) -> str:
     """What is signed. JSON keeps the members apart whatever they contain."""
-    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download])
+    most = [] if grant.most is None else [grant.most]
+    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *most])
 
 
 def _parsed(query: str) -> dict[str, str]:

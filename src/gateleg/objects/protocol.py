@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from gateleg.objects.values import ByteRange, Entry, ObjectInfo, ObjectPage
+    from gateleg.objects.links import UploadForm
+    from gateleg.objects.values import ByteRange, Entry, Method, ObjectInfo, ObjectPage
 
 
 @runtime_checkable
@@ -24,7 +25,6 @@ class Readable(Protocol):
 #: What can be put: bytes, the path of a file, an open file, or chunks.
 Body = bytes | bytearray | memoryview | os.PathLike[str] | Readable | Iterable[bytes]
 AsyncBody = Body | AsyncIterable[bytes]
-Method = Literal["GET", "PUT"]
 
 
 class Upload(Protocol):
@@ -38,7 +38,7 @@ class Upload(Protocol):
         ...
 
     def finish(self) -> ObjectInfo:
-        """Make the object, in place of one that has the same key. Durable when it returns."""
+        """Make the object, in place of one that has the same key unless it is to be new. Durable when it returns."""
         ...
 
     def abort(self) -> None:
@@ -122,10 +122,12 @@ class Objects(Protocol):
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
+        if_absent: bool = False,
     ) -> ObjectInfo:
         """Store an object, in place of one that has the same key; whole and durable when this returns, or not at all.
 
-        Without `content_type` it is that of the key's ending. With `sha256`, other content is refused with `DigestMismatch`.
+        Without `content_type` it is that of the key's ending. With `sha256`, other content is refused with `DigestMismatch`. With
+        `if_absent`, an object that is there stays, and `ObjectExists` is raised: of several writers at once, one succeeds.
         """
         ...
 
@@ -137,8 +139,9 @@ class Objects(Protocol):
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
         size: int | None = None,
+        if_absent: bool = False,
     ) -> Upload:
-        """Begin to write an object. `size` is a hint for what is very large."""
+        """Begin to write an object. `size` is a hint for what is very large; `if_absent` is that of `put`, decided by `finish`."""
         ...
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
@@ -198,6 +201,14 @@ class Objects(Protocol):
         """
         ...
 
+    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """What lets its holder write one object of at most `most` bytes for at least `expires` seconds, without knowing its size before.
+
+        The request has the form's method: with fields it is a form of them, and the file as its last field `file`; without, the file is
+        the body.
+        """
+        ...
+
     def sweep(self, *, older_than: timedelta = ...) -> int:
         """Remove what writers left behind that died, if it was not touched for that time (a day); how much there was."""
         ...
@@ -218,6 +229,7 @@ class AsyncObjects(Protocol):
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
+        if_absent: bool = False,
     ) -> ObjectInfo:
         """See `Objects.put`. Chunks may also come from an asynchronous iterator; a task that is cancelled before their end stores nothing.
 
@@ -274,6 +286,10 @@ class AsyncObjects(Protocol):
         download: str | None = None,
     ) -> str:
         """See `Objects.presign`."""
+        ...
+
+    async def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """See `Objects.presign_upload`."""
         ...
 
     async def sweep(self, *, older_than: timedelta = ...) -> int:

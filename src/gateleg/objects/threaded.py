@@ -55,6 +55,7 @@ class ThreadedObjects:
     delete_many = _offloads(Objects.delete_many)
     copy = _offloads(Objects.copy)
     presign = _offloads(Objects.presign)
+    presign_upload = _offloads(Objects.presign_upload)
     sweep = _offloads(Objects.sweep)
 
     async def run(self, work: Callable[[], R], undo: Callable[[R], object] | None = None) -> R:
@@ -75,12 +76,13 @@ class ThreadedObjects:
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
+        if_absent: bool = False,
     ) -> ObjectInfo:
         """Store an object; whole and durable when this returns, or not at all. See `AsyncObjects.put`."""
+        described: dict[str, Any] = {"content_type": content_type, "metadata": metadata, "sha256": sha256, "if_absent": if_absent}
         if not isinstance(body, AsyncIterable):
-            put = functools.partial(self.objects.put, key, body, content_type=content_type, metadata=metadata, sha256=sha256)
-            return await self.run(put)
-        begin = functools.partial(self.objects.upload, key, content_type=content_type, metadata=metadata, sha256=sha256, size=size_of(body))
+            return await self.run(functools.partial(self.objects.put, key, body, **described))
+        begin = functools.partial(self.objects.upload, key, **described, size=size_of(body))
         upload: Upload = await self.run(begin, lambda upload: upload.abort())
         try:
             async for chunk in body:

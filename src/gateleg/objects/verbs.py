@@ -37,6 +37,7 @@ class Verbs(ABC):
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
         size: int | None = None,
+        if_absent: bool = False,
     ) -> Upload:
         """Begin to write an object."""
 
@@ -64,9 +65,11 @@ class Verbs(ABC):
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
+        if_absent: bool = False,
     ) -> ObjectInfo:
         """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
-        with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size_of(body)) as upload:
+        size = size_of(body)
+        with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size, if_absent=if_absent) as upload:
             for chunk in chunks_of(body):
                 upload.write(chunk)
             return upload.finish()
@@ -107,8 +110,11 @@ class Writing(ABC):
     What fails gives it up too: nobody can tell how much has been written by then, so that there is nothing to go on with.
     """
 
-    def __init__(self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None) -> None:
+    def __init__(
+        self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None, *, if_absent: bool = False
+    ) -> None:
         self.key = check_s3_key(key)
+        self.if_absent = if_absent
         self.content_type = content_type_of(key, content_type)
         self.metadata = checked_metadata(metadata)
         if sha256 is not None and not _SHA256.fullmatch(sha256):

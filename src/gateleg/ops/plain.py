@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Table, Value
 
-__all__ = ["value_text"]
+__all__ = ["plain_text", "value_text"]
 
 _SETS = ("SS", "NS", "BS")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
     from gateleg.store.transports.http_protocol import Options
 
-__all__ = ["parse_address"]
+__all__ = ["MEMORY", "database_file", "parse_address"]
 
 #: Requests of one batch or scan that may be under way at once over a network. The engine in this process gains nothing from it.
 _SIDE_BY_SIDE = 8

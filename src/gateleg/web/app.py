@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from gateleg.extras import explained
 
 try:
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 except ModuleNotFoundError as error:
     raise explained(error) from error
 from fastapi.exceptions import RequestValidationError
@@ -20,24 +22,33 @@ from gateleg.errors import GatelegError
 from gateleg.web import delivery, health, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
-from gateleg.web.bodies import BodyLimit
+from gateleg.web.bodies import BodyLimit, Declared, declared_limits
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import answer, status_of
 from gateleg.web.errors import Refusal, Unknown
+from gateleg.web.event_routes import event_routes
 from gateleg.web.gate import Gate
+from gateleg.web.headers import console_policy
 from gateleg.web.limits import Limits
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
+from gateleg.web.surfaces import Surfaces
+from gateleg.web.webhooks import routes as webhooks
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
+    from fastapi.responses import Response
+    from starlette.requests import HTTPConnection
+
+    from gateleg.web.application import Application
     from gateleg.web.host import Host
 
 
+_log = logging.getLogger("gateleg.web")
 #: Requests that bring something to be stored.
 _WRITES = frozenset({"POST", "PUT", "PATCH"})
 
@@ -54,8 +65,16 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     """Everything that a host serves. `console` overrides the setting."""
     traffic = Traffic()
     limits = Limits(host.settings, host.store.setup.ticks)
+    surfaces = Surfaces()
+    bodies: list[Declared] = []
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with surfaces.running():
+            yield
 
     app = FastAPI(
+        lifespan=lifespan,
         title="Gateleg",
         version=gateleg.__version__,
         openapi_url=None,
@@ -66,17 +85,17 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.state.traffic = traffic
     _handle_errors(app)
     # The last one added is the first to see a request.
-    app.add_middleware(Gate, host=host, limits=limits)
-    app.add_middleware(BodyLimit, settings=host.settings)
-    app.add_middleware(RequestContextMiddleware, traffic=traffic)
+    app.add_middleware(Gate, host=host, limits=limits, surfaces=surfaces)
+    app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
+    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
-    for router in (*own, streams.router, delivery.router):
+    for router in (*own, webhooks.router, streams.router, delivery.router):
         # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.
         app.router.routes.extend(router.routes)
     for application in host.applications:
-        if application.routes is not None:
-            routes = application.routes(host.resources[application.name])
-            app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
+        with host.leaving_out(application):
+            _add_application(app, host, application, surfaces)
+    bodies += [*declared_limits(flat_routes(app.router.routes)), *surfaces.limits]
     _end_surfaces(app)
     if host.settings.console if console is None else console:
         from gateleg.web.console import mount
@@ -85,8 +104,43 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     return app
 
 
+def _add_application(app: FastAPI, host: Host, application: Application, surfaces: Surfaces) -> None:
+    """Serve the routes, surfaces and event streams of an application; all of them, or none."""
+    resources = host.resources[application.name]
+    routes = None if application.routes is None else application.routes(resources)
+    declared = () if application.streams is None else application.streams(resources)
+    streams = event_routes(application.name, application.title, declared, host.events)
+    mounted = () if application.surfaces is None else application.surfaces(resources)
+    others = {other.name for other in host.applications if other is not application}
+    found = surfaces.add(application.name, mounted, others)
+    if routes is not None:
+        app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
+    app.router.routes.extend((*streams.routes, *found))
+
+
+def flat_routes(routes: Iterable[Any]) -> Iterator[Any]:
+    """All routes with their whole paths, those of included routers too."""
+    for route in routes:
+        if hasattr(route, "effective_candidates"):
+            yield from flat_routes(route.effective_candidates())
+        else:
+            # A websocket of an included router is wrapped once more.
+            yield getattr(route, "starlette_route", None) or route
+
+
+#: How a websocket is closed: by the HTTP status of the error.
+_CLOSES = {401: 4401, 403: 4403, 404: 4404}
+
+
 def _handle_errors(app: FastAPI) -> None:
-    async def told(request: Request, error: Exception) -> Response:
+    async def told(request: HTTPConnection, error: Exception) -> Response | None:
+        if isinstance(request, WebSocket):
+            code = getattr(error, "code", "")
+            await request.close(_CLOSES.get(status_of(error), 4400), code if isinstance(code, str) else "")
+            return None
+        if isinstance(error, GatelegError) and error.public is not None:
+            # The answer says less than the error does.
+            _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
         return answer(error)
 
     async def misread(request: Request, error: Exception) -> Response:
@@ -102,8 +156,12 @@ def _handle_errors(app: FastAPI) -> None:
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
         return answer(Misread("What was sent does not fit what is stored.", details={"problems": problems}))
 
+    async def gone(request: HTTPConnection, error: Exception) -> None:
+        """Leave it at that: the other side of a websocket has gone, which is how most of them end."""
+
+    app.add_exception_handler(WebSocketDisconnect, gone)
     for kind in (GatelegError, HTTPException):
-        app.add_exception_handler(kind, told)
+        app.add_exception_handler(kind, told)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(ValidationError, unfit)
 

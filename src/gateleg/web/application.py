@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.web.errors import Refusal
-from gateleg.web.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -23,12 +22,11 @@ if TYPE_CHECKING:
     from gateleg.web.resources import Resources
 
 
-#: Names that the kit itself has under `/api`, in the console, on the command line or in the settings.
+#: Names that the kit itself has under `/api`, in the console or on the command line. Those of its settings are taken, too.
 RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
     | {"up", "serve", "engine", "worker", "token", "config", "doctor", "new"}
-    | set(Settings.model_fields)
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -91,10 +89,13 @@ class Application:
 
 def checked(applications: Iterable[Application]) -> tuple[Application, ...]:
     """The applications, if they can be served together."""
+    # Imported here, because declaring an application loads neither the store nor the settings.
+    from gateleg.web.settings import Settings
+
     found = tuple(applications)
-    seen: set[str] = set()
+    seen = {*RESERVED, *Settings.model_fields}
     for application in found:
-        if not _NAME.fullmatch(application.name) or application.name in RESERVED or application.name in seen:
+        if not _NAME.fullmatch(application.name) or application.name in seen:
             raise BadApplication(f"There cannot be an application {application.name!r} here.")
         seen.add(application.name)
     return found

@@ -1,47 +1,93 @@
-"""Limits on request bodies, counted while they arrive, whatever the headers say."""
+"""Limits on request bodies, counted while they arrive, whatever the headers say. A route declares a limit of its own with `body_limit`."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from starlette.datastructures import Headers
+from starlette.routing import compile_path
 
 from gateleg.web.envelope import answer
 from gateleg.web.errors import BadRequest, TooLargeBody
-from gateleg.web.gate import DYNAMODB_PATHS
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.settings import Settings
 
-#: A batch of 16 MB is the largest request that DynamoDB takes.
-DYNAMODB_LIMIT = 16 * 1024 * 1024
+__all__ = ["body_limit"]
+
+#: Bytes, or `upload` for `upload_limit` of the settings.
+Limit = int | Literal["upload"]
+E = TypeVar("E", bound=Callable[..., Any])
+_ATTRIBUTE = "gateleg_body_limit"
+#: What a page of the console uploads.
+_CONSOLE_UPLOADS = "/_nicegui/client/"
 
 
-def limit_of(path: str, settings: Settings) -> int:
-    """The bytes that a request to a path may have. Objects, what a page of the console uploads, and what is sent to an application's
-    `.../files` may be large."""
-    if settings.dynamodb and path in DYNAMODB_PATHS:
-        return DYNAMODB_LIMIT
-    large = path.startswith(("/objects/", "/_nicegui/client/")) or (path.startswith("/api/") and path.endswith("/files"))
-    return settings.upload_limit if large else settings.body_limit
+def body_limit(limit: Limit) -> Callable[[E], E]:
+    """Let the bodies of a route be as large as `limit`, in bytes; `"upload"` stands for `upload_limit` of the settings.
+
+    Put it below the decorator of the route. Without it, `body_limit` of the settings holds.
+    """
+
+    def mark(endpoint: E) -> E:
+        setattr(endpoint, _ATTRIBUTE, limit)
+        return endpoint
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The limit of one route or surface."""
+
+    pattern: re.Pattern[str]
+    #: None for all methods
+    methods: frozenset[str] | None
+    limit: Limit
+
+
+def declared_limits(routes: Iterable[Any]) -> list[Declared]:
+    """The limits that routes declare."""
+    found = []
+    for route in routes:
+        limit = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
+        if limit is not None:
+            found.append(Declared(compile_path(route.path)[0], frozenset(route.methods or ()) or None, limit))
+    return found
+
+
+def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Declared] = ()) -> int:
+    """The bytes that a request may have."""
+    if path.startswith(_CONSOLE_UPLOADS):
+        return settings.upload_limit
+    for one in declared:
+        if (one.methods is None or method in one.methods) and one.pattern.match(path):
+            return settings.upload_limit if one.limit == "upload" else one.limit
+    return settings.body_limit
 
 
 class BodyLimit:
     """Ends requests that send more than they may."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, declared: Iterable[Declared]) -> None:
         self.app = app
         self._settings = settings
+        self._declared = declared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = limit_of(scope["path"], self._settings)
+        limit = limit_of(scope["method"], scope["path"], self._settings, self._declared)
         announced = Headers(scope=scope).get("content-length")
         if announced is not None and not (announced.isascii() and announced.isdigit()):
             await answer(BadRequest("The Content-Length is not a number."))(scope, receive, send)

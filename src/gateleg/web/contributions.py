@@ -61,13 +61,13 @@ class Listener:
 class EventRoute:
     """An event stream at `/events/{name}{path}`.
 
-    `follow` raises a `Refusal` before its first event for a listener who may not follow; the stream ends with the iterator, and when
-    the listener's key or session ends.
+    `follow` is awaited when somebody connects: it raises a `Refusal` for a listener who may not follow, and returns the events from
+    `last_event_id` on. The stream ends with them, and when the listener's key or session ends.
     """
 
     #: below `/events/{name}`, with parameters in braces: `/films/{film_id}`
     path: str
-    follow: Callable[[Listener], AsyncIterator[Event]]
+    follow: Callable[[Listener], Awaitable[AsyncIterator[Event]]]
     #: the least role that may listen
     role: Role = Role.MEMBER
     #: one sentence for the document of the API

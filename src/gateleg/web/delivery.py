@@ -14,7 +14,8 @@ from gateleg.web.access import principal_of
 from gateleg.web.api.calls import host_of
 from gateleg.web.api.objects import ObjectView
 from gateleg.web.api.tagging import fits
-from gateleg.web.errors import NotAllowed, Refusal, Unknown
+from gateleg.web.bodies import body_limit
+from gateleg.web.errors import NotAllowed, Refusal, TooLargeBody, Unknown
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 
@@ -134,7 +135,18 @@ async def _chunks(download: AsyncDownload) -> AsyncIterator[bytes]:
             yield chunk
 
 
+async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
+    """The chunks of a body, ended by `TooLargeBody` when there are more bytes than allowed."""
+    received = 0
+    async for chunk in chunks:
+        received += len(chunk)
+        if received > most:
+            raise TooLargeBody(f"The body may have {most:,} bytes.", details={"limit": most})
+        yield chunk
+
+
 @router.put("/objects/{key:path}", status_code=201)
+@body_limit("upload")
 async def put_object(request: Request, key: str) -> ObjectView:
     """Write an object with a link to PUT. The link may bind the content type and the length."""
     host = host_of(request)
@@ -144,5 +156,6 @@ async def put_object(request: Request, key: str) -> ObjectView:
     length = int(announced) if announced is not None else None
     content_type = request.headers.get("content-type")
     grant = host.vault.verify("PUT", key, request.url.query, content_type=content_type, length=length)
-    info = await host.objects.put(key, request.stream(), content_type=grant.content_type or content_type)
+    body = request.stream() if grant.most is None else bounded(request.stream(), grant.most)
+    info = await host.objects.put(key, body, content_type=grant.content_type or content_type)
     return ObjectView.whole(info)

@@ -22,7 +22,7 @@ from gateleg.endpoint.targets import Kind
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
-from gateleg.web.bodies import DYNAMODB_LIMIT
+from gateleg.web.bodies import body_limit
 from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
 from gateleg.web.gate import DYNAMODB_PATHS
 from gateleg.web.host import Host
@@ -32,6 +32,9 @@ from gateleg.web.local import LOCAL_ID
 from gateleg.web.principal import Principal, Role
 from gateleg.web.settings import shown
 from gateleg.web.tables import ApiKey
+
+#: A batch of 16 MB is the largest request that DynamoDB takes.
+DYNAMODB_LIMIT = 16 * 1024 * 1024
 
 
 class NotEmbedded(Refusal):
@@ -102,6 +105,7 @@ class _Surface:
         paths = [path.encode() for path in DYNAMODB_PATHS]
         self._gate = Gate(self._engine.is_write, region="us-east-1", verifier=None, separate=False, max_body=DYNAMODB_LIMIT, paths=paths)
 
+    @body_limit(DYNAMODB_LIMIT)
     async def answer(self, request: Request) -> Response:
         """Answer one request: refusals of a signed one in DynamoDB's words, those of any other in the envelope."""
         principal: Principal | None = request.state.principal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -10,11 +11,13 @@ from starlette.responses import Response
 
 from gateleg import store
 from gateleg.errors import GatelegError
+from gateleg.objects import ObjectsError
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_log = logging.getLogger("gateleg.web")
 _LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
 _AGAIN = "Read it again, and decide on what it is now."
 #: What a client of the API can do about an error of the store. The store's own advice is for whoever writes the application.
@@ -59,8 +62,11 @@ def body_of(error: Exception) -> dict[str, Any]:
         return _body(_CODES.get(status, "refused"), str(error.detail), {})
     if not isinstance(error, GatelegError) or (status == 500 and not isinstance(error, Refusal)):
         return _body("internal", "Something went wrong here; the log has it under the request id.", {})
+    if status >= 500 and isinstance(error, store.StoreError | ObjectsError):
+        # What a disk or a service says names folders, addresses and accounts, which are for the log.
+        return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _LATER})
     found = {"fix": advice_for(error), "why": error.why}
-    return _body(error.code, error.message, {name: text for name, text in found.items() if text} | error.details)
+    return _body(error.code, error.public or error.message, {name: text for name, text in found.items() if text} | error.details)
 
 
 def advice_for(error: GatelegError) -> str:
@@ -78,5 +84,7 @@ def answer(error: Exception) -> Response:
     status = status_of(error)
     if status == 304:
         return Response(status_code=304, headers=headers)
+    if status >= 500 and isinstance(error, store.StoreError | ObjectsError):
+        _log.error("The store failed.", exc_info=error)
     content = orjson.dumps(body_of(error), default=str)
     return Response(content, status, headers | {"Cache-Control": "no-store"}, "application/json")

@@ -153,6 +153,14 @@ class TooOften(Refusal):
         super().__init__(what, headers={"Retry-After": str(max(1, round(seconds + 0.5)))})
 
 
+class StoreNotConfigured(Refusal):
+    """No object store of the settings has this name."""
+
+    code = "store-not-configured"
+    status = 422
+    fix = "Name one of those that are configured; whoever runs the host adds one to the setting `object_stores`."
+
+
 class KeyMissing(Refusal):
     """No key has this id."""
 

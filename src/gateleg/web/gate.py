@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
     from gateleg.web.limits import Limits
     from gateleg.web.principal import Principal
+    from gateleg.web.surfaces import Surfaces
 
 _log = logging.getLogger("gateleg.web")
 CSRF_HEADER = "x-csrf-token"
@@ -41,7 +42,7 @@ _ALIVE = "/health"
 OPEN = frozenset({_ALIVE, "/ready", "/signin", "/signout", "/favicon.ico"})
 _OPEN_BELOW = ("/objects/",)
 #: For programs: they are told in the envelope that they need a key, and are not sent to the sign-in page.
-_FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/graphql", "/dynamodb", "/_nicegui")
+_FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_nicegui")
 #: The console's own requests carry the id of their page, which another site cannot know.
 _PAGES_OWN = ("/_nicegui",)
 #: What pages are made of. Applications add their own paths.
@@ -79,8 +80,9 @@ def shown_key(headers: Headers) -> str | None:
 class Gate:
     """Lets requests in with their principal, or answers them."""
 
-    def __init__(self, app: ASGIApp, host: Host, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, host: Host, limits: Limits, surfaces: Surfaces) -> None:
         self.app = app
+        self._surfaces = surfaces
         self._host = host
         self._limits = limits
 
@@ -175,7 +177,9 @@ class Gate:
 
     def _check_member(self, path: str, principal: Principal) -> None:
         """Keep members to the applications, whatever a page or a route of the kit may forget to ask."""
-        if not principal.may(Role.VIEWER) and not is_for_members(path, [application.name for application in self._host.applications]):
+        if principal.may(Role.VIEWER) or self._surfaces.is_for_members(path):
+            return
+        if not is_for_members(path, [application.name for application in self._host.applications]):
             raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
 
     def _check_origin(self, scope: Scope, headers: Headers, caller: Caller) -> None:
@@ -202,7 +206,7 @@ class Gate:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
-        elif not _wants_page(scope, headers):
+        elif not _wants_page(scope, headers) or self._surfaces.at(scope["path"]) is not None:
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # As it was sent: a part of a path may hold what would mean something else once it is decoded.
@@ -250,7 +254,7 @@ class Gate:
 
 def is_for_members(path: str, applications: Iterable[str]) -> bool:
     """Whether a path is one of an application, or one that every caller needs."""
-    if path == "/api/session" or path.startswith(_FOR_MEMBERS) or _is_open(path):
+    if path in ("/api/session", "/api/models/usage") or path.startswith(_FOR_MEMBERS) or _is_open(path):
         return True
     return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
 

@@ -6,28 +6,37 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from starlette.types import Scope
 
-#: The console is Vue with templates that are compiled in the browser, which needs `unsafe-eval`; scripts come from this host only.
-CONSOLE_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob: https:",
-        "media-src 'self' blob: https:",
-        "font-src 'self' data:",
-        "connect-src 'self' ws: wss:",
-        "frame-src 'self' blob: data:",
-        "worker-src 'self' blob:",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
+
+def console_policy(origins: Iterable[str] = ()) -> str:
+    """What pages of the console may do. `origins` are those of object stores, which pages read files from and send files to.
+
+    The console is Vue with templates that are compiled in the browser, which needs `unsafe-eval`; scripts come from this host only.
+    """
+    stores = "".join(f" {origin}" for origin in dict.fromkeys(origins))
+    return "; ".join(
+        (
+            "default-src 'self'",
+            "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+            "style-src 'self' 'unsafe-inline'",
+            f"img-src 'self' data: blob: https:{stores}",
+            f"media-src 'self' blob: https:{stores}",
+            "font-src 'self' data:",
+            f"connect-src 'self' ws: wss:{stores}",
+            f"frame-src 'self' blob: data:{stores}",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
     )
-)
+
+
+CONSOLE_POLICY = console_policy()
 #: For pages of ours without scripts.
 PLAIN_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -42,11 +51,16 @@ def sent_path(scope: Scope) -> str:
     return raw.decode("latin-1")
 
 
-def security_headers(path: str, present: Mapping[str, str], secure: bool) -> dict[str, str]:
-    """The headers to add to an answer; those that a route has set itself stay."""
-    programs = path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
+def security_headers(
+    path: str, present: Mapping[str, str], secure: bool, *, programs: bool = False, console: str = CONSOLE_POLICY
+) -> dict[str, str]:
+    """The headers to add to an answer; those that a route has set itself stay.
+
+    `programs` says that the path is not a page's; `console` is the policy of pages.
+    """
+    programs = programs or path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
     headers = {
-        "content-security-policy": DATA_POLICY if programs else CONSOLE_POLICY,
+        "content-security-policy": DATA_POLICY if programs else console,
         "x-content-type-options": "nosniff",
         "referrer-policy": "same-origin",
         "x-frame-options": "DENY",

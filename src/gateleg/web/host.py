@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
+from gateleg.ai.tables import TABLES as MODEL_TABLES
 from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
-from gateleg.objects import ThreadedObjects, open_objects, parse_objects_address
+from gateleg.net.http import GuardedClient
+from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
+from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
+from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
+from gateleg.web.secret_store import HOST, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import BadSettings, shown
+from gateleg.web.settings import BadSettings, ObjectStore, shown
 from gateleg.web.tables import TABLES as WEB_TABLES
+from gateleg.web.webhooks import Webhooks
+from gateleg.web.webhooks.delivering import webhook_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import DeclaredSchedule
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.model import Table
     from gateleg.net import Secret
@@ -38,8 +46,9 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
-    _Declared = dict[str, tuple[DeclaredSchedule, ...]]
+__all__ = ["Host"]
 
+_log = logging.getLogger("gateleg.web")
 
 #: Seconds in which the store says who calls.
 _RECOGNISED = 5.0
@@ -62,24 +71,44 @@ class Host:
     #: who may come while there is no key
     local: LocalAccess
     audit: Audit
+    #: the host's own secrets; `secrets.of(name)` are those of an application
+    secrets: Secrets
     #: what requests to the store have cost, by access pattern
     costs: Metrics
     #: how the queues do, read once for everybody
     pulse: QueueStatsCache
     #: what changes, for whoever follows it
     events: Hub
+    #: further object stores of the settings, by name
+    stores: Mapping[str, AsyncObjects]
+    #: chat and embedding models as the settings have them; each application's own in its resources
+    models: AsyncModels
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
+    #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
+    left_out: dict[str, str] | None = None
+
+    @contextmanager
+    def leaving_out(self, application: Application) -> Iterator[None]:
+        """Go on without an application that fails, where the host does so."""
+        with _leaving_out(self.left_out, application):
+            yield
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *own)))
+        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *own)))
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys, sessions and the audit log are for admins."""
-        return tuple(table for table in self.tables if table not in WEB_TABLES or principal.may(Role.ADMIN))
+        """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
+        return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
+
+    @property
+    def object_origins(self) -> tuple[str, ...]:
+        """The origins of the buckets that browsers read from and send to."""
+        stores = (self.vault, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
+        return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
     @property
     def environment(self) -> str:
@@ -96,18 +125,24 @@ class Host:
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
         rules: JobSettings | None = None,
+        prepare: bool = True,
+        tolerant: bool = False,
     ) -> AsyncIterator[Host]:
         """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
 
-        `rules` are those of the queue, for a worker.
+        `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
+        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start, and
+        logs it.
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
+        models_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
         secret = settings.load_secret()
         costs = Metrics()
         vault = open_vault(settings, secret)
         objects = cast("AsyncObjects", ThreadedObjects(vault))
+        stores = open_stores(settings, secret)
         store = AsyncStore.connect(
             settings.store,
             settings.prefix,
@@ -124,12 +159,33 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules, tables=LAYOUTS[settings.queue_layout])
             audit, events = Audit(store, days=settings.audit_days), Hub()
+            models = AsyncModels(models_settings, store=store)
+            secrets = Secrets(store, secret, HOST)
+            outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
+            webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
+            jobs.include(webhook_jobs(store, secrets, outgoing))
             # Handlers are made with the queue that they are added to.
             resources = {
-                one.name: Resources(one.name, store, objects, queue, own, events, audit, settings.data)
+                one.name: Resources(
+                    application=one.name,
+                    store=store,
+                    objects=objects,
+                    queue=queue,
+                    settings=own,
+                    models=models.billed_to(Account(one.name)),
+                    events=events,
+                    audit=audit,
+                    secrets=secrets.of(one.name),
+                    outgoing=outgoing,
+                    webhooks=webhooks.of(one.name),
+                    stores=stores,
+                    host_data=settings.data,
+                )
                 for one, own in zip(installed, sections, strict=True)
             }
-            declared = _add_handlers(jobs, installed, resources)
+            left_out: dict[str, str] | None = {} if tolerant else None
+            own = _add_handlers(jobs, installed, resources, settings, left_out)
+            declared = {one.name: (*own[one.name].schedules, *one.schedules) for one in installed if one.name in own}
             host = cls(
                 settings=settings,
                 store=store,
@@ -142,21 +198,36 @@ class Host:
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
                 audit=audit,
+                secrets=secrets,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
+                stores=stores,
+                models=models,
                 resources=resources,
+                left_out=left_out,
             )
-            await store.ensure_tables(*host.tables)
-            await queue.warn_of_other_tables()
-            await queue.declare_schedules(declared)
-            try:
-                yield host
-            finally:
-                await host.events.close()
+            if prepare:
+                await store.ensure_tables(*host.tables)
+                await queue.warn_of_other_tables()
+                await queue.declare_schedules(declared)
+            async with AsyncExitStack() as lifespans:
+                for application in installed:
+                    with host.leaving_out(application):
+                        if application.lifespan is not None and application.name not in (left_out or ()):
+                            await lifespans.enter_async_context(held(application.lifespan(resources[application.name])))
+                for name in left_out or ():
+                    jobs.exclude(own.get(name, Jobs()))
+                started = tuple(one for one in installed if one.name not in (left_out or ()))
+                try:
+                    yield replace(host, applications=started)
+                finally:
+                    await host.events.close()
+                    await models.close()
         finally:
             await store.close()
-            await objects.close()
+            for opened in (objects, *stores.values()):
+                await opened.close()
 
 
 def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
@@ -175,25 +246,56 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
 
 def open_vault(settings: Settings, secret: Secret) -> Objects:
     """The object store that the settings name."""
-    address = parse_objects_address(settings.objects)
-    options: dict[str, Any] = {}
-    if address.kind == "dir":
-        options = {"secret": secret.key("links"), "url": f"{settings.url or ''}/objects"}
-    else:
-        given = {"endpoint": settings.objects_endpoint, "region": settings.objects_region}
-        options = {name: value for name, value in given.items() if value is not None}
-    return open_objects(settings.objects, **options)
+    main = ObjectStore(address=settings.objects, endpoint=settings.objects_endpoint, region=settings.objects_region)
+    return _opened(main, secret.key("links"), f"{settings.url or ''}/objects")
 
 
-def _add_handlers(jobs: Jobs, applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> _Declared:
-    """Add the handlers of all applications to the queue's; the schedules that each application declares."""
-    declared: _Declared = {}
+def open_stores(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
+    """The further object stores of the settings. Links to those in folders are not served: read them through the store."""
+    opened = {name: _opened(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
+    return {name: cast("AsyncObjects", ThreadedObjects(one)) for name, one in opened.items()}
+
+
+def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
+    if parse_objects_address(store.address).kind == "dir":
+        return open_objects(store.address, secret=key, url=url)
+    given = {"endpoint": store.endpoint, "region": store.region}
+    return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
+
+
+def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
+    """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
+    own = settings.section(application.name, application.settings or NoSettings)
+    absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
+    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
+
+
+@contextmanager
+def _leaving_out(left_out: dict[str, str] | None, application: Application) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if left_out is None:
+            raise
+        left_out[application.name] = f"{type(error).__name__}: {error}"
+        _log.exception("The application %s fails, and is left out.", application.name)
+
+
+def _add_handlers(
+    jobs: Jobs,
+    applications: Iterable[Application],
+    resources: Mapping[str, Resources[Any]],
+    settings: Settings,
+    left_out: dict[str, str] | None,
+) -> dict[str, Jobs]:
+    """Add the handlers of all applications to the queue's; those of each application, by its name."""
+    found: dict[str, Jobs] = {}
     for application in applications:
-        own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-        if own is not None:
-            jobs.include(own)
-        declared[application.name] = (*(() if own is None else own.schedules), *application.schedules)
-    return declared
+        with _leaving_out(left_out, application):
+            own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
+            jobs.include(own or Jobs(), factory_of(settings, application))
+            found[application.name] = own or Jobs()
+    return found
 
 
 def place_of(store: str) -> str:

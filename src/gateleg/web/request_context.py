@@ -12,12 +12,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
 from gateleg.web.envelope import answer, status_of
-from gateleg.web.headers import security_headers, sent_path
+from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.metrics import Traffic
+    from gateleg.web.surfaces import Surfaces
 
 REQUEST_ID = "x-request-id"
 #: What the log and the metrics have for a caller that has left before its answer; as nginx has it.
@@ -46,9 +47,11 @@ def route_of(scope: Scope) -> str:
 class RequestContextMiddleware:
     """Sees every request in and every answer out."""
 
-    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces, policy: str = CONSOLE_POLICY) -> None:
         self.app = app
+        self._policy = policy
         self._traffic = traffic
+        self._surfaces = surfaces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request or websocket."""
@@ -71,7 +74,9 @@ class RequestContextMiddleware:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
-                for name, value in security_headers(scope["path"], headers, scope.get("scheme") == "https").items():
+                programs = self._surfaces.at(scope["path"]) is not None
+                secure = scope.get("scheme") == "https"
+                for name, value in security_headers(scope["path"], headers, secure, programs=programs, console=self._policy).items():
                     headers[name] = value
             await send(message)
 

@@ -30,6 +30,8 @@ class Given:
     is_text: bool = False
 
 
+#: Sections of the kit itself.
+KIT_SECTIONS = ("models",)
 #: Section by `section_key`, then field.
 Sections = dict[str, dict[str, Given]]
 
@@ -41,6 +43,7 @@ def section_key(application: str) -> str:
 
 def read_section(given: Mapping[str, Given], application: str, model: type[M]) -> tuple[M | None, list[str]]:
     """The typed settings of an application, or the problems with what was given for it."""
+    given = _nested(given)
     problems = [
         f"{found.origin}: {application} has no setting {name!r}{nearest(name, model.model_fields, 0.6)}"
         for name, found in given.items()
@@ -70,7 +73,7 @@ def unknown_sections(sections: Sections, known: Collection[str], kit: Collection
 
     Variables that resemble no application may belong to a program that uses Gateleg, and are left alone.
     """
-    keys = {section_key(name): name for name in known}
+    keys = {section_key(name): name for name in (*known, *KIT_SECTIONS)}
     problems = []
     for key, values in sections.items():
         if key in keys:
@@ -80,6 +83,30 @@ def unknown_sections(sections: Sections, known: Collection[str], kit: Collection
             origin = next(iter(values.values())).origin
             problems.append(f"{origin}: there is no application {key!r} to have settings{near}")
     return problems
+
+
+def _nested(given: Mapping[str, Given]) -> dict[str, Given]:
+    """Variables of what is inside a field, such as `PROVIDERS__OPENAI__KEY_ENV`, put into the field's value."""
+    found = {name: one for name, one in given.items() if "__" not in name}
+    for name, one in given.items():
+        field, *path = name.split("__")
+        if not path:
+            continue
+        have = found.get(field)
+        value = _copied(_value(have, dict) if have is not None else {})
+        inside = value
+        for part in path[:-1]:
+            inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside
+        if not isinstance(inside, dict):
+            found[name] = one
+            continue
+        inside[path[-1]] = _value(one, dict)
+        found[field] = Given(value, one.origin)
+    return found
+
+
+def _copied(value: Any) -> Any:
+    return {name: _copied(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.7) -> str:

@@ -11,10 +11,12 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError
+from gateleg.net import Guard
+from gateleg.objects import parse_objects_address
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from gateleg.net import Secret
 
-__all__ = ["Settings", "load_settings"]
+__all__ = ["BadSettings", "Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
@@ -41,6 +43,27 @@ class BadSettings(GatelegError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class ObjectStore(BaseModel):
+    """An object store beside the main one: its address, and for a bucket its endpoint and region."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    endpoint: str | None = None
+    region: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: Any) -> Any:
+        return {"address": value} if isinstance(value, str) else value
+
+    @field_validator("address")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        parse_objects_address(value)
+        return value
 
 
 class Settings(BaseModel):
@@ -62,6 +85,11 @@ class Settings(BaseModel):
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
     objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
+    object_stores: dict[str, ObjectStore] = Field(
+        default={},
+        description="further object stores by name: name=dir:FOLDER or name=s3://bucket/prefix, separated by commas, or TOML tables with "
+        "address, endpoint and region",
+    )
     data: Path = Field(default=Path("./data"), description="folder for the host's own files")
     host: str = Field(default="127.0.0.1", description="address to listen on; off loopback, a key must exist")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -99,6 +127,14 @@ class Settings(BaseModel):
     signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
     idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
+    outgoing_allow: tuple[str, ...] = Field(
+        default=(),
+        description="hosts and networks that are not public and that requests for tenants may go to all the same: hooks.internal, "
+        "*.corp.example, 10.1.0.0/16, 127.0.0.1:9000",
+    )
+    outgoing_ports: tuple[int, ...] = Field(default=(80, 443, 8080, 8443), description="ports that requests for tenants may go to")
+    outgoing_seconds: float = Field(default=30, gt=0, description="seconds that a request for a tenant may take")
+    outgoing_limit: int = Field(default=10_000_000, ge=1, description="bytes that the answer to a request for a tenant may have")
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -117,6 +153,24 @@ class Settings(BaseModel):
         if value is not None and not re.fullmatch(r"https?://[^/\s]+", value):
             raise ValueError("an address is like https://gateleg.example.com, with nothing after the name and the port")
         return value
+
+    @field_validator("outgoing_allow")
+    @classmethod
+    def _nameable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        Guard(allow=value)
+        return value
+
+    @field_validator("object_stores")
+    @classmethod
+    def _named(cls, value: dict[str, ObjectStore]) -> dict[str, ObjectStore]:
+        for name in value:
+            if not re.fullmatch(r"[a-z][a-z0-9-]{0,62}", name):
+                raise ValueError(f"{name!r} cannot name an object store: names are lower-case letters, digits and hyphens")
+        return value
+
+    def guard(self) -> Guard:
+        """What requests to addresses of tenants may be sent to."""
+        return Guard(self.outgoing_allow, frozenset(self.outgoing_ports))
 
     def origin(self, name: str) -> str:
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
@@ -147,7 +201,7 @@ class Settings(BaseModel):
 
     def section_table(self, application: str, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
         """As `table`, for the settings of an application: `name.field`."""
-        found, given = self.section(application, model), self._given(application)
+        found, given = self.section(application, model), _fields(self._given(application))
         for name in model.model_fields:
             yield f"{application}.{name}", shown(getattr(found, name)), given[name].origin if name in given else DEFAULT
 
@@ -175,6 +229,11 @@ class Settings(BaseModel):
         for key, section in packed["sections"].items():
             settings._sections[key] = {name: Given(**given) for name, given in section.items()}
         return settings
+
+
+def _fields(given: Mapping[str, Given]) -> dict[str, Given]:
+    """What was given by field; a variable of what is inside a field stands for the field."""
+    return {name.partition("__")[0]: found for name, found in given.items()}
 
 
 def shown(value: Any) -> str:
@@ -284,6 +343,9 @@ def _listed(name: str, value: Any) -> Any:
         # A text that cannot be read is refused by the model, with where it is from.
         with contextlib.suppress(ValueError):
             return table_names_in(value)
-    if Settings.model_fields[name].annotation == tuple[str, ...] and isinstance(value, str):
+    if name == "object_stores" and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return dict(part.strip().split("=", 1) for part in value.split(",") if part.strip())
+    if Settings.model_fields[name].annotation in (tuple[str, ...], tuple[int, ...]) and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value

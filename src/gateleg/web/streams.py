@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -12,20 +13,26 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from gateleg.jobs import QueueStats, Update, follow_async
+from gateleg.jobs import AsyncQueue, LogEntry, QueueStats, Update, follow_async
 from gateleg.web.api.calls import Viewing
 from gateleg.web.api.jobs.queues import QueueStatsView
 from gateleg.web.api.jobs.views import JobDetail, LineView
-from gateleg.web.events import Follower
+from gateleg.web.events import Follower, Hub
 from gateleg.web.host import Host
 from gateleg.web.queue_stats import FRESH
+
+__all__ = ["EventStream", "event"]
 
 router = APIRouter(prefix="/events", tags=["Events"])
 #: Seconds of silence after which a comment shows that the stream lives.
 HEARTBEAT = 15.0
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_SEEN = re.compile(r"(\d{1,12})-([0-9a-f]{16})")
+_SEEN = re.compile(r"(\d{1,12})-(\d{1,12})-([0-9a-f]{16})")
 Welcome = Callable[[], Awaitable[bool]]
+
+
+def stream_headers() -> dict[str, str]:
+    """The headers with which nobody on the way keeps events back."""
+    return {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class EventStream(StreamingResponse):
@@ -44,73 +51,134 @@ def digest_of(content: BaseModel) -> str:
     return hashlib.sha256(content.model_dump_json().encode()).hexdigest()[:16]
 
 
-def seen_by(header: str | None) -> tuple[int, str]:
-    """How many lines, and which state, the reader of `Last-Event-ID` has seen."""
+def seen_by(header: str | None) -> tuple[int, int, str]:
+    """How many lines and events, and which state, the reader of `Last-Event-ID` has seen."""
     match = _SEEN.fullmatch(header or "")
-    return (int(match[1]), match[2]) if match else (0, "")
+    return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, "")
+
+
+class JobNews:
+    """An update of a job as all its readers are told it: what is the same for all of them is written once."""
+
+    def __init__(self, update: Update) -> None:
+        self.update = update
+
+    @cached_property
+    def job(self) -> tuple[str, Any]:
+        """The digest of the job's state, and the state itself."""
+        detail = JobDetail.of(self.update.job)
+        return digest_of(detail), orjson.Fragment(orjson.dumps(detail.model_dump(mode="json"), default=str))
+
+    @cached_property
+    def _lines(self) -> Any:
+        return self._numbered(self.update.lines)
+
+    @cached_property
+    def _events(self) -> Any:
+        return _numbered_events(self.update.events, self.update.emitted)
+
+    def _numbered(self, lines: list[LogEntry]) -> Any:
+        numbered = LineView.numbered(lines, self.update.seen - len(lines))
+        return orjson.Fragment(orjson.dumps([line.model_dump(mode="json") for line in numbered], default=str))
+
+    def lines_after(self, seen: int) -> Any:
+        """The lines that a reader has not seen; None without one."""
+        fresh = self.update.seen - seen
+        if fresh <= 0 or not self.update.lines:
+            return None
+        return self._lines if fresh >= len(self.update.lines) else self._numbered(self.update.lines[-fresh:])
+
+    def events_after(self, emitted: int) -> Any:
+        """The events that a reader has not seen; None without one."""
+        fresh = self.update.emitted - emitted
+        if fresh <= 0 or not self.update.events:
+            return None
+        return self._events if fresh >= len(self.update.events) else _numbered_events(self.update.events[-fresh:], self.update.emitted)
+
+    def follows(self, reader: "JobReader") -> bool:
+        """Whether a reader has seen all that came before."""
+        update = self.update
+        return update.seen - len(update.lines) <= reader.seen and update.emitted - len(update.events) <= reader.emitted
+
+
+def _numbered_events(events: list[Any], until: int) -> Any:
+    first = until - len(events)
+    return orjson.Fragment(orjson.dumps([{"number": first + place, "event": one} for place, one in enumerate(events)]))
 
 
 class JobReader:
     """What one reader of a job's events has seen, and so what an update has to tell it."""
 
-    def __init__(self, seen: int, digest: str) -> None:
+    def __init__(self, seen: int, emitted: int, digest: str) -> None:
         self.seen = seen
+        self.emitted = emitted
         self.digest = digest
 
-    def events(self, update: Update) -> list[bytes]:
-        """The events that an update brings: lines it has not seen, and the job if it has changed."""
+    def events(self, news: JobNews) -> list[bytes]:
+        """The events that an update brings: lines and events that it has not seen, and the job if it has changed."""
         found = []
-        first = update.seen - len(update.lines)
-        fresh = update.lines[max(0, self.seen - first) :]
-        if fresh and update.seen > self.seen:
-            lines = LineView.numbered(fresh, update.seen - len(fresh))
-            self.seen = update.seen
-            found.append(event("log", [line.model_dump(mode="json") for line in lines], self._id))
-        job = JobDetail.of(update.job)
-        if digest_of(job) != self.digest:
-            self.digest = digest_of(job)
-            found.append(event("job", job.model_dump(mode="json"), self._id))
-        if update.last:
+        if (lines := news.lines_after(self.seen)) is not None:
+            self.seen = news.update.seen
+            found.append(event("log", lines, self._id))
+        if (emitted := news.events_after(self.emitted)) is not None:
+            self.emitted = news.update.emitted
+            found.append(event("emit", emitted, self._id))
+        digest, job = news.job
+        if digest != self.digest:
+            self.digest = digest
+            found.append(event("job", job, self._id))
+        if news.update.last:
             found.append(event("end", {}, self._id))
         return found
 
     @property
     def _id(self) -> str:
-        return f"{self.seen}-{self.digest or '0' * 16}"
+        return f"{self.seen}-{self.emitted}-{self.digest or '0' * 16}"
 
 
 @router.get("/jobs/{job_id}", response_class=EventStream)
 async def follow_job(call: Viewing, request: Request, job_id: UUID) -> EventStream:
-    """A job as it changes: `job` with its state, `log` with new lines, `end` when it is finished. `Last-Event-ID` goes on."""
-    host = call.host
+    """A job as it changes: `job` with its state, `log` with new lines, `emit` with what its handler has emitted, `end` when it is
+    finished. `Last-Event-ID` goes on."""
+    return await job_stream(call.host.queue, call.host.events, job_id, request, request.state.welcome)
+
+
+async def job_stream(queue: AsyncQueue, hub: Hub, job_id: UUID, request: Request, welcome: Welcome) -> EventStream:
+    """The events of a job, from where the reader of a request was. One that there is not is refused before the stream begins."""
     reader = JobReader(*seen_by(request.headers.get("last-event-id")))
-    first = await host.queue.look_on(job_id, reader.seen)
-    return EventStream(_job_events(host, job_id, reader, first, request.state.welcome), headers=_HEADERS)
+    first = await queue.look_on(job_id, reader.seen, reader.emitted)
+    return EventStream(_job_events(queue, hub, job_id, reader, first, welcome), headers=stream_headers())
 
 
-async def _job_events(host: Host, job_id: UUID, reader: JobReader, first: Update, welcome: Welcome) -> AsyncIterator[bytes]:
+async def _job_news(queue: AsyncQueue, job_id: UUID, first: Update) -> AsyncIterator[JobNews]:
+    async for update in follow_async(queue, job_id, seen=first.seen, emitted=first.emitted):
+        yield JobNews(update)
+
+
+async def _job_events(
+    queue: AsyncQueue, hub: Hub, job_id: UUID, reader: JobReader, first: Update, welcome: Welcome
+) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     # The source is followed before the job is looked at, so that nothing falls between the two.
-    async with host.events.follow(f"job:{job_id}", lambda: follow_async(host.queue, job_id, seen=first.seen)) as follower:
-        update = await host.queue.look_on(job_id, reader.seen)
-        for told in reader.events(update):
-            yield told
-        if update.last:
+    async with hub.follow(f"job:{job_id}", lambda: _job_news(queue, job_id, first)) as follower:
+        told = JobNews(await queue.look_on(job_id, reader.seen, reader.emitted))
+        for part in reader.events(told):
+            yield part
+        if told.update.last:
             return
-        async for news in _news(follower, welcome):
-            if news is None:
+        async for found in news(follower, welcome):
+            if found is None:
                 yield b": still here\n\n"
                 continue
-            if news.seen - len(news.lines) > reader.seen:
-                # The source began further on than this reader is.
-                news = await host.queue.look_on(job_id, reader.seen)
-            for told in reader.events(news):
-                yield told
-            if news.last:
+            # The source may have begun further on than this reader is.
+            told = found if found.follows(reader) else JobNews(await queue.look_on(job_id, reader.seen, reader.emitted))
+            for part in reader.events(told):
+                yield part
+            if told.update.last:
                 return
 
 
-async def _news(follower: Follower[Any], welcome: Welcome) -> AsyncIterator[Any]:
+async def news(follower: Follower[Any], welcome: Welcome) -> AsyncIterator[Any]:
     """Updates as they come, and None in silence; ends with the topic, and when the caller is no longer welcome."""
     while True:
         try:
@@ -149,7 +217,7 @@ async def _stats(host: Host) -> AsyncIterator[StatsView]:
 @router.get("/stats", response_class=EventStream)
 async def follow_stats(call: Viewing, request: Request) -> EventStream:
     """How all queues do, as it changes: `stats`. `Last-Event-ID` leaves out what the reader has."""
-    return EventStream(_stats_events(call.host, request.headers.get("last-event-id"), request.state.welcome), headers=_HEADERS)
+    return EventStream(_stats_events(call.host, request.headers.get("last-event-id"), request.state.welcome), headers=stream_headers())
 
 
 async def _stats_events(host: Host, seen: str | None, welcome: Welcome) -> AsyncIterator[bytes]:
@@ -159,9 +227,9 @@ async def _stats_events(host: Host, seen: str | None, welcome: Welcome) -> Async
         if digest_of(view) != seen:
             seen = digest_of(view)
             yield event("stats", view.model_dump(mode="json"), seen)
-        async for news in _news(follower, welcome):
-            if news is None:
+        async for found in news(follower, welcome):
+            if found is None:
                 yield b": still here\n\n"
-            elif digest_of(news) != seen:
-                seen = digest_of(news)
-                yield event("stats", news.model_dump(mode="json"), seen)
+            elif digest_of(found) != seen:
+                seen = digest_of(found)
+                yield event("stats", found.model_dump(mode="json"), seen)

@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, and the audit log."""
+"""The tables of the host: API keys, sessions of the console, the audit log, secrets, uploads and webhooks."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -13,6 +13,9 @@ audit_table = Table(
     range="sk",
     indexes=[GSI("ActorIndex", hash="actor", range="at")],
 )
+secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
+uploads_table = Table("GatelegUploads", hash="pk", range="sk")
+webhooks_table = Table("GatelegWebhooks", hash="pk", range="sk", tag="kind")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -77,5 +80,98 @@ class AuditEntry(Entity, table=audit_table):
     by_actor = Pattern("ActorIndex", title="The actions of an actor, newest first", order="desc")
 
 
+class StoredSecret(Entity, table=secrets_table):
+    """A secret of an application, or of one of its tenants, encrypted."""
+
+    application: Attr[str]
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    tenant: Attr[str]
+    name: Attr[str]
+    #: the ciphertext in base64
+    sealed: Attr[str] = required(hidden=True)
+    version: Attr[int]
+    created_at: Attr[datetime]
+    changed_at: Attr[datetime]
+    changed_by: Attr[str] = field("")
+
+    key = Key("APPLICATION#{application}", "TENANT#{tenant}#SECRET#{name}")
+    of_application = Pattern(title="The secrets of an application and all its tenants")
+    of_tenant = Pattern(by=("application", "tenant"), title="The secrets of a tenant")
+
+
+class PendingUpload(Entity, table=uploads_table):
+    """A file that is being uploaded in parts, or straight to the object store; kept for a day when it has arrived."""
+
+    application: Attr[str]
+    upload_id: Attr[str]
+    #: which of the application's kinds of upload it is
+    kind: Attr[str]
+    #: who began it: the id of a key, or a name
+    owner: Attr[str]
+    tenant: Attr[str | None] = field(None)
+    #: parts come through the host; otherwise the client writes the object itself
+    in_parts: Attr[bool]
+    object_key: Attr[str]
+    name: Attr[str]
+    #: the bytes that it has; for an object that the client writes, those that it may have at most
+    length: Attr[int]
+    received: Attr[int] = field(0)
+    parts: Attr[list[str]] = field(factory=list, max_length=5_000)
+    details: Attr[dict[str, str]] = field(factory=dict)
+    sha256: Attr[str | None] = field(None)
+    content_type: Attr[str | None] = field(None)
+    created_at: Attr[datetime]
+    touched_at: Attr[datetime]
+    finished_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("APPLICATION#{application}", "UPLOAD#{upload_id}")
+    of_application = Pattern(title="The uploads of an application")
+
+
+class Webhook(Entity, table=webhooks_table, tag="webhook"):
+    """An address that is told of events of an application, or of one of its tenants."""
+
+    application: Attr[str]
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    tenant: Attr[str]
+    hook_id: Attr[str]
+    url: Attr[str] = required(max_length=2_000)
+    #: names of events; `*` for all, `video.*` for those that begin like this
+    events: Attr[list[str]]
+    #: the name of the secret that deliveries are signed with
+    secret: Attr[str]
+    enabled: Attr[bool] = field(True)
+    created_at: Attr[datetime]
+    created_by: Attr[str] = field("")
+
+    key = Key("APPLICATION#{application}#TENANT#{tenant}", "WEBHOOK#{hook_id}")
+    of_tenant = Pattern(title="The webhooks of a tenant")
+
+
+class WebhookDelivery(Entity, table=webhooks_table, tag="delivery"):
+    """An event on its way to a webhook, and what became of it. Kept for 30 days."""
+
+    application: Attr[str]
+    tenant: Attr[str]
+    #: begins with the time, so that the order of ids is that of events
+    delivery_id: Attr[str]
+    hook_id: Attr[str]
+    event: Attr[str]
+    body: Attr[str] = required(hidden=True, max_length=200_000)
+    state: Attr[Literal["pending", "delivered", "failed"]] = field("pending")
+    attempts: Attr[int] = field(0)
+    #: the HTTP status of the last answer
+    answered: Attr[int | None] = field(None)
+    #: the beginning of the last answer, or why there was none
+    answer: Attr[str] = field("")
+    created_at: Attr[datetime]
+    tried_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL]
+
+    key = Key("APPLICATION#{application}#TENANT#{tenant}", "DELIVERY#{delivery_id}")
+    of_tenant = Pattern(title="The deliveries of a tenant's webhooks, newest first", order="desc")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table)
+TABLES = (access_table, audit_table, secrets_table, uploads_table, webhooks_table)

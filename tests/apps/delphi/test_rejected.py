@@ -1,15 +1,20 @@
 """What moderators have rejected leaves in no byte of any output."""
 
+import csv
+import io
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 
+from gateleg.apps.delphi import service
 from gateleg.apps.delphi.api import RESULTS
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
@@ -22,12 +27,12 @@ from gateleg.apps.delphi.service import upload_conversation
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, JobStatus, Submission
+from gateleg.jobs import AsyncQueue, Job, JobStatus, Submission
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
-from tests.apps.delphi.test_work import worked
+from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.topics.test_naming import Answers
 
@@ -97,9 +102,51 @@ def test_a_comment_that_was_rejected_after_topics_were_found_takes_its_words_alo
 
 
 async def test_no_route_and_no_job_tells_a_word_of_a_rejected_comment(tmp_path: Path) -> None:
-    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
+    async with _mapped(tmp_path, planted()) as (client, _, root):
+        await _assert_silent(client, root)
+        assert await _files(client, root)
+
+
+async def test_a_comment_that_is_rejected_after_a_run_leaves_every_route_and_every_file_of_it(tmp_path: Path) -> None:
+    """Files are gone at once, with the links that were given out, and come back without the comment; rows hide it at once."""
+    before = replace(planted(), comments=[replace(one, moderated=1) for one in planted().comments])
+    async with _mapped(tmp_path, before) as (client, queue, root):
+        given_out = await _files(client, root)
+        assert _leaking_files(tmp_path)
+
+        job = await _reject(client)
+        assert _leaking_files(tmp_path) == []
+        assert {(await client.get(url)).status_code for url in given_out.values()} == {404}
+        assert await _files(client, root) == {}
+        await _assert_silent(client, root)
+
+        done = await followed(queue, job)
+        assert (done.status, done.job_type) == (JobStatus.COMPLETED, "REDACTION")
+        assert list(await _files(client, root)) == list(given_out)
+        assert {(await client.get(url)).status_code for url in given_out.values()} == {200}
+        assert _leaking_files(tmp_path) == []
+        await _assert_silent(client, root)
+        jobs = [UUID(one["job_id"]) for one in (await client.get(f"/api/delphi/runs/{root}")).json()]
+        rows = [row for kind in service.RESULTS for job_id in jobs async for row in service.results(queue.store, kind, job_id)]
+        assert len(rows) > 100
+        assert [row for row in rows if SECRET.search(repr(row))] == []
+
+
+async def test_a_second_rejection_of_the_same_comments_redoes_nothing(tmp_path: Path) -> None:
+    async with _mapped(tmp_path, planted()) as (client, _, root):
+        files = await _files(client, root)
+        answer = await client.put("/api/delphi/conversations/town", json=_sent(planted()))
+        assert answer.status_code == 200
+        assert list(await _files(client, root)) == list(files)
+        assert (await client.get("/api/jobs?job_type=REDACTION")).json()["items"] == []
+
+
+@asynccontextmanager
+async def _mapped(folder: Path, conversation: Conversation) -> AsyncIterator[tuple[httpx.AsyncClient, AsyncQueue, str]]:
+    """A host that has run a pipeline on a conversation, called by an admin."""
+    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
     async with Host.open(settings, [application]) as host:
-        await upload_conversation(host.store, planted())
+        await upload_conversation(host.store, conversation)
         queue = AsyncQueue(host.store, delphi_jobs(host.store, host.objects))
         await queue.ensure_tables()
         job = await worked(queue, Submission("FULL_PIPELINE", {}, subject="town"))
@@ -109,7 +156,36 @@ async def test_no_route_and_no_job_tells_a_word_of_a_rejected_comment(tmp_path: 
         async with httpx.AsyncClient(
             transport=transport, base_url="http://127.0.0.1:8000", headers={"authorization": f"Bearer {token}"}
         ) as client:
-            await _assert_silent(client, str(job.job_id))
+            yield client, queue, str(job.job_id)
+
+
+async def _reject(client: httpx.AsyncClient) -> Job:
+    """Upload the conversation with its comments rejected; the job that this brings about."""
+    answer = await client.put("/api/delphi/conversations/town", json=_sent(planted()))
+    assert answer.status_code == 200, answer.text
+    [item] = (await client.get("/api/jobs?job_type=REDACTION")).json()["items"]
+    return Job.model_construct(job_id=UUID(item["job_id"]), queue=item["queue"])
+
+
+def _sent(conversation: Conversation) -> dict[str, str]:
+    votes, comments = io.StringIO(), io.StringIO()
+    rows = csv.writer(votes)
+    rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+    columns = (conversation.votes.times, conversation.votes.comments, conversation.votes.participants, conversation.votes.choices)
+    rows.writerows(zip(*(column.tolist() for column in columns), strict=True))
+    rows = csv.writer(comments)
+    rows.writerow(["comment-id", "moderated", "comment-body"])
+    rows.writerows([one.comment_id, one.moderated, one.body] for one in conversation.comments)
+    return {"votes": votes.getvalue(), "comments": comments.getvalue()}
+
+
+async def _files(client: httpx.AsyncClient, root: str) -> dict[str, str]:
+    return {one["name"]: one["url"] for one in (await client.get(f"/api/delphi/runs/{root}/artifacts")).json()}
+
+
+def _leaking_files(folder: Path) -> list[str]:
+    files = [path for path in (folder / "objects").rglob("*") if path.is_file()]
+    return [path.name for path in files if any(SECRET.search(text) for text in texts_of(path.read_bytes()))]
 
 
 async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
@@ -118,8 +194,15 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
     assert {one["stage"] for one in stages} == {"PCA", "UMAP", "REPORT"}
     jobs = [root, *(one["job_id"] for one in stages)]
     routes = [f"{home}/conversations", f"{home}/conversations/town", f"{home}/conversations/town/comments?limit=100"]
-    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}/atlas", f"{home}/comparison?before={root}&after={root}"]
+    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}", f"{home}/runs/{root}/atlas"]
+    routes += [f"{home}/comparison?before={root}&after={root}", f"{home}/conversations/town/runs/latest?stage=UMAP"]
     routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
+    routes += [f"{home}/runs/{job}/results/{table}?limit=200" for job in jobs for table in RESULTS]
+    [topics] = [one["job_id"] for one in stages if one["stage"] == "UMAP"]
+    for table, key in (("Delphi_CommentClustersStructureKeywords", "cluster_key"), ("Delphi_CommentClustersLLMTopicNames", "topic_key")):
+        rows = (await client.get(f"{home}/runs/{topics}/results/{table}?limit=200")).json()["items"]
+        assert rows
+        routes += [f"{home}/runs/{topics}/results/{table}/{row[key]}" for row in rows]
     routes += [f"{home}/jobs/{job}" for job in jobs] + [f"/api/jobs/{job}" for job in jobs] + [f"/api/jobs/{job}/logs" for job in jobs]
     for route in routes:
         answer = await client.get(route)
@@ -127,7 +210,7 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
         assert not SECRET.search(answer.text), route
     comments = (await client.get(f"{home}/conversations/town/comments?limit=100")).json()["items"]
     assert [one["comment_id"] for one in comments if one["body"] is None] == list(range(28, 40))
-    for artifact in (await client.get(f"{home}/runs/{root}/artifacts")).json():
-        content = (await client.get(artifact["url"])).content
+    for name, url in (await _files(client, root)).items():
+        content = (await client.get(url)).content
         assert content
-        assert not any(SECRET.search(text) for text in texts_of(content)), artifact["name"]
+        assert not any(SECRET.search(text) for text in texts_of(content)), name

@@ -103,6 +103,9 @@ async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue
     job = await worked(queue, Submission("FULL_PIPELINE", {"stages": [{"stage": "PCA"}]}, subject="nobody"))
     assert job.status is JobStatus.FAILED
     assert "PCA (job" in str(job.attempts[-1].error)
+    assert job.job_results is not None
+    assert (job.job_results.result_type, job.job_results.summary_metrics["error"]) == ("FAILURE", "give-up")
+    assert "PCA (job" in job.job_results.summary_metrics["message"]
 
 
 async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQueue) -> None:
@@ -118,6 +121,9 @@ async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="later"))
     assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
     assert "PCA (job" in str(job.attempts[-1].error)
+    assert job.job_results is not None
+    assert (job.job_results.result_type, job.job_results.summary_metrics["error"]) == ("FAILURE", "give-up")
+    assert "PCA (job" in job.job_results.summary_metrics["message"]
     await upload_conversation(store, replace(synthesise(SyntheticPlan(participants=60, comments=20)).conversation, conversation_id="later"))
     await queue.retry(job.job_id)
     again = await followed(queue, job)

@@ -28,8 +28,11 @@ CALLERS: dict[str, tuple[str, Role, str | None]] = {
 
 def routes(resources: Resources[Any]) -> APIRouter:
     from gateleg.apps.mv import api
+    from gateleg.apps.mv.web import upload_api
 
-    return api.router
+    router = APIRouter()
+    router.routes.extend((*api.router.routes, *upload_api.router.routes))
+    return router
 
 
 application = Application(name="mv", title="Music videos", icon="movie", tables=TABLES, routes=routes)

@@ -26,7 +26,7 @@ Process = subprocess.Popen[bytes]
 
 
 @contextmanager
-def _started(*arguments: str) -> Iterator[Process]:
+def started(*arguments: str) -> Iterator[Process]:
     """A process of Python, killed at the end at the latest."""
     process = subprocess.Popen([sys.executable, *arguments], cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -65,13 +65,13 @@ def _round(path: Path, journals: Path, number: int, chance: random.Random) -> No
     engines = [f"r{number}-engine{n}" for n in range(3)]
     clients = [f"r{number}-client{n}" for n in range(4)]
     with (
-        _started("-m", "gateleg", "engine", "serve", "--path", str(path), "--port", "0") as endpoint,
-        _started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[:1]) as first,
-        _started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[1:]) as second,
+        started("-m", "gateleg", "engine", "serve", "--path", str(path), "--port", "0") as endpoint,
+        started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[:1]) as first,
+        started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[1:]) as second,
     ):
         assert endpoint.stdout is not None
         url = endpoint.stdout.readline().split()[-1].decode()
-        with _started("-m", "tests.engine.crash.writer", url, *arguments, *clients) as client:
+        with started("-m", "tests.engine.crash.writer", url, *arguments, *clients) as client:
             processes = [endpoint, first, second, client]
             target = chance.randint(60, 600)
             _wait(lambda: _progress(journals, engines + clients) >= target, processes)

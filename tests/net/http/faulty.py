@@ -91,7 +91,8 @@ def read_request(connection: socket.socket) -> bytes | None:
             return None
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
-    length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    lengths = (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    length = next(lengths, 0)
     while len(body) < length:
         body += connection.recv(65_536)
     return head + b"\r\n\r\n" + body

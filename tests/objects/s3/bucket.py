@@ -80,7 +80,12 @@ class MemoryClient:
 
     def put_object(self, **request: Any) -> Answer:
         self._called("put_object", request)
+        self._refuse_second(request)
         return self._store(request["Key"], request["Body"], request)
+
+    def _refuse_second(self, request: Answer) -> None:
+        if request.get("IfNoneMatch") == "*" and request["Key"] in self.objects:
+            raise refusal("PreconditionFailed", 412)
 
     def head_object(self, **request: Any) -> Answer:
         self._called("head_object", request)
@@ -175,6 +180,7 @@ class MemoryClient:
 
     def complete_multipart_upload(self, **request: Any) -> Answer:
         self._called("complete_multipart_upload", request)
+        self._refuse_second(request)
         upload = self.uploads.pop(request["UploadId"])
         numbers = [part["PartNumber"] for part in request["MultipartUpload"]["Parts"]]
         content = b"".join(upload.parts[number] for number in numbers)

@@ -1,5 +1,8 @@
 """Our presigned URLs beside those of botocore, for the same moment."""
 
+import hmac
+import json
+from base64 import b64decode
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -10,10 +13,11 @@ import pytest
 from botocore.config import Config
 
 from gateleg.net import Credentials
+from gateleg.net.sigv4 import signing_key
 from gateleg.objects import AccessRefused, S3Objects
 from gateleg.objects.links import Grant, Validity
 from gateleg.objects.s3.account import Bucket
-from gateleg.objects.s3.presigning import presigned
+from gateleg.objects.s3.presigning import presigned, presigned_form
 from tests.objects.s3.bucket import MemoryClient
 
 KEY = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
@@ -52,8 +56,35 @@ def test_botocore_signs_alike(
     assert comparable(ours) == comparable(theirs(bucket, credentials, grant, ours))
 
 
-def theirs(bucket: Bucket, credentials: Credentials, grant: Grant, ours: str) -> str:
-    client: Any = botocore.session.Session().create_client(
+@pytest.mark.parametrize("credentials", [KEY, TEMPORARY])
+@pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:9000"])
+@pytest.mark.parametrize("content_type", [None, "video/mp4"])
+def test_botocore_makes_the_same_form(
+    monkeypatch: pytest.MonkeyPatch, credentials: Credentials, endpoint: str | None, content_type: str | None
+) -> None:
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *args, **options: MOMENT.replace(tzinfo=None))
+    bucket, begins = Bucket("bucket", endpoint, "eu-west-1"), int(MOMENT.timestamp())
+    grant = Grant("a/ü.mp4", "PUT", content_type, most=1000)
+    ours = presigned_form(bucket, grant.key, grant, Validity(begins, begins + 600), credentials, "eu-west-1")
+    extra = {} if content_type is None else {"Content-Type": content_type}
+    form = client_of(bucket, credentials).generate_presigned_post(
+        "bucket", grant.key, Fields=dict(extra), Conditions=[["content-length-range", 0, 1000], *([extra] if extra else [])]
+    )
+    signed = {"policy", "x-amz-signature"}
+    assert ours.url.rstrip("/") == form["url"].rstrip("/")
+    assert {k: v for k, v in ours.fields.items() if k not in signed} == {k: v for k, v in form["fields"].items() if k not in signed}
+    assert conditions(ours.fields["policy"]) == conditions(form["fields"]["policy"])
+    scope = ours.fields["x-amz-credential"].partition("/")[2]
+    made = hmac.new(signing_key(credentials.secret, scope), ours.fields["policy"].encode(), "sha256").hexdigest()
+    assert made == ours.fields["x-amz-signature"]
+
+
+def conditions(policy: str) -> list[str]:
+    return sorted(json.dumps(one) for one in json.loads(b64decode(policy))["conditions"])
+
+
+def client_of(bucket: Bucket, credentials: Credentials) -> Any:
+    return botocore.session.Session().create_client(
         "s3",
         region_name=bucket.region,
         endpoint_url=bucket.endpoint,
@@ -62,6 +93,10 @@ def theirs(bucket: Bucket, credentials: Credentials, grant: Grant, ours: str) ->
         aws_session_token=credentials.token,
         config=Config(signature_version="s3v4", s3={"addressing_style": "path" if bucket.endpoint or "." in bucket.name else "virtual"}),
     )
+
+
+def theirs(bucket: Bucket, credentials: Credentials, grant: Grant, ours: str) -> str:
+    client = client_of(bucket, credentials)
     params = {"Bucket": bucket.name, "Key": grant.key}
     if grant.content_type is not None:
         params["ContentType"] = grant.content_type

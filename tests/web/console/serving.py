@@ -44,8 +44,10 @@ def slow_down(store: AsyncStore, gate: Path) -> None:
     store.transport.call = gated  # type: ignore[method-assign]
 
 
-async def serve(folder: Path, applications: list[Application], *, keys: bool, work: bool) -> None:
-    settings = load_settings(flags={"store": f"embedded:{folder}", "objects": f"dir:{folder}/objects", "data": folder})
+async def serve(folder: Path, applications: list[Application], objects: tuple[str | None, str | None], *, keys: bool, work: bool) -> None:
+    place, endpoint = objects
+    flags = {"store": f"embedded:{folder}", "objects": place or f"dir:{folder}/objects", "objects_endpoint": endpoint, "data": folder}
+    settings = load_settings(flags=flags)
     async with Host.open(settings, applications) as host:
         slow_down(host.store, folder / "slow")
         tokens = {role.word: (await host.keys.create(role.word, role)).token for role in Role} if keys else {}
@@ -73,9 +75,11 @@ def main() -> None:
     parser.add_argument("--keys", action="store_true")
     parser.add_argument("--idle", action="store_true", help="without a worker")
     parser.add_argument("--application", action="append", default=[])
+    parser.add_argument("--objects")
+    parser.add_argument("--objects-endpoint")
     options = parser.parse_args()
     applications = [loaded(place) for place in options.application]
-    asyncio.run(serve(options.folder, applications, keys=options.keys, work=not options.idle))
+    asyncio.run(serve(options.folder, applications, (options.objects, options.objects_endpoint), keys=options.keys, work=not options.idle))
 
 
 if __name__ == "__main__":

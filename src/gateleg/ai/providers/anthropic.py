@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, text_of
 from gateleg.ai.providers.refusals import refused, without_key
 from gateleg.ai.providers.sdk import imported
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import Asked
     from gateleg.ai.errors import AiError
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish
 
 USUAL = "https://api.anthropic.com"
 #: The API wants to be told the most tokens to write.
 _DEFAULT_LIMIT = 4096
+#: Uploaded files are behind a header.
+_FILES = {"anthropic-beta": "files-api-2025-04-14"}
 _FINISHES: dict[str, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -71,6 +74,17 @@ class AnthropicSdk:
     def reader(self, asked: Asked) -> AnthropicReader:
         """What reads the events of a stream."""
         return AnthropicReader(shaped=asked.shape is not None)
+
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
+        """Keep a file at the provider."""
+        kept = self._connected().beta.files.upload(
+            file=(file.name or "file", file.data, file.media_type), extra_headers=_FILES, timeout=seconds
+        )
+        return UploadedFile("anthropic", kept.id, file.media_type, file.name)
+
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
+        """Have the provider delete a file."""
+        self._connected().beta.files.delete(upload.id, extra_headers=_FILES, timeout=seconds)
 
     def failure(self, error: Any) -> AiError | None:
         """What an error of the SDK means."""
@@ -136,7 +150,10 @@ class AnthropicReader:
 
 def ask(model: str, asked: Asked) -> dict[str, Any]:
     """The arguments of a call of the SDK."""
+    own_uploads(asked, "anthropic")
     body: dict[str, Any] = {"model": model, "max_tokens": asked.max_tokens or _DEFAULT_LIMIT, "messages": _turns(asked.turns)}
+    if any(isinstance(file, UploadedFile) for file in asked.files):
+        body["extra_headers"] = _FILES
     if asked.system:
         body["system"] = asked.system
     if asked.stop:
@@ -168,10 +185,26 @@ def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if isinstance(message, ToolResult):
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.text, "is_error": message.failed}]
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    blocks: list[dict[str, Any]] = [_file(file) for file in message.files] if isinstance(message, User) else []
+    blocks += [{"type": "text", "text": message.text}] if message.text.strip() else []
     if isinstance(message, Assistant):
         blocks += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.tolerant} for call in message.calls]
     return blocks
+
+
+def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
+    kind = kind_of(file)
+    if kind not in ("image", "pdf", "text"):
+        raise file_refused(file, "Anthropic", "images, PDF and texts")
+    source: dict[str, Any]
+    if isinstance(file, UploadedFile):
+        source = {"type": "file", "file_id": file.id}
+    elif kind == "text":
+        source = {"type": "text", "media_type": "text/plain", "data": text_of(file)}
+    else:
+        source = {"type": "base64", "media_type": file.media_type, "data": encoded(file)}
+    titled = {"title": file.name} if file.name and kind != "image" else {}
+    return {"type": "image" if kind == "image" else "document", "source": source} | titled
 
 
 def _finish(body: dict[str, Any], shaped: bool = False) -> Finish:

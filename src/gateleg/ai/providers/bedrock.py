@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from functools import cache
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import file_refused
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
@@ -48,6 +50,28 @@ _STATUSES = {
     "UnrecognizedClientException": 403,
     "ExpiredTokenException": 403,
 }
+#: The block and the format of a file, by its media type.
+_BLOCKS = {
+    "image/png": ("image", "png"),
+    "image/jpeg": ("image", "jpeg"),
+    "image/gif": ("image", "gif"),
+    "image/webp": ("image", "webp"),
+    "application/pdf": ("document", "pdf"),
+    "text/csv": ("document", "csv"),
+    "text/html": ("document", "html"),
+    "text/markdown": ("document", "md"),
+    "text/plain": ("document", "txt"),
+    "application/msword": ("document", "doc"),
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ("document", "docx"),
+    "application/vnd.ms-excel": ("document", "xls"),
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ("document", "xlsx"),
+    "video/mp4": ("video", "mp4"),
+    "video/quicktime": ("video", "mov"),
+    "video/webm": ("video", "webm"),
+    "video/x-matroska": ("video", "mkv"),
+}
+#: What the name of a document must not have.
+_UNNAMED = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 _INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_query"}
 
 
@@ -251,9 +275,27 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if isinstance(message, ToolResult):
         result = {"toolUseId": message.call_id, "content": [{"text": message.text}], "status": "error" if message.failed else "success"}
         return [{"toolResult": result}]
-    blocks: list[dict[str, Any]] = [{"text": message.text}] if message.text.strip() else []
+    blocks: list[dict[str, Any]] = _files(message) if isinstance(message, User) else []
+    blocks += [{"text": message.text}] if message.text.strip() else []
     if isinstance(message, Assistant):
         blocks += [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.tolerant}} for call in message.calls]
+    return blocks
+
+
+def _files(message: User) -> list[dict[str, Any]]:
+    """The files of a message. Documents must have names, each its own, of few kinds of characters; and a text beside them."""
+    blocks: list[dict[str, Any]] = []
+    for number, file in enumerate(message.files, start=1):
+        kind = _BLOCKS.get(file.media_type)
+        if kind is None or isinstance(file, UploadedFile):
+            raise file_refused(file, "Bedrock", "images, PDF, Office documents, texts and video")
+        block: dict[str, Any] = {"format": kind[1], "source": {"bytes": file.data}}
+        if kind[0] == "document":
+            stem = _UNNAMED.sub(" ", file.name.rpartition(".")[0] or file.name).strip()
+            block["name"] = f"{stem[:180] or 'Document'} {number}"
+        blocks.append({kind[0]: block})
+    if any("document" in block for block in blocks) and not message.text.strip():
+        raise BadAsk("Bedrock takes documents only along with a text.", fix="Say in the message what to do with them.")
     return blocks
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.errors import ModelRefused, ModelTimedOut
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import file_refused, kind_of, own_uploads, text_of
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
@@ -23,12 +27,14 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import Asked, Purpose
     from gateleg.ai.errors import AiError
-    from gateleg.ai.messages import Message
+    from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, TokenCount
     from gateleg.ai.steps import Flow
     from gateleg.ai.trying import Deadline
 
 USUAL = "https://generativelanguage.googleapis.com"
+#: Seconds between looks at a file that is being processed.
+_PROCESSING = 1.0
 _FINISHES: dict[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RETRIEVAL_QUERY"}
 
@@ -46,12 +52,19 @@ class GeminiClient:
 
     def models(self, seconds: float) -> tuple[Any, dict[str, Any]]:
         """The client's models, and the options of a call that may take so long."""
+        return self._connected().models, {"timeout": max(1, int(seconds * 1000))}
+
+    def files(self, seconds: float) -> tuple[Any, dict[str, Any]]:
+        """The client's files, and the options of a call that may take so long."""
+        return self._connected().files, {"timeout": max(1, int(seconds * 1000))}
+
+    def _connected(self) -> Any:
         with self._lock:
             if self._client is None:
                 options = {"retry_options": {"attempts": 1}} | ({"base_url": self._url} if self._url else {})
                 self._client = self._genai.Client(api_key=self._key, vertexai=False, http_options=options)
                 weakref.finalize(self, self._client.close)
-            return self._client.models, {"timeout": max(1, int(seconds * 1000))}
+            return self._client
 
     def failure(self, error: Any) -> AiError | None:
         """What an error of the SDK means."""
@@ -75,13 +88,13 @@ class GeminiSdk:
     def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
         """A whole answer."""
         models, options = self.client.models(seconds)
-        answer = models.generate_content(model=self.model, contents=_turns(asked.turns), config=config(asked) | {"http_options": options})
+        answer = models.generate_content(model=self.model, contents=_contents(asked), config=config(asked) | {"http_options": options})
         return _plain(answer)
 
     def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
         """The events of a stream."""
         models, options = self.client.models(seconds)
-        contents, settings = _turns(asked.turns), config(asked) | {"http_options": options}
+        contents, settings = _contents(asked), config(asked) | {"http_options": options}
         for event in models.generate_content_stream(model=self.model, contents=contents, config=settings):
             yield _plain(event)
 
@@ -93,6 +106,26 @@ class GeminiSdk:
         for delta in reader.read(body):
             gathering.add(delta)
         return gathering.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
+
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
+        """Keep a file at the provider, for two days; video is there when it has been processed."""
+        files, options = self.client.files(seconds)
+        config = {"mime_type": file.media_type, "display_name": file.name or None, "http_options": options}
+        kept = files.upload(file=io.BytesIO(file.data), config={name: value for name, value in config.items() if value is not None})
+        ends = time.monotonic() + seconds
+        while str(getattr(kept.state, "name", kept.state)) == "PROCESSING":
+            if time.monotonic() > ends:
+                raise ModelTimedOut("The file was uploaded, and is still being processed.")
+            time.sleep(_PROCESSING)
+            kept = files.get(name=kept.name, config={"http_options": options})
+        if str(getattr(kept.state, "name", kept.state)) == "FAILED":
+            raise ModelRefused("The service could not process the file.", fix="Check that the media type is that of the content.")
+        return UploadedFile("gemini", kept.uri, file.media_type, file.name)
+
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
+        """Have the provider delete a file."""
+        files, options = self.client.files(seconds)
+        files.delete(name=f"files/{upload.id.rpartition('/')[2]}", config={"http_options": options})
 
     def reader(self, asked: Asked) -> GeminiReader:
         """What reads the events of a stream."""
@@ -189,6 +222,11 @@ def config(asked: Asked) -> dict[str, Any]:
     return found
 
 
+def _contents(asked: Asked) -> list[dict[str, Any]]:
+    own_uploads(asked, "gemini")
+    return _turns(asked.turns)
+
+
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -203,10 +241,21 @@ def _parts(message: Message) -> list[dict[str, Any]]:
     if isinstance(message, ToolResult):
         response = {"error" if message.failed else "result": message.text}
         return [{"function_response": {"id": message.call_id, "name": message.name, "response": response}}]
-    parts: list[dict[str, Any]] = [{"text": message.text}] if message.text else []
+    parts: list[dict[str, Any]] = [_file(file) for file in message.files] if isinstance(message, User) else []
+    parts += [{"text": message.text}] if message.text else []
     if isinstance(message, Assistant):
         parts += [_call(call) for call in message.calls]
     return parts
+
+
+def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
+    if isinstance(file, UploadedFile):
+        return {"file_data": {"file_uri": file.id, "mime_type": file.media_type}}
+    if kind_of(file) == "other":
+        raise file_refused(file, "Gemini", "images, sound, video, PDF and texts")
+    if kind_of(file) == "text":
+        return {"text": text_of(file)}
+    return {"inline_data": {"mime_type": file.media_type, "data": file.data}}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, with_texts
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.providers.remote import RemoteChat, exchange
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from gateleg.ai.asking import Asked
     from gateleg.ai.messages import Message
+    from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
 
 USUAL = "http://127.0.0.1:11434"
 
@@ -30,6 +35,7 @@ class OllamaDialect:
         """The path and the body of a chat request."""
         if asked.tool_choice not in ("auto", "none"):
             raise NotOffered("Ollama lets the model choose whether it calls a tool.", fix="Leave tool_choice at auto.")
+        own_uploads(asked, "ollama")
         body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
         options = {"temperature": asked.temperature, "num_predict": asked.max_tokens, "seed": asked.seed, "stop": list(asked.stop) or None}
         body["options"] = {name: value for name, value in options.items() if value is not None}
@@ -73,6 +79,24 @@ class OllamaDialect:
         return Embedded(matrix(body["embeddings"], count), Usage(input=body.get("prompt_eval_count") or 0))
 
 
+class OllamaChat(RemoteChat):
+    """A model of Ollama. Whether it sees pictures, the server tells before any is sent."""
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        super().__init__(model, endpoint, OllamaDialect())
+        self._abilities: frozenset[str] | None = None
+
+    def prepare(self, asked: Asked, deadline: Deadline) -> Flow[None]:
+        """Refuse pictures for a model that does not see. Servers that do not tell (before 0.6.4) are sent them."""
+        if not any(kind_of(file) == "image" for file in asked.files):
+            return
+        if self._abilities is None:
+            body = yield from exchange(self.endpoint, "/api/show", {"model": self.model}, deadline)
+            self._abilities = frozenset(map(str, body.get("capabilities") or ("vision",)))
+        if "vision" not in self._abilities:
+            raise NotOffered(f"The model {self.model} takes no images.", fix="Choose one that has vision: `ollama show MODEL` says so.")
+
+
 class OllamaReader:
     """Reads the lines of one answer."""
 
@@ -101,9 +125,21 @@ def _message(message: Message) -> dict[str, Any]:
     if isinstance(message, ToolResult):
         return {"role": "tool", "tool_name": message.name, "content": message.text}
     written: dict[str, Any] = {"role": message.role, "content": message.text}
+    if isinstance(message, User) and message.files:
+        written = {"role": "user", "content": with_texts(message)} | _images(message)
     if isinstance(message, Assistant) and message.calls:
         written["tool_calls"] = [{"function": {"name": call.name, "arguments": call.tolerant}} for call in message.calls]
     return written
+
+
+def _images(message: User) -> dict[str, list[str]]:
+    found: list[str] = []
+    for file in message.files:
+        if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
+            raise file_refused(file, "Ollama", "images and texts")
+        if kind_of(file) == "image":
+            found.append(encoded(file))
+    return {"images": found} if found else {}
 
 
 def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:

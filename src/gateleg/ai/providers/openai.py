@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import orjson
 
-from gateleg.ai.errors import BadAnswer
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult
+from gateleg.ai.errors import BadAnswer, NotOffered
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import data_url, encoded, file_refused, kind_of, own_uploads, with_texts
 from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.providers.remote import RemoteChat, answered, read
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import ServerSentEvents
 
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai.asking import Asked
-    from gateleg.ai.messages import Message, Tool
+    from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
 
 USUAL = "https://api.openai.com/v1"
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _FINISHES: dict[str, Finish] = {"length": "length", "tool_calls": "tools", "function_call": "tools", "content_filter": "filtered"}
 
 
@@ -33,6 +39,7 @@ class OpenAIDialect:
 
     def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
         """The path and the body of a chat request."""
+        own_uploads(asked, "openai")
         body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
         if stream:
             body["stream_options"] = {"include_usage": True}
@@ -84,6 +91,20 @@ class OpenAIDialect:
         return Embedded(matrix([row["embedding"] for row in rows], count), _usage(body.get("usage")))
 
 
+class OpenAIChat(RemoteChat):
+    """A model behind an endpoint of OpenAI's kind, which also takes files for later."""
+
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+        """Keep a file at the provider."""
+        form = self.endpoint.form("/files", {"purpose": "vision" if kind_of(file) == "image" else "user_data"}, file)
+        body = yield from answered(self.endpoint, form, deadline)
+        return UploadedFile("openai", read(lambda: str(body["id"])), file.media_type, file.name)
+
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+        """Have the provider delete a file."""
+        yield from answered(self.endpoint, self.endpoint.request(f"/files/{quote(upload.id, safe='')}", method="DELETE"), deadline)
+
+
 class OpenAIReader:
     """Reads the chunks of one completion."""
 
@@ -129,7 +150,31 @@ def _message(message: Message) -> dict[str, Any]:
     if isinstance(message, Assistant) and message.calls:
         calls = [{"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}} for call in message.calls]
         return {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+    if isinstance(message, User) and message.files:
+        return {"role": "user", "content": _parts(message)}
     return {"role": message.role, "content": message.text}
+
+
+def _parts(message: User) -> list[dict[str, Any]]:
+    """The files of a message, then its text; files that are texts become part of it."""
+    text = with_texts(message)
+    parts = [_part(file) for file in message.files if isinstance(file, UploadedFile) or kind_of(file) != "text"]
+    return [*parts, {"type": "text", "text": text}] if text else parts
+
+
+def _part(file: Attachment | UploadedFile) -> dict[str, Any]:
+    kind = kind_of(file)
+    if isinstance(file, UploadedFile):
+        if kind == "image":
+            raise NotOffered("Chat completions take no uploaded images.", fix="Send it as an Attachment, or use openai-responses:MODEL.")
+        return {"type": "file", "file": {"file_id": file.id}}
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": data_url(file)}}
+    if kind == "pdf":
+        return {"type": "file", "file": {"filename": file.name or "file.pdf", "file_data": data_url(file)}}
+    if file.media_type in _SOUNDS:
+        return {"type": "input_audio", "input_audio": {"data": encoded(file), "format": _SOUNDS[file.media_type]}}
+    raise file_refused(file, "OpenAI's chat completions", "images, PDF, WAV, MP3 and texts")
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
+    from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow
     from gateleg.ai.trying import Deadline
@@ -38,6 +40,35 @@ class ChatProvider(Protocol):
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is."""
+        ...
+
+
+class MediaProvider(Protocol):
+    """Runs a model that makes pictures, films or sound. A flow is one attempt; failures are `AiError`s."""
+
+    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+        """Ask for something to be made."""
+        ...
+
+    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+        """How far it is."""
+        ...
+
+    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+        """What was made."""
+        ...
+
+
+@runtime_checkable
+class FileProvider(Protocol):
+    """A provider of chat models that also keeps files, to be named in messages."""
+
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+        """Keep a file."""
+        ...
+
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+        """Delete a file."""
         ...
 
 

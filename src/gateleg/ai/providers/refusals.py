@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,6 +13,7 @@ from gateleg.net import may_pass, retry_after
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 #: A service's own words are shown up to this length.
 _SHOWN = 400
 _TOO_LONG = (
@@ -38,7 +40,14 @@ def without_key(message: str, key: str | None) -> str:
 
 def refused(status: int, code: str, message: str, wait: float | None = None) -> AiError:
     """The error for a status, the service's code for what went wrong, and its message."""
-    told = f"The service answered {status}" + (f" ({code})" if code else "") + (f": {message[:_SHOWN].rstrip('.')}." if message else ".")
+    told = f"The service answered {status}" + (f" ({code})" if code else "")
+    error = _refused(status, code, message, told + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
+    # A service may repeat in its own words what was sent to it; its codes are names.
+    error.public = f"The service answered {status}" + (f" ({code})." if _CODE.fullmatch(code) else ".")
+    return error
+
+
+def _refused(status: int, code: str, message: str, told: str, wait: float | None) -> AiError:
     if status in (401, 403):
         return ModelAccessDenied(told)
     if status == 429:

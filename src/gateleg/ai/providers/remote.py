@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.protocol import Embedded
     from gateleg.ai.replies import Delta, Finish, Gathering, Reply, TokenCount, Usage
     from gateleg.ai.steps import Flow, Opened
@@ -75,12 +77,31 @@ class Endpoint:
     url: str
     key: str | None = None
 
-    def request(self, path: str, body: dict[str, Any]) -> HttpRequest:
-        """A request with a JSON body."""
-        headers = {"content-type": "application/json", "user-agent": "gateleg"}
-        if self.key:
-            headers["authorization"] = f"Bearer {self.key}"
-        return HttpRequest(self.url + path, orjson.dumps(body), headers)
+    def request(
+        self, path: str, body: dict[str, Any] | None = None, method: str = "POST", headers: dict[str, str] | None = None
+    ) -> HttpRequest:
+        """A request with a JSON body, or without any."""
+        data = b"" if body is None else orjson.dumps(body)
+        kind = {} if body is None else {"content-type": "application/json"}
+        return HttpRequest(self.url + path, data, kind | self._headers() | (headers or {}), method)
+
+    def form(self, path: str, fields: dict[str, str], file: Attachment, name: str = "file") -> HttpRequest:
+        """A request with a file and the fields of a form."""
+        boundary = secrets.token_hex(16)
+        called = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
+        parts = [f'--{boundary}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
+        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{called}"\r\n')
+        parts.append(f"content-type: {file.media_type}\r\n\r\n")
+        data = "".join(parts).encode() + file.data + f"\r\n--{boundary}--\r\n".encode()
+        return HttpRequest(self.url + path, data, {"content-type": f"multipart/form-data; boundary={boundary}"} | self._headers())
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header that proves who asks."""
+        return {"authorization": f"Bearer {self.key}"} if self.key else {}
+
+    def _headers(self) -> dict[str, str]:
+        return {"user-agent": "gateleg"} | self.bearer
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r})"
@@ -96,23 +117,25 @@ class RemoteChat:
 
     def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
+        yield from self.prepare(asked, deadline)
         body = yield from exchange(self.endpoint, *self.dialect.ask(self.model, asked, stream=False), deadline)
-        return _read(lambda: self.dialect.reply(body))
+        return read(lambda: self.dialect.reply(body))
 
     def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece."""
         reader, framing = self.dialect.reader(), self.dialect.framing()
+        yield from self.prepare(asked, deadline)
         opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)))
         try:
             if opened.status != 200:
-                raise refusal(opened.status, opened.headers, (yield from _rest(opened, deadline)), self.endpoint.key)
+                raise refusal(opened.status, opened.headers, (yield from whole_body(opened, deadline)), self.endpoint.key)
             data = b"-"
             while data:
                 data = yield Receive(opened, deadline.wait())
                 for event in _events(framing, data):
                     if "error" in event:
                         raise refusal(500, {}, orjson.dumps(event), self.endpoint.key)
-                    for delta in _read(partial(reader.read, event)):
+                    for delta in read(partial(reader.read, event)):
                         gathering.add(delta)
                         yield Say(delta)
         finally:
@@ -120,6 +143,10 @@ class RemoteChat:
         if reader.finish is None:
             raise ModelUnreachable("The stream ended before the answer did.")
         return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
+
+    def prepare(self, asked: Asked, deadline: Deadline) -> Flow[None]:
+        """Find out whether the model can take an ask, where the endpoint tells."""
+        return at_once(None)
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is: an estimate."""
@@ -148,7 +175,7 @@ class RemoteEmbeddings:
         # Services refuse a text of nothing.
         path, body = self.dialect.embed(self.model, [before + text or " " for text in texts], self.dimensions)
         answer = yield from exchange(self.endpoint, path, body, deadline)
-        return _read(lambda: self.dialect.embedded(answer, len(texts)))
+        return read(lambda: self.dialect.embedded(answer, len(texts)))
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
         """How long texts are: estimates."""
@@ -157,12 +184,17 @@ class RemoteEmbeddings:
 
 def exchange(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
     """The JSON object that answers a request."""
-    opened: Opened = yield deadline.opening(endpoint.request(path, body))
+    return (yield from answered(endpoint, endpoint.request(path, body), deadline))
+
+
+def answered(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Flow[dict[str, Any]]:
+    """The JSON object that answers any request to an endpoint."""
+    opened: Opened = yield deadline.opening(request)
     try:
-        data = yield from _rest(opened, deadline)
+        data = yield from whole_body(opened, deadline)
     finally:
         opened.close()
-    if opened.status != 200:
+    if not 200 <= opened.status < 300:
         raise refusal(opened.status, opened.headers, data, endpoint.key)
     try:
         found = orjson.loads(data)
@@ -173,7 +205,8 @@ def exchange(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Dead
     return found
 
 
-def _rest(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+def whole_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+    """All of an answer."""
     pieces: list[bytes] = []
     while piece := (yield Receive(opened, deadline.wait())):
         pieces.append(piece)
@@ -186,9 +219,11 @@ def _events(framing: Framing, data: bytes) -> list[dict[str, Any]]:
         return framing.feed(data) if data else framing.end()
 
 
-def _read(read: Callable[[], T]) -> T:
+def read(reading: Callable[[], T]) -> T:
     """What a dialect reads; an answer that lacks what it documents is a bad one."""
     try:
-        return read()
+        return reading()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.") from error
+        bad = BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.")
+        bad.public = BadAnswer.said
+        raise bad from error

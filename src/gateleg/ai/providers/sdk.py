@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from gateleg.ai.errors import AiError, BadAnswer, ExtraMissing, ModelTimedOut, ModelUnreachable
+from gateleg.ai.errors import AiError, BadAnswer, ExtraMissing, ModelTimedOut, ModelUnreachable, NotOffered
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.steps import Say, Work, at_once
 from gateleg.extras import install_hint
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateleg.ai.asking import Asked
+    from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.providers.remote import StreamReader
     from gateleg.ai.replies import Gathering, Reply, TokenCount
     from gateleg.ai.steps import Flow
@@ -54,6 +55,19 @@ class Sdk(Protocol):
         ...
 
 
+@runtime_checkable
+class FileSdk(Protocol):
+    """An SDK of a provider that keeps files."""
+
+    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
+        """Keep a file."""
+        ...
+
+    def forget(self, upload: UploadedFile, seconds: float) -> None:
+        """Delete a file."""
+        ...
+
+
 class SdkChat:
     """A chat model behind an SDK."""
 
@@ -81,6 +95,19 @@ class SdkChat:
         if reader.finish is None:
             raise ModelUnreachable("The stream ended before the answer did.")
         return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
+
+    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+        """Keep a file at the provider."""
+        if not isinstance(self.sdk, FileSdk):
+            raise NotOffered("This provider keeps no files.", fix="Send the file with the message, as an Attachment.")
+        upload: UploadedFile = yield Work(partial(told, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
+        return upload
+
+    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+        """Have the provider delete a file."""
+        if not isinstance(self.sdk, FileSdk):
+            raise NotOffered("This provider keeps no files.")
+        yield Work(partial(told, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is: an estimate."""
@@ -122,4 +149,6 @@ def _generic(error: Exception) -> AiError:
         return ModelTimedOut(f"The service did not answer in time ({names[0]}).")
     if any(word in name for name in names for word in _LOST) or isinstance(error, OSError):
         return ModelUnreachable(f"The service could not be reached, or the connection was lost ({names[0]}).")
-    return BadAnswer(f"The answer is not of the documented form: {names[0]}: {str(error)[:200]}.")
+    bad = BadAnswer(f"The answer is not of the documented form: {names[0]}: {str(error)[:200]}.")
+    bad.public = BadAnswer.said
+    return bad

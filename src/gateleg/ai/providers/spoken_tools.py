@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.asking import Shape
+from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def spoken(asked: Asked) -> Asked:
     """The same ask without tools: they are in the instructions, and what may be answered is in the shape."""
+    for file in asked.files:
+        raise NotOffered(f"The local model takes text alone, and the file {file.name!r} is {file.media_type}.", fix="Choose another model.")
     history = tuple(_told(message) for message in asked.messages)
     tools = [tool for tool in asked.tools if asked.tool_choice in ("auto", "required", tool.name)]
     if not tools or asked.tool_choice == "none":

@@ -14,18 +14,20 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
+from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
+from gateleg.apps.delphi.runs.withdrawal import REDACTION, withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
-from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
+from gateleg.web.uploads import turn, upload_folder
 
 router = APIRouter()
 Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of a conversation.")]
@@ -82,13 +84,21 @@ async def seen(call: Call, name: str) -> StoredConversation:
 
 
 async def run_view(call: Call, run: Run) -> RunView:
-    """A run as it is told. One that is not completed may have ended with its job, of which it does not know."""
+    """A run as the API shows it. One that is not completed may have ended with its job, of which it does not know."""
+    rejections = await load_rejections(call.host.store, run.conversation_id)
     if run.status is RunStatus.COMPLETED:
-        return RunView.of(run)
+        return RunView.of(run, rejections)
     try:
-        return RunView.of(run, (await call.host.queue.get_or_archived(run.job_id)).status)
+        return RunView.of(run, rejections, (await call.host.queue.get_or_archived(run.job_id)).status)
     except JobMissing:
-        return RunView.of(run)
+        return RunView.of(run, rejections)
+
+
+async def withdraw(call: Call, conversation: str) -> None:
+    """Withdraw what earlier runs of a conversation show of comments that an upload has rejected."""
+    job = await withdraw_rejected(call.host.store, call.host.objects, call.host.queue, conversation, call.principal.name)
+    if job is not None:
+        await call.note("delphi.withdraw", conversation, job_id=str(job.job_id))
 
 
 def kind_of(table: str) -> type[JobResult]:
@@ -117,7 +127,7 @@ async def get_conversation(call: Using, conversation: Name) -> ConversationDetai
     async for pointer in store.query(LatestRun.of_conversation, conversation_id=conversation, consistent=True):
         run = await store.find(Run, job_id=pointer.job_id, stage=pointer.stage, consistent=True)
         if run is not None:
-            latest[run.stage] = RunView.of(run)
+            latest[run.stage] = await run_view(call, run)
     return ConversationDetail(**ConversationView.of(found).model_dump(), upload=UploadView.of(upload), latest=latest)
 
 
@@ -132,6 +142,7 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
         made = await service.upload_conversation(
             call.host.store, read, group=new.group, check=lambda there: rules.uploaded(call.principal, there, new.group)
         )
+    await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
@@ -168,7 +179,7 @@ async def list_runs(call: Using, conversation: Name, limit: Limit = 50, cursor: 
 async def get_latest_run(call: Using, conversation: Name, stage: Stage = "PCA") -> RunView:
     """The newest completed run of a stage."""
     await seen(call, conversation)
-    return RunView.of(await service.latest_run(call.host.store, conversation, stage))
+    return await run_view(call, await service.latest_run(call.host.store, conversation, stage))
 
 
 @router.get("/conversations/{conversation}/results/{table}")
@@ -187,7 +198,8 @@ async def list_results_of_conversation(
     if since is not None:
         question = question.where(kind.created_at >= since)
     page = await call.host.store.page(question, limit=limit, cursor=cursor)
-    return Listing(items=[result_view(row) for row in page], next=page.next)
+    rejections = await load_rejections(call.host.store, conversation)
+    return Listing(items=[result_view(row, rejections) for row in page], next=page.next)
 
 
 @router.post("/conversations/{conversation}/jobs", status_code=201)
@@ -226,7 +238,7 @@ async def get_job(call: Using, job_id: UUID) -> JobView:
     """How a job on a conversation does."""
     try:
         job = await call.host.queue.get_or_archived(job_id)
-        if job.subject is None or job.job_type not in get_args(JobType):
+        if job.subject is None or job.job_type not in (*get_args(JobType), REDACTION):
             raise JobMissing(f"Job {job_id} is about something else.")
         await seen(call, job.subject)
     except (JobMissing, Unknown):

@@ -30,7 +30,7 @@ def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, queue=lambda: resources.queue)
+    return delphi_jobs(resources.store, resources.objects, resources.models.for_threads, queue=lambda: resources.queue)
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -77,5 +77,6 @@ application = Application(
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,
+    commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
 )

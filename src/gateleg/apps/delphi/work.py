@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from gateleg.ai import AiError, Models
 from gateleg.apps.delphi import tables
@@ -20,6 +20,7 @@ from gateleg.apps.delphi.runs import vote_tables
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by, verdict
 from gateleg.apps.delphi.runs.run_tables import narratives_table
+from gateleg.apps.delphi.runs.withdrawal import REDACTION, redact_runs
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.jobs import AsyncQueue, DependencyMissing, GiveUp, JobContext, Jobs, JobStatus, Snooze, Submission
@@ -65,6 +66,20 @@ class ReportResult(BaseModel):
     artifacts: list[str]
 
 
+class RedactionResult(BaseModel):
+    """What a REDACTION job answers: runs that it has taken rejected comments out of."""
+
+    conversation_id: str
+    topics: int
+    reports: int
+
+
+class RedactionConfig(BaseModel):
+    """A REDACTION job takes no config: it does what the upload that counts says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class PipelineResult(BaseModel):
     """What a FULL_PIPELINE job answers: the job of each stage."""
 
@@ -73,13 +88,14 @@ class PipelineResult(BaseModel):
 
 
 def delphi_jobs(
-    store: AsyncStore, objects: AsyncObjects, models: Models | None = None, *, queue: Callable[[], AsyncQueue] | None = None
+    store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models, *, queue: Callable[[], AsyncQueue] | None = None
 ) -> Jobs:
-    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless given.
+    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless others are given.
 
-    `queue` returns the queue that the jobs are in, if that is not one with plain table names on the same store.
+    `models` is called by each job that needs them, on the event loop that it runs on. `queue` returns the queue that the jobs are in, if
+    that is not one with plain table names on the same store.
     """
-    jobs, models = Jobs(), models or Models()
+    jobs = Jobs()
 
     @jobs.handler(VOTES_STAGE, config=VotesConfig, result=VotesResult, timeout=3600)
     async def votes(job: JobContext, config: VotesConfig) -> VotesResult:
@@ -87,15 +103,19 @@ def delphi_jobs(
 
     @jobs.handler(TOPICS_STAGE, config=TopicsConfig, result=TopicsResult, timeout=3600)
     async def topics(job: JobContext, config: TopicsConfig) -> TopicsResult:
-        return await find_topics(job, config, store, models)
+        return await find_topics(job, config, store, models())
 
     @jobs.handler(REPORT_STAGE, config=ReportConfig, result=ReportResult, timeout=1800)
     async def tell(job: JobContext, config: ReportConfig) -> ReportResult:
-        return await write_report(job, config, store, objects, models)
+        return await write_report(job, config, store, objects, models())
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await direct_stages(job, config, AsyncQueue(store, jobs) if queue is None else queue(), jobs)
+
+    @jobs.handler(REDACTION, config=RedactionConfig, result=RedactionResult, priority=95, timeout=3600)
+    async def redact(job: JobContext, config: RedactionConfig) -> RedactionResult:
+        return await redact_conversation(job, store, objects, models())
 
     return jobs
 
@@ -153,6 +173,14 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
     if run.summary["not_printed"] is not None:
         job.log(f"PDF and PNG files were not made: {run.summary['not_printed']}", "WARNING")
     return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys)
+
+
+async def redact_conversation(job: JobContext, store: AsyncStore, objects: AsyncObjects, models: Models) -> RedactionResult:
+    """Take rejected comments out of the earlier runs of the conversation that a job is about."""
+    conversation_id = origin_of(job, REDACTION).conversation_id
+    with giving_up():
+        done = await redact_runs(store, objects, conversation_id, reporting(job), models)
+    return RedactionResult(conversation_id=conversation_id, **done)
 
 
 async def direct_stages(job: JobContext, config: PipelineConfig, queue: AsyncQueue, jobs: Jobs) -> PipelineResult:

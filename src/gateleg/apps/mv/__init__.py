@@ -1,1 +1,88 @@
-"""Music videos from a song and a sentence."""
+"""Music videos: from a song and a sentence to a video that is cut to the beat, drawn on this machine with no account.
+
+    song = listen(Path("song.mp3"))                                  tempo, beats, bars, sections, key, loudness
+    plan = plan_video(song, find_preset("neon-noir"))                scenes on bar lines, to the frame
+    texts = write_scenes("a robot walks through the rain", plan, find_preset("neon-noir"), subject="a silver robot")
+    make_video(Path("song.mp3"), "a robot walks through the rain", Path("out.mp4"), models.embeddings().embed)      all of it
+
+Everything here is a pure function of its arguments and of the files that it is given by path; long work takes a `progress` and a `cancelled`.
+The rooms, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` puts them together; `music` synthesises a song.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.mv.errors import (
+    Cancelled,
+    MusicVideoError,
+    SongTooLong,
+    UnknownPreset,
+    UnreadableClip,
+    UnreadableLyrics,
+    UnreadablePicture,
+    UnreadableSong,
+)
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.composing.assembly import compose
+    from gateleg.apps.mv.composing.clips import ClipOrder, render_clip, render_still
+    from gateleg.apps.mv.composing.encoding import Canvas
+    from gateleg.apps.mv.listening.song import Song, listen
+    from gateleg.apps.mv.music import synthesise_song
+    from gateleg.apps.mv.planning.plan import plan_video
+    from gateleg.apps.mv.planning.presets import find_preset, preset_names
+    from gateleg.apps.mv.studio import Video, VideoWish, make_video, order_clips
+    from gateleg.apps.mv.writing.scenes import write_scenes
+
+__all__ = [
+    "Cancelled",
+    "Canvas",
+    "ClipOrder",
+    "MusicVideoError",
+    "Song",
+    "SongTooLong",
+    "UnknownPreset",
+    "UnreadableClip",
+    "UnreadableLyrics",
+    "UnreadablePicture",
+    "UnreadableSong",
+    "Video",
+    "VideoWish",
+    "compose",
+    "find_preset",
+    "listen",
+    "make_video",
+    "order_clips",
+    "plan_video",
+    "preset_names",
+    "render_clip",
+    "render_still",
+    "synthesise_song",
+    "write_scenes",
+]
+
+#: What is loaded when it is asked for: a host that only declares the application waits for neither ffmpeg nor skia.
+_LATER = {
+    "Canvas": "composing.encoding",
+    "ClipOrder": "composing.clips",
+    "Song": "listening.song",
+    "Video": "studio",
+    "VideoWish": "studio",
+    "compose": "composing.assembly",
+    "find_preset": "planning.presets",
+    "listen": "listening.song",
+    "make_video": "studio",
+    "order_clips": "studio",
+    "plan_video": "planning.plan",
+    "preset_names": "planning.presets",
+    "render_clip": "composing.clips",
+    "render_still": "composing.clips",
+    "synthesise_song": "music",
+    "write_scenes": "writing.scenes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -23,10 +23,10 @@ from gateleg.apps.mv.web.views import (
     view_scene,
     view_take,
 )
+from gateleg.web import Role
 from gateleg.web.api.calls import Call, Using, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
-from gateleg.web.principal import Role
 
 router = APIRouter()
 Sequence = Annotated[int, Path(ge=1, le=999, description="The scene's name for ever, not its place.")]
@@ -65,7 +65,8 @@ def expected(if_match: str | None) -> int | None:
     return int(found[1])
 
 
-async def _shown(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
+async def shown(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
+    """The project with its scenes; its version becomes the answer's ETag."""
     loaded = await service.load(call.host.store, project_id)
     if response is not None:
         response.headers["ETag"] = f'"{loaded.project.version}"'
@@ -114,7 +115,7 @@ async def board(call: Viewing) -> list[StandingView]:
 async def get_project(call: Using, project_id: UUID, response: Response) -> ProjectView:
     """A project with its scenes as they play. URLs are valid for an hour."""
     await seen(call, project_id)
-    return await _shown(call, project_id, response)
+    return await shown(call, project_id, response)
 
 
 @router.patch("/projects/{project_id}")
@@ -124,7 +125,7 @@ async def edit_project(call: Using, project_id: UUID, changes: ProjectChanges, r
     actions = changes.actions()
     if actions:
         await service.edit_project(call.host.store, project_id, actions, expected(if_match))
-    return await _shown(call, project_id, response)
+    return await shown(call, project_id, response)
 
 
 @router.delete("/projects/{project_id}", status_code=204)
@@ -141,7 +142,7 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
     await seen(call, project_id)
     copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, rules.owner_id(call.principal))
     await call.note("mv.duplicate", str(project_id), copy=str(copy.project_id))
-    return await _shown(call, copy.project_id)
+    return await shown(call, copy.project_id)
 
 
 @router.post("/projects/{project_id}/scenes", status_code=201)
@@ -158,7 +159,7 @@ async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
     """Play the scenes in another order: all of them by sequence."""
     await changeable(call, project_id)
     await scenes.reorder(call.host.store, project_id, new.scene_order)
-    return await _shown(call, project_id)
+    return await shown(call, project_id)
 
 
 @router.get("/projects/{project_id}/scenes/{sequence}")

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.jobs.looking import JobArgument, SubjectOption, TypeOption
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
-from gateleg.cli.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 
 def cancel(
@@ -24,7 +24,7 @@ def cancel(
 ) -> None:
     """Cancel a job. One that runs is asked to stop."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.printing import print_json
+    from gateleg.commands.printing import print_json
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         name = find_id(opened, job)
@@ -55,7 +55,7 @@ def retry(
 ) -> None:
     """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.printing import print_json
+    from gateleg.commands.printing import print_json
 
     if job is None and not (all or type or subject or queue):
         fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)

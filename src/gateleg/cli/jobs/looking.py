@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
-from gateleg.cli.options import (
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.options import (
     ConfigOption,
     CursorOption,
     JobTablesOption,
@@ -17,7 +17,7 @@ from gateleg.cli.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.cli.settings import settings_from
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -49,7 +49,7 @@ def listed(
 ) -> None:
     """List jobs, newest first."""
     from gateleg.cli.jobs.showing import plain, row
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
     from gateleg.jobs import JobStatus
 
     wanted = None
@@ -90,7 +90,7 @@ def show(
 ) -> None:
     """Show a job: its config, attempts, results and last lines of log. Also from the archive."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.printing import print_json
+    from gateleg.commands.printing import print_json
     from gateleg.jobs import Job
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
@@ -105,7 +105,7 @@ def _print_job(job: "Job") -> None:
     from rich.table import Table
 
     from gateleg.cli.jobs.showing import coloured, plain, span
-    from gateleg.cli.printing import console
+    from gateleg.commands.printing import console
 
     out = console()
     facts = Table.grid(padding=(0, 2))
@@ -183,7 +183,7 @@ def tree(
 ) -> None:
     """Show a job with all that it has started, and how far each is."""
     from gateleg.cli.jobs.showing import plain_tree, tree_view
-    from gateleg.cli.printing import console, print_json
+    from gateleg.commands.printing import console, print_json
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         job_id = find_id(opened, job)
@@ -221,7 +221,7 @@ def archive(
     """
     from gateleg.cli.jobs.showing import archived_row, plain
     from gateleg.cli.jobs.sweeping import sweep_finished
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     if not sweep and (subject is None) == (type is None):
         fail("give --subject or --type", MISUSED)

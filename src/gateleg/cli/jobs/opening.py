@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from gateleg.cli.failures import FAILED, MISUSED, fail
-from gateleg.cli.opening import opened
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.opening import opened
+from gateleg.commands.settings import bad_settings_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,21 +31,23 @@ def load_jobs(settings: Settings, app: str | None) -> Jobs:
     from gateleg.jobs import Jobs
 
     if app is not None:
-        return _jobs_of(loaded(app, "jobs"), app)
+        return _jobs_of(loaded(app, "jobs"), app, settings)
     jobs = Jobs()
     for application in installed_applications(settings):
         if application.jobs is not None:
-            jobs.include(_jobs_of(application, application.name))
+            jobs.include(_jobs_of(application, application.name, settings))
     return jobs
 
 
-def _jobs_of(found: Any, name: str) -> Jobs:
+def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
     from gateleg.jobs import Jobs
+    from gateleg.web.host import unopened_resources
 
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
         # Handlers that are made with resources are only looked at here, and not run.
-        made = made(SimpleNamespace(store=None, objects=None, queue=None))
+        with bad_settings_told():
+            made = made(unopened_resources(found, settings))
     if not isinstance(made, Jobs):
         fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.web.Application with jobs", MISUSED)
     return made

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.opening import QueueOption, opened_queue
-from gateleg.cli.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs import QueueStats
@@ -63,7 +63,7 @@ def stats(
     json: JsonOption = False,
 ) -> None:
     """Tell what waits and runs, and how fast: of one queue, or of all that workers or people have touched."""
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         names = [queue] if queue else sorted({"default", *opened.states(), *(name for one in opened.workers() for name in one.queues)})
@@ -115,7 +115,7 @@ def workers(
 ) -> None:
     """List the workers that are alive."""
     from gateleg.cli.jobs.showing import age, plain
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         found = opened.workers()

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.opening import opened_queue, submitting_queue
-from gateleg.cli.jobs.submitting import read_config
-from gateleg.cli.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.configs import read_config
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs import Schedule
@@ -33,7 +33,7 @@ def listed(
 ) -> None:
     """List all schedules with their next runs."""
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.printing import print_json, print_rows
+    from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         found = opened.schedules()

@@ -1,15 +1,13 @@
 """`submit`."""
 
-import json
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.jobs.opening import find_id, submitting_queue
-from gateleg.cli.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
-from gateleg.cli.settings import settings_from
+from gateleg.commands.configs import read_config
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
 
 
 def submit(
@@ -33,7 +31,7 @@ def submit(
     """Submit a job; prints its id."""
     from gateleg.cli.jobs.looking import print_updates
     from gateleg.cli.jobs.showing import plain
-    from gateleg.cli.printing import print_json
+    from gateleg.commands.printing import print_json
     from gateleg.jobs import Submission
 
     with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
@@ -56,14 +54,3 @@ def submit(
             typer.echo(str(answer.job.job_id))
         if follow:
             print_updates(opened, answer.job.job_id)
-
-
-def read_config(text: str) -> dict[str, Any]:
-    """A config from JSON."""
-    try:
-        found = json.loads(sys.stdin.read() if text == "-" else text)
-    except ValueError as error:
-        fail(f"the config is not JSON: {error}", MISUSED)
-    if not isinstance(found, dict):
-        fail("the config must be a JSON object", MISUSED)
-    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-from gateleg.cli.failures import FAILED, fail
-from gateleg.cli.printing import count
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.printing import count
 
 if TYPE_CHECKING:
     from gateleg.jobs import TableNames

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.failures import FAILED, MISUSED, fail
-from gateleg.cli.opening import opened
-from gateleg.cli.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.printing import console, count, print_json
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.opening import opened
+from gateleg.commands.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.commands.printing import console, count, print_json
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from rich.console import Console

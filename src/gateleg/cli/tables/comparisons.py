@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gateleg.cli.failures import MISUSED, fail
+from gateleg.commands.failures import MISUSED, fail
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

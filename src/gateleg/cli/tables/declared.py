@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.cli.failures import MISUSED, fail
 from gateleg.cli.installed import import_named
+from gateleg.commands.failures import MISUSED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,13 +30,14 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 
 
 def _installed_tables(settings: Settings) -> list[Table]:
+    from gateleg.ai.tables import TABLES as MODEL_TABLES
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs import LAYOUTS
     from gateleg.jobs.tables.queue_tables import tables_named
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *own]
+    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *MODEL_TABLES, *own]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:
@@ -56,7 +57,7 @@ def _tables_of(module: Any, name: str) -> list[Table]:
 
 
 def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
-    """The pattern of a name: `Job.ready`, `DelphiJobQueue/ready`, or `ready` where only one is called so."""
+    """The pattern of a name: `Job.ready`, `Orders/ready`, or `ready` where only one is called so."""
     patterns = [access for table in tables for spec in table.specs for access in spec.patterns.values()]
     owner, _, short = name.replace("/", ".").rpartition(".")
     found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.failures import MISUSED, fail
-from gateleg.cli.opening import opened
-from gateleg.cli.options import (
+from gateleg.cli.tables.comparisons import read_comparison
+from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
+from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.opening import opened
+from gateleg.commands.options import (
     ArgumentsOption,
     ConfigOption,
     CursorOption,
@@ -17,10 +19,8 @@ from gateleg.cli.options import (
     StoreOption,
     TablesOption,
 )
-from gateleg.cli.printing import console, count, print_items, print_json, print_rows
-from gateleg.cli.settings import settings_from
-from gateleg.cli.tables.comparisons import read_comparison
-from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
+from gateleg.commands.printing import console, count, print_items, print_json, print_rows
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.model import Access, Item, Spec, Table

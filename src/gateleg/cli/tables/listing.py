@@ -2,11 +2,11 @@
 
 import typer
 
-from gateleg.cli.opening import opened
-from gateleg.cli.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.printing import print_json, print_rows
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
+from gateleg.commands.opening import opened
+from gateleg.commands.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.commands.printing import print_json, print_rows
+from gateleg.commands.settings import settings_from
 
 
 def listed(

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.failures import FAILED, MISUSED, fail
-from gateleg.cli.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
-from gateleg.cli.printing import console, count, print_json
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.commands.printing import console, count, print_json
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.model import Finding
@@ -33,8 +33,8 @@ def explain(
     settings = settings_from(config, prefix=prefix, tables=tables)
     access = find_pattern(load_tables(settings), pattern)
     try:
-        names = {"prefix": settings.prefix, "table_names": settings.table_names}
-        told = explained(access, read_arguments(arg), items=items, item_bytes=size, **names)
+        values, names = read_arguments(arg), settings.table_names
+        told = explained(access, values, items=items, item_bytes=size, prefix=settings.prefix, table_names=names)
     except ModelError as error:
         fail(str(error), MISUSED)
     if json:

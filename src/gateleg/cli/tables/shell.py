@@ -2,10 +2,10 @@
 
 import code
 
-from gateleg.cli.opening import opened
-from gateleg.cli.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.declared import load_tables
+from gateleg.commands.opening import opened
+from gateleg.commands.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.commands.settings import settings_from
 
 
 def shell(

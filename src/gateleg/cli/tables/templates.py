@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from gateleg.cli.failures import fail
-from gateleg.cli.options import ConfigOption, OnlyOption, PrefixOption, TablesOption
-from gateleg.cli.printing import print_json
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.changes import BillingOption, ProtectOption, RecoverOption, TagOption, read_properties
 from gateleg.cli.tables.declared import load_tables
+from gateleg.commands.failures import fail
+from gateleg.commands.options import ConfigOption, OnlyOption, PrefixOption, TablesOption
+from gateleg.commands.printing import print_json
+from gateleg.commands.settings import settings_from
 
 
 class Language(StrEnum):

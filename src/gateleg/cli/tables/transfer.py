@@ -9,12 +9,12 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.failures import FAILED, fail
-from gateleg.cli.opening import opened
-from gateleg.cli.options import ConfigOption, CursorOption, PrefixOption, StoreOption, TablesOption
-from gateleg.cli.printing import count as amount
-from gateleg.cli.settings import settings_from
 from gateleg.cli.tables.items import named_table
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.opening import opened
+from gateleg.commands.options import ConfigOption, CursorOption, PrefixOption, StoreOption, TablesOption
+from gateleg.commands.printing import count as amount
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

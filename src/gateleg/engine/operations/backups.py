@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import archive
+from gateleg.engine import archive, copies, copying
 from gateleg.engine.archive import Backup
 from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
@@ -24,19 +24,40 @@ _KINDS = {"USER": ("USER",), "SYSTEM": ("SYSTEM",), "AWS_BACKUP": ("AWS_BACKUP",
 def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """A copy of a table as it is now."""
     name = request["TableName"]
+    counted = context.statistics(_source_table(context, name))  # which takes time, and holds nobody up here
     with context.database.write() as connection:
-        table = context.catalog.lookup(context.namespace, bare_name(name))
-        if table is None:
-            raise table_not_found(name)
-        backup = archive.keep(connection, table, request["BackupName"], context.now())
+        table = _source_table(context, name)
+        if copies.reads_from(connection, f"items_{table.id}"):
+            raise backup_in_use()
+        backup, copy = archive.begin(connection, table, request["BackupName"], context.now(), counted)
+        copying.begin(context.catalog, connection, copy)
+    context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
+
+
+def _source_table(context: Context, name: str) -> Table:
+    table = context.catalog.lookup(context.namespace, bare_name(name))
+    if table is None:
+        raise table_not_found(name)
+    if table.status == "CREATING":
+        raise EngineError("TableInUseException", f"Table is being created: {table.name}")
+    return table
+
+
+def backup_in_use() -> EngineError:
+    """The error for a backup that is being made or restored, and for a second one of a table meanwhile."""
+    return EngineError(
+        "BackupInUseException",
+        "There is another ongoing conflicting backup control plane operation on the table. "
+        "The backup is either being created, deleted or restored to a table",
+    )
 
 
 def describe_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """A backup, and what it holds of the table it was taken of."""
     with context.database.reading() as connection:
         backup = find(connection, context, request["BackupArn"])
-    return {"BackupDescription": _description(backup, "AVAILABLE")}
+    return {"BackupDescription": _description(backup, _status(backup))}
 
 
 def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +69,10 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
+        if not backup.complete or copies.reads_from(connection, backup.rows):
+            raise backup_in_use()
         archive.remove(connection, backup)
+    context.wake()
     return {"BackupDescription": _description(backup, "DELETED")}
 
 
@@ -125,7 +149,11 @@ def _details(backup: Backup, status: str) -> dict[str, Any]:
 
 def _summary(backup: Backup) -> dict[str, Any]:
     table = load(backup.definition)
-    return {"TableName": table.name, "TableId": table.uuid, "TableArn": table.arn, **_details(backup, "AVAILABLE")}
+    return {"TableName": table.name, "TableId": table.uuid, "TableArn": table.arn, **_details(backup, _status(backup))}
+
+
+def _status(backup: Backup) -> str:
+    return "AVAILABLE" if backup.complete else "CREATING"
 
 
 def _description(backup: Backup, status: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gateleg.engine import archive, recovery
+from gateleg.engine import changelog, copies, recovery
 from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
@@ -87,7 +87,10 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
         restoring.check_target(context, request["TargetTableName"])
         table = restoring.plan(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
-        return restoring.restore(context, connection, table, summary, lambda new: recovery.pour(connection, source, at, new))
+        cut = changelog.first_after(connection, source.id, at)
+        answer = restoring.restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+    context.wake()
+    return answer
 
 
 def _source_name(context: Context, request: dict[str, Any]) -> str:
@@ -133,11 +136,15 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
     """A new table with the items of a backup."""
     with context.database.write() as connection:
         backup = backups.find(connection, context, request["BackupArn"])
+        if not backup.complete:
+            raise backups.backup_in_use()
         source = load(backup.definition)
         restoring.check_target(context, request["TargetTableName"])
         table = restoring.plan(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        return restoring.restore(context, connection, table, summary, lambda new: archive.pour(connection, backup, new))
+        answer = restoring.restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+    context.wake()
+    return answer
 
 
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {

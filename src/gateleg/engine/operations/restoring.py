@@ -7,15 +7,16 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import backfill
+from gateleg.engine import copying
 from gateleg.engine.context import Context
+from gateleg.engine.copies import Copy
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.operations.definition import ON_DEMAND, check_bounds, encryption
 from gateleg.engine.operations.description import describe, nothing
 from gateleg.engine.schema import Index, Namespace, Table
 
-#: Puts the source's rows into the new table.
-Pour = Callable[[Table], None]
+#: Begins to copy the source's rows into the SQLite table of that name.
+Begin = Callable[[str], Copy]
 
 _KEPT = ("BillingMode", "ProvisionedThroughput", "OnDemandThroughput", "SSESpecification", "OnDemandSince")
 
@@ -38,6 +39,7 @@ def plan(source: Table, request: dict[str, Any], namespace: Namespace, now: floa
         keys=source.keys,
         indexes=indexes,
         status="CREATING",
+        restoring=True,
         settings=settings,
     )
 
@@ -114,10 +116,9 @@ def check_target(context: Context, name: str) -> None:
     raise EngineError("TableAlreadyExistsException", f"Table already exists: {name}")
 
 
-def restore(context: Context, connection: apsw.Connection, table: Table, summary: dict[str, Any], pour: Pour) -> dict[str, Any]:
-    """Create the table with its rows. Small indexes are filled at once; while large ones are being filled the table is CREATING."""
+def restore(context: Context, connection: apsw.Connection, table: Table, summary: dict[str, Any], begin: Begin) -> dict[str, Any]:
+    """Create the table and begin to fill it. A small one is complete at once; while a large one is being filled it is CREATING."""
     table = replace(table, settings={**table.settings, "RestoreSummary": {**summary, "RestoreInProgress": True}})
     table = context.catalog.create(connection, table)
-    pour(table)
-    context.catalog.replace(connection, backfill.begin(connection, table))
+    copying.begin(context.catalog, connection, begin(f"items_{table.id}"))
     return {"TableDescription": describe(table, nothing)}

@@ -39,9 +39,10 @@ class SpeculativeUpdate:
 
 
 def speculate(layout: Layout, place: bytes, key: Item, prepared: Prepared) -> SpeculativeUpdate | None:
-    """The draft of an update; none where the row is not known, its changes are logged, or the update may be refused."""
+    """The draft of an update; none where the row is not known, its changes are logged or its row
+    must be copied first, or the update may be refused."""
     known = layout.recent.get(place)
-    if known is None or layout.table.logged:
+    if known is None or layout.table.logged or layout.table.copies:
         return None
     size, stored = known
     change = Change(layout, place, stored, size, orjson.loads(stored))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from gateleg.engine import copies
 from gateleg.engine.context import Context
 from gateleg.engine.errors import in_use, invalid_parameter, validation
 from gateleg.engine.operations import account, alteration, definition, insights, policies, region, tags, ttl
@@ -52,26 +53,33 @@ def list_tables(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change a table: throughput, billing, one index, the stream, and settings."""
     alteration.check(request)
+    counted = _counted(context, existing(context, request["TableName"]))  # which takes time, and holds nobody up here
     with context.database.write() as connection:
         table = existing(context, request["TableName"])
         done = alteration.alter(table, request, alteration.Times(context.now(), context.now()))
-        counted = _counted(context, table)
         context.catalog.replace(connection, done.table)
         if done.create is not None:
             context.catalog.add_index(connection, done.table, done.create)
         if done.drop is not None:
             context.catalog.drop_index(connection, done.table, done.drop)
+    context.wake()
     return {"TableDescription": describe(done.shown, counted)}
 
 
 def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Remove a table and all that is in it."""
+    counted = context.statistics(existing(context, request["TableName"]))  # which takes time, and holds nobody up here
     with context.database.write() as connection:
         table = existing(context, request["TableName"])
+        if table.status == "CREATING":
+            raise in_use(f"Attempt to change a resource which is still in use: Table is being created: {table.name}")
+        if copies.reads_from(connection, f"items_{table.id}"):
+            raise in_use(f"Attempt to change a resource which is still in use: Table is being backed up or restored from: {table.name}")
         if table.settings.get("DeletionProtectionEnabled"):
             raise validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
-        answer = describe_deleted(table, census(context, table))
+        answer = describe_deleted(table, lambda index: counted if index is None else (0, 0))
         context.catalog.drop(connection, table)
+    context.wake()
     return {"TableDescription": answer}
 
 

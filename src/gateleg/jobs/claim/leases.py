@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish.complete import again, reap_one
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.claim.staleness import Staleness
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Logs, Progress
-    from gateleg.jobs.tables.records import LogChunk
+    from gateleg.jobs.tables.records import EventChunk, LogChunk
     from gateleg.model import Action
+    from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
 
@@ -41,7 +42,13 @@ class Beat:
 
 
 def renew(
-    context: QueueContext, claimed: Job, *, progress: Progress | None = None, logs: Logs | None = None, chunk: LogChunk | None = None
+    context: QueueContext,
+    claimed: Job,
+    *,
+    progress: Progress | None = None,
+    logs: Logs | None = None,
+    chunk: LogChunk | None = None,
+    events: EventChunk | None = None,
 ) -> Flow[Beat]:
     """Renew a lease, and write what has happened since; `LeaseLost` when the job is no longer this worker's. The version stays."""
     until = context.now() + timedelta(seconds=context.settings.lease_seconds)
@@ -50,17 +57,30 @@ def renew(
         actions.append(Running.progress.set(progress))
     if logs is not None:
         actions.append(Running.logs.set(logs))
+    if events is not None:
+        actions.append(Running.emitted.set(events.first + len(events.events)))
     held = (Running.lease_token == claimed.lease_token) & (Running.status == str(JobStatus.PROCESSING))
     write = patch(context.tables.running.key(job_id=claimed.job_id), *actions, condition=held)
     try:
-        if chunk is None:
+        along = _along(context, chunk, events)
+        if not along:
             running: Running | None = yield from write.flow(context.setup)
         else:
-            yield from transact([write, put(moved_to(context.tables.log_chunk, chunk))]).flow(context.setup)
+            yield from transact([write, *along]).flow(context.setup)
             running = yield from find(context.tables.running, job_id=claimed.job_id, consistent=True).flow(context.setup)
     except (ConditionFailed, NotFound, TransactionCanceled) as refused:
         raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.") from refused
     return Beat(until, running is not None and running.cancel_requested is not None)
+
+
+def _along(context: QueueContext, chunk: LogChunk | None, events: EventChunk | None) -> list[WriteOperation[Any]]:
+    """The writes of the chunks that leave the job, in the queue's own table."""
+    writes: list[WriteOperation[Any]] = []
+    if chunk is not None:
+        writes.append(put(moved_to(context.tables.log_chunk, chunk)))
+    if events is not None:
+        writes.append(put(moved_to(context.tables.event_chunk, events)))
+    return writes
 
 
 def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int = 25) -> Flow[list[Job]]:

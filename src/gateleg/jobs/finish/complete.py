@@ -18,12 +18,13 @@ from gateleg.jobs.rules import (
     Retry,
     Verdict,
     attempt_of,
+    failure_results,
     history_with,
     judge,
     lease_expired,
     readiness_at,
 )
-from gateleg.jobs.tables.job import FINISHED, Failure, Job, JobStatus, Logs, Progress, Readiness, Results
+from gateleg.jobs.tables.job import FINISHED, Failure, Job, JobStatus, Logs, Progress, Readiness
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, create, find, get, patch, put, transact, upsert
@@ -202,11 +203,10 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
         return None
     failure = Failure(kind=WAITED_TOO_LONG, message=f"The job was to be started by {job.start_by.isoformat()}.")
     verdict = Verdict(JobStatus.FAILED, "failed", failure)
-    results = Results(result_type="FAILURE", summary_metrics={"error": failure.kind})
     actions = [
         Job.status.to(JobStatus.FAILED),
         Job.attempts.set(history_with(job, attempt_of(job, verdict, now))),
-        *finish_actions(context, JobStatus.FAILED, results, now),
+        *finish_actions(context, JobStatus.FAILED, failure_results(failure), now),
     ]
     try:
         return (yield from moved(context, job, JobStatus.FAILED, actions))

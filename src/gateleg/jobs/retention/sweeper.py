@@ -47,6 +47,9 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
         yield from transact([put(summary), delete(job)]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
         return False
+    if job.emitted:
+        # Events are for those who follow a job; what is to stay is in its results.
+        yield from delete_all(context.tables.event_chunk.of_job(job_id=job.job_id)).flow(context.setup)
     if log_location is not None:
         yield from delete_all(context.tables.log_chunk.of_job(job_id=job.job_id)).flow(context.setup)
     return True

@@ -5,6 +5,7 @@ from gateleg.jobs.tables.table_names import DELPHI
 
 __all__ = [
     "ArchivedJob",
+    "EventChunk",
     "Hour",
     "Job",
     "KeyReservation",
@@ -29,5 +30,6 @@ WorkerRecord = _tables.worker_record
 LeaderLease = _tables.leader_lease
 Schedule = _tables.schedule
 LogChunk = _tables.log_chunk
+EventChunk = _tables.event_chunk
 MinuteCounts = _tables.minute_counts
 Hour = _tables.hour

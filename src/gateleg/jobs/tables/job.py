@@ -194,6 +194,8 @@ class Job(Entity, table=queue_table):
     lease_token: Attr[str | None] = field(None, hidden=True)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
+    #: how many events it has emitted
+    emitted: Attr[int | None] = field(None)
 
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
@@ -248,6 +250,7 @@ class Running(Entity, table=make_running_view(PLAIN)):
     lease_token: Attr[str | None] = field(None)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
+    emitted: Attr[int | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
     cancel_requested: Attr[datetime | None] = field(None)
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from gateleg.jobs.tables import job as jobs
 from gateleg.jobs.tables.archive import ArchivedJob, make_archive_table
 from gateleg.jobs.tables.records import (
+    EventChunk,
     Hour,
     KeyReservation,
     LeaderLease,
@@ -46,6 +47,7 @@ class QueueTables:
     leader_lease: type[LeaderLease] = LeaderLease
     schedule: type[Schedule] = Schedule
     log_chunk: type[LogChunk] = LogChunk
+    event_chunk: type[EventChunk] = EventChunk
     minute_counts: type[MinuteCounts] = MinuteCounts
     hour: type[Hour] = Hour
 
@@ -79,6 +81,7 @@ def tables_named(names: TableNames) -> QueueTables:
         leader_lease=_bound(LeaderLease, ledger),
         schedule=_bound(Schedule, ledger),
         log_chunk=_bound(LogChunk, ledger),
+        event_chunk=_bound(EventChunk, ledger),
         minute_counts=_bound(MinuteCounts, ledger),
         hour=_bound(Hour, ledger),
     )

@@ -83,6 +83,8 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     #: how often each queue is looked into first, against the others
     weights: Attr[dict[str, int]] = field(factory=dict)
     concurrency: Attr[int] = field(1)
+    #: the most jobs of a queue that it runs at once, where that is limited
+    limits: Attr[dict[str, int]] = field(factory=dict)
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)
     memory_bytes: Attr[int] = field(0)
@@ -164,6 +166,18 @@ class LogChunk(Entity, table=ledger_table, tag="log"):
 
     key = Key("LOG#{job_id}", "LINES#{first:010d}")
     of_job = Pattern(title="The earlier lines of a job's log, in order")
+
+
+class EventChunk(Entity, table=ledger_table, tag="events"):
+    """Events that a job has emitted, as they were written together. `first` is the number of the first, counted from 0."""
+
+    job_id: Attr[UUID]
+    first: Attr[int]
+    events: Attr[Compressed[list[Any]]]
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("EVENTS#{job_id}", "EVENT#{first:010d}")
+    of_job = Pattern(title="The events that a job has emitted, in order")
 
 
 class MinuteCounts(Entity, table=ledger_table, tag="tally"):

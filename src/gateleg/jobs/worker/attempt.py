@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.rules import Ending
     from gateleg.jobs.tables.job import Job
-    from gateleg.jobs.worker.runners import StopReason
+    from gateleg.jobs.worker.runners import AttemptMeans, StopReason
 
-#: Seconds for which lines and progress are collected before they are written.
-FLUSH_EVERY = 0.5
+#: Seconds for which lines, progress and events are collected before they are written: to a store far away, where a write is paid for,
+#: and to an engine in this process, where those who follow the job see it within a tenth of a second.
+FLUSH_FAR = 0.5
+FLUSH_NEAR = 0.04
 #: Seconds that a handler has to end once it is asked to; a process is killed before.
 PATIENCE = KILL_AFTER + 1.0
 #: Seconds after its time is up in which a handler that returns by itself has still made it.
@@ -40,7 +42,14 @@ class Execution:
     _reduced = False
 
     def __init__(
-        self, queue: AsyncQueue, job: Job, handler: Handler, *, flush_every: float = FLUSH_EVERY, patience: float = PATIENCE
+        self,
+        queue: AsyncQueue,
+        job: Job,
+        handler: Handler,
+        means: AttemptMeans,
+        *,
+        flush_every: float = FLUSH_FAR,
+        patience: float = PATIENCE,
     ) -> None:
         self.queue = queue
         self.job = job
@@ -56,7 +65,7 @@ class Execution:
         self._flush_every = flush_every
         self._patience = patience
         self.notes = Notes(queue.context.now, self._wake)
-        self.run = run_of(handler, job, self.notes, queue)
+        self.run = run_of(handler, job, self.notes, queue, means)
 
     def _wake(self) -> None:
         if not self._loop.is_closed():
@@ -122,6 +131,7 @@ class Execution:
             pulse, self._pulse = self._pulse, None
             if pulse is not None:
                 await pulse.rest()
+            await self.run.tidy()
 
     async def _wait_for(self, turn: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Keep the lease until it is the job's turn, or the job is to stop."""

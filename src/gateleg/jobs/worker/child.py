@@ -1,4 +1,4 @@
-"""What runs in the process of a handler: `python -m gateleg.jobs.worker.child <socket>`."""
+"""What runs in the process of a handler: `python -m gateleg.jobs.worker.child <socket> <lifeline>`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import dataclasses
 import importlib
 import inspect
 import os
-import signal
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import orjson
 from pydantic import BaseModel
 
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.context import JobContext, wait_in
 from gateleg.jobs.errors import JobError
 from gateleg.jobs.rules import class_name
 from gateleg.jobs.signals import GiveUp, Snooze
@@ -27,10 +29,16 @@ from gateleg.jobs.submit.submission import Submission, Submitted
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.texts import told_by, writable
 from gateleg.jobs.worker.capture import PrintedLines, log_to, print_to
+from gateleg.jobs.worker.output import checked_event
+from gateleg.jobs.worker.supervisor import supervised
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+
+    from gateleg.jobs.handlers import Handle
+
+T = TypeVar("T")
 
 
 class Pipe:
@@ -43,14 +51,17 @@ class Pipe:
         self._answers: dict[int, Future[dict[str, Any]]] = {}
         self.printed = PrintedLines(self.capture)
         self.stopping: str | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._scratch: Path | None = None
         #: called when the handler is to stop
         self.on_stop: Callable[[], object] = lambda: None
 
     def receive(self) -> dict[str, Any]:
-        """The next message of the worker; when there is no worker any more, the process ends with all its children."""
+        """The next message of the worker; when there is no worker any more, the process ends."""
         line = self._lines.readline()
         if not line:
-            os.killpg(os.getpgid(0), signal.SIGKILL)
+            # The supervisor sees to everything that this process has started.
+            os._exit(1)
         message: dict[str, Any] = orjson.loads(line)
         return message
 
@@ -82,6 +93,10 @@ class Pipe:
         """Say how far the job is."""
         self.send("progress", done, total, writable(message))
 
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
+        self.send("emit", checked_event(event)[0])
+
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
         self.send("output", kind, *locations)
@@ -89,6 +104,24 @@ class Pipe:
     def metric(self, name: str, value: Any) -> None:
         """Say a number about the work."""
         self.send("metric", name, value)
+
+    @property
+    def scratch(self) -> Path:
+        """The folder of the attempt, which the worker has made."""
+        assert self._scratch is not None
+        return self._scratch
+
+    @scratch.setter
+    def scratch(self, folder: Path) -> None:
+        """Use the folder for temporary files as well, also those of commands that the handler starts."""
+        self._scratch = folder
+        os.environ["TMPDIR"] = str(folder)
+        tempfile.tempdir = None
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something that is awaited, in the event loop of this process."""
+        assert self.loop is not None
+        return wait_in(self.loop, work)
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Submit children through the worker, which has the store."""
@@ -131,29 +164,63 @@ def _named(place: list[str]) -> Any:
     return found
 
 
-async def _handled(pipe: Pipe, work: Awaitable[Any]) -> Any:
-    """What a handler returns; being told to stop cancels what it awaits."""
-    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-    pipe.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
-    if pipe.stopping is not None:
-        task.cancel()
-    return await task
+@asynccontextmanager
+async def _found(source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
+    """The handler of a job and its config: imported, or made as the host has made it."""
+    if "factory" not in source:
+        config = source["config"]
+        yield _named(source["handle"]), job.job_config if config is None else _named(config).model_validate(job.job_config)
+        return
+    async with _named(source["factory"].split(":"))(**source["arguments"]) as jobs:
+        handler = jobs.of(job.job_type)
+        yield handler.handle, handler.loaded_config(job.job_config)
+
+
+async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
+    """Call a plain function beside the event loop, so that it can wait for what must be awaited. The process does not wait for it."""
+    done: Future[Any] = Future()
+
+    def call() -> None:
+        try:
+            done.set_result(handle(context, config))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    result = await asyncio.wrap_future(done)
+    return await result if inspect.isawaitable(result) else result
+
+
+async def _carried_out(pipe: Pipe, order: dict[str, Any]) -> Any:
+    """What the handler returns; being told to stop cancels what it awaits."""
+    loop = pipe.loop = asyncio.get_running_loop()
+    job = spec_of(Job).decode(order["job"])
+    async with _found(order["source"], job) as (handle, config):
+        log_to(pipe)
+        context = JobContext(job, pipe)
+        work = handle(context, config) if inspect.iscoroutinefunction(handle) else _in_thread(handle, context, config)
+        task = asyncio.ensure_future(work)
+        pipe.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
+        if pipe.stopping is not None:
+            task.cancel()
+        return await task
 
 
 def _result(pipe: Pipe, order: dict[str, Any]) -> Any:
     """Run the handler; what it has printed is with the worker afterwards."""
     print_to(pipe)
     try:
-        job = spec_of(Job).decode(order["job"])
-        config = job.job_config if order["config"] is None else _named(order["config"]).model_validate(job.job_config)
-        handle = _named(order["handle"])
-        log_to(pipe)
-        result = handle(JobContext(job, pipe), config)
-        if inspect.isawaitable(result):
-            result = asyncio.run(_handled(pipe, result))
+        result = asyncio.run(_carried_out(pipe, order))
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
     finally:
         pipe.printed.end()
+
+
+def _import_ahead(modules: list[str]) -> None:
+    """Import what a handler is likely to need. What cannot be imported fails when it is needed, and is told then."""
+    for name in modules:
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def main(descriptor: int) -> None:
@@ -161,6 +228,10 @@ def main(descriptor: int) -> None:
     pipe = Pipe(socket.socket(fileno=descriptor))
     order = pipe.receive()
     sys.path[:] = order["path"]
+    if "modules" in order:
+        _import_ahead(order["modules"])
+        order = pipe.receive()
+    pipe.scratch = Path(order["scratch"])
     threading.Thread(target=pipe.listen, daemon=True).start()
     try:
         pipe.send("result", _result(pipe, order))
@@ -175,5 +246,17 @@ def main(descriptor: int) -> None:
         pipe.send("error", kinds, told_by(error), writable("".join(trace)))
 
 
+def start(descriptor: int, lifeline: int) -> None:
+    """Wait for a handler to run, under a supervisor that ends with the worker."""
+
+    def run() -> None:
+        try:
+            main(descriptor)
+        finally:
+            sys.stdout.flush()
+
+    supervised(lifeline, run, only=descriptor)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    start(*map(int, sys.argv[1:]))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish.outcome import UNWRITABLE
 from gateleg.jobs.monitor.logs import extended
 from gateleg.jobs.rules import expiry_of
 from gateleg.jobs.tables.job import JobStatus
+from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.texts import told_by
 from gateleg.model.codec.wire import uuid_text
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.rules import Ending
@@ -42,6 +44,7 @@ class Pulse:
         self._interval = interval
         self._flush_every = min(flush_every, interval)
         self._logs = job.logs
+        self._emitted = job.emitted or 0
         #: whether something was written to the job since its claim, or may have been
         self._written = False
         #: whether something that was said had to be left out, and whether nothing more is written but the lease
@@ -96,15 +99,17 @@ class Pulse:
 
     async def _flush(self) -> None:
         async with self._lock:
-            lines, progress = self._notes.lines(), self._notes.current()
+            lines, progress, events = self._notes.lines(), self._notes.current(), self._notes.events()
             logs, chunk = self._extended([] if self._mute else lines)
             self._written = True
             if self._mute:
                 beat = await self._queue.renew(self._job)
             else:
-                beat = await self._queue.renew(self._job, progress=progress, logs=logs if lines else None, chunk=chunk)
+                emitted = self._chunk_of(events)
+                beat = await self._queue.renew(self._job, progress=progress, logs=logs if lines else None, chunk=chunk, events=emitted)
+                self._emitted += len(events)
             self._logs = logs
-            self._notes.written(len(lines), progress)
+            self._notes.written(len(lines), progress, len(events))
         self._queue.context.jobs.updates.notify(uuid_text(self._job.job_id))
         if beat.cancel:
             self._stop("cancelled")
@@ -120,7 +125,16 @@ class Pulse:
             logs, chunk = self._extended(lines)
             return await self._queue.finish(self._job, ending, logs=logs, chunk=chunk, progress=progress)
 
+    def _chunk_of(self, events: list[Any]) -> EventChunk | None:
+        """Events to be written together, which outlive the job by as much as the longest retention."""
+        if not events:
+            return None
+        return EventChunk(job_id=self._job.job_id, first=self._emitted, events=events, expires_at=self._expiry())
+
+    def _expiry(self) -> datetime | None:
+        context = self._queue.context
+        return expiry_of(JobStatus.FAILED, context.now(), context.settings.retention)
+
     def _extended(self, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
         """The log with more lines, and a chunk for what it has no room for, which outlives the job by as much as the longest retention."""
-        context = self._queue.context
-        return extended(self._job.job_id, self._logs, lines, expiry_of(JobStatus.FAILED, context.now(), context.settings.retention))
+        return extended(self._job.job_id, self._logs, lines, self._expiry())

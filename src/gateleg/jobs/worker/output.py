@@ -5,6 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+import orjson
+from pydantic import BaseModel
+
+from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.monitor.logs import FLUSH_BYTES, FLUSH_LIMIT, entries_of, fitting
 from gateleg.jobs.tables.job import LogEntry, Progress, Results
 from gateleg.jobs.texts import writable
@@ -19,8 +23,23 @@ if TYPE_CHECKING:
 
 #: The most characters of what is said with a progress.
 _SAID = 500
+#: The most bytes of one event, and how many events wait to be written before the next is left out.
+EVENT_LIMIT = 64 * 1024
+_WAITING_EVENTS = 10_000
 #: How many lines wait to be written before what a handler prints and logs is left out: one that prints without end must not fill memory.
 CAPTURED_LINES = 5000
+
+
+def checked_event(event: Any) -> tuple[Any, int]:
+    """An event as JSON has it, and its size in bytes."""
+    value = event.model_dump(mode="json") if isinstance(event, BaseModel) else event
+    try:
+        size = len(orjson.dumps(value))
+    except TypeError as error:
+        raise BadEvent(f"An event must be JSON: {error}.") from None
+    if size > EVENT_LIMIT:
+        raise BadEvent(f"An event has {size:,} bytes; it may have {EVENT_LIMIT:,}.")
+    return value, size
 
 
 class Notes:
@@ -36,6 +55,8 @@ class Notes:
         self._closed = False
         self._printed: PrintedLines | None = None
         self._left_out = 0
+        self._events: list[tuple[Any, int]] = []
+        self._lost_events = 0
         self.outputs: dict[str, list[str]] = {}
         self.metrics: dict[str, Any] = {}
 
@@ -93,6 +114,18 @@ class Notes:
             self._unwritten = True
         self._on_change()
 
+    def emit(self, event: Any) -> None:
+        """Take an event for those who follow the job. What JSON cannot hold, or is too long, is refused here, where it comes from."""
+        value, size = checked_event(event)
+        with self._lock:
+            if self._closed:
+                return
+            if len(self._events) < _WAITING_EVENTS:
+                self._events.append((value, size))
+            else:
+                self._lost_events += 1
+        self._on_change()
+
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
         with self._lock:
@@ -117,12 +150,12 @@ class Notes:
     def silent(self) -> bool:
         """Whether there is nothing to write down."""
         with self._lock:
-            return not self._lines and not self._unwritten
+            return not self._lines and not self._unwritten and not self._events
 
     @property
     def backlog(self) -> bool:
-        """Whether there are more lines than one write takes along."""
-        return len(self.lines()) < len(self._lines)
+        """Whether there are events, or more lines than one write takes along: the end of the attempt is written after them."""
+        return bool(self._events) or len(self.lines()) < len(self._lines)
 
     def lines(self) -> list[LogEntry]:
         """The lines to write down next, which stay here until `written`."""
@@ -130,15 +163,32 @@ class Notes:
             lines = self._lines[:FLUSH_LIMIT]
         return lines[: fitting(lines, FLUSH_BYTES)]
 
+    def events(self) -> list[Any]:
+        """The events to write down next, which stay here until `written`."""
+        with self._lock:
+            taken: list[Any] = []
+            left = FLUSH_BYTES
+            for value, size in self._events[:FLUSH_LIMIT]:
+                left -= size
+                if left < 0 and taken:
+                    break
+                taken.append(value)
+            return taken
+
     def current(self) -> Progress | None:
         """The progress, if it has not been written down."""
         with self._lock:
             return self._progress if self._unwritten else None
 
-    def written(self, lines: int, progress: Progress | None) -> None:
+    def written(self, lines: int, progress: Progress | None, events: int = 0) -> None:
         """Forget what has been written down."""
         with self._lock:
             del self._lines[:lines]
+            del self._events[:events]
+            if self._lost_events:
+                told = f"{self._lost_events:,} events were left out here: they were emitted faster than they are written."
+                self._lines += entries_of(told, "WARNING", self._now())
+                self._lost_events = 0
             if self._progress is progress:
                 self._unwritten = False
 
@@ -146,6 +196,7 @@ class Notes:
         """Leave out what has not been written down, and say why instead."""
         with self._lock:
             self._lines = entries_of(message, "ERROR", self._now())
+            self._events = []
             self._unwritten = False
 
     def results(self, value: Any, seconds: float) -> Results:

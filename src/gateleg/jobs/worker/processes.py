@@ -1,7 +1,7 @@
-"""Handlers in processes of their own, which are killed with their children when they must end.
+"""Handlers in processes of their own, which are killed with everything below them when they must end.
 
-The worker starts `python -m gateleg.jobs.worker.child` in a session of its own and talks with it over a socket, one JSON value a line. What
-the process prints and logs goes into the job's log. When the worker dies the socket closes, and the process ends itself and its children.
+The process gets the handler by its name, or makes it again as the host has made it, with a store and all else of its own. What it prints
+and logs goes into the job's log.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
-import os
-import signal
-import socket
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,15 +18,19 @@ from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.worker.capture import PrintedLines
+from gateleg.jobs.worker.child_process import LINE_LIMIT
 from gateleg.jobs.worker.runners import Run
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.jobs.handlers import Handler
+    from gateleg.jobs.worker.child_process import ChildProcess
     from gateleg.jobs.worker.runners import StopReason
 
 #: Seconds between asking a process to end and killing it.
 KILL_AFTER = 5.0
-_LINE_LIMIT = 16 * 1024 * 1024
 #: How much of what a process prints is read at once.
 _BLOCK = 64 * 1024
 #: Seconds in which what a process has printed is read after its end.
@@ -56,61 +57,66 @@ def module_of(named: Any) -> str:
     return str(spec.name)
 
 
+def source_of(handler: Handler) -> dict[str, Any]:
+    """Where the process of a handler gets it from; `BadHandler` when it cannot get it."""
+    if handler.factory is not None:
+        return {"factory": handler.factory.address, "arguments": handler.factory.arguments}
+    if "<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__:
+        raise BadHandler(
+            f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.",
+            fix="Define it at the top of a module, or in the function that an Application names as its `jobs`.",
+        )
+    config = handler.config
+    return {
+        "handle": [module_of(handler.handle), handler.handle.__qualname__],
+        "config": None if config is None else [module_of(config), config.__qualname__],
+    }
+
+
+def modules_of(handlers: Iterable[Handler]) -> set[str]:
+    """The modules that the processes of handlers import; `BadHandler` when one of them cannot be had in a process."""
+    sources = [source_of(handler) for handler in handlers if handler.runs == "process"]
+    return {source["factory"].split(":")[0] if "factory" in source else source["handle"][0] for source in sources}
+
+
 class ProcessRun(Run):
     """In a process, from start to end of the attempt."""
 
-    _process: asyncio.subprocess.Process | None = None
-    _writer: asyncio.StreamWriter | None = None
+    _child: ChildProcess | None = None
     _killer: asyncio.TimerHandle | None = None
 
     async def outcome(self) -> Any:
         """What the handler returned."""
         self._check_stopping()
-        ours, theirs = socket.socketpair()
-        # A pipe of asyncio's own would have to be closed by everybody before the process counts as ended.
-        printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
-        with theirs, output:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "gateleg.jobs.worker.child",
-                str(theirs.fileno()),
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-        reader, self._writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
-        printing = asyncio.ensure_future(self._print(printed))
+        order = self._order()
+        self._child = await self._means.children.take()
+        printing = asyncio.ensure_future(self._print(self._child.printed))
         try:
-            self._send(self._order())
+            self._send(order)
             if self.stopping is not None:
                 self.stop(self.stopping)
-            answer = await self._converse(reader)
+            answer = await self._converse(self._child.reader)
         finally:
+            if self._killer is not None:
+                self._killer.cancel()
             # Whatever the handler has started and left behind ends with it.
-            self.kill()
-            self._writer.close()
-            await self._process.wait()
-            # Something that has left the group of the process may hold its output open for ever.
+            await self._means.children.end(self._child)
             await asyncio.wait({printing}, timeout=_LAST_WORDS)
             if printing.cancel():
                 await asyncio.wait({printing})
         return self.handler.checked_result(answer)
 
     def _order(self) -> dict[str, Any]:
-        config = self.handler.config
         return {
             "path": sys.path,
-            "handle": [module_of(self.handler.handle), self.handler.handle.__qualname__],
-            "config": None if config is None else [module_of(config), config.__qualname__],
+            "source": source_of(self.handler),
             "job": spec_of(Job).encode(self.job),
+            "scratch": str(self.scratch),
         }
 
     def _send(self, message: dict[str, Any]) -> None:
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(orjson.dumps(message) + b"\n")
+        if self._child is not None and not self._child.writer.is_closing():
+            self._child.writer.write(orjson.dumps(message) + b"\n")
 
     async def _converse(self, reader: asyncio.StreamReader) -> Any:
         """Do what the process asks until it has a result."""
@@ -123,12 +129,12 @@ class ProcessRun(Run):
                         return arguments[0]
                     await self._heard(kind, arguments)
                     continue
-            assert self._process is not None
-            status = await self._process.wait()
+            assert self._child is not None
+            status = await self._child.process.wait()
             raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
 
     async def _heard(self, kind: str, arguments: list[Any]) -> None:
-        if kind in ("log", "capture", "progress", "output", "metric"):
+        if kind in ("log", "capture", "progress", "emit", "output", "metric"):
             getattr(self, kind)(*arguments)
         elif kind == "submit":
             await self._submit_for(*arguments)
@@ -164,22 +170,18 @@ class ProcessRun(Run):
         """Ask the handler to end, and kill its process a little later."""
         super().stop(reason)
         self._send({"stop": reason})
-        if self._process is not None and self._killer is None:
+        if self._child is not None and self._killer is None:
             self._killer = asyncio.get_running_loop().call_later(KILL_AFTER, self.kill)
 
     def kill(self) -> None:
-        """Kill the process and all of its children."""
-        if self._killer is not None:
-            self._killer.cancel()
-        if self._process is not None:
-            # The group outlives its leader while children are left in it.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        """Kill the process and everything below it."""
+        if self._child is not None:
+            self._child.kill()
 
     @property
     def alive(self) -> bool:
         """Whether the process has not ended."""
-        return self._process is not None and self._process.returncode is None
+        return self._child is not None and self._child.alive
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
@@ -187,5 +189,5 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
     except ValueError:
-        what = f"The handler has said or returned more than {_LINE_LIMIT:,} bytes at once."
+        what = f"The handler has said or returned more than {LINE_LIMIT:,} bytes at once."
         raise ChildFailed(("too-much-at-once",), f"{what} Put large values into the object store, and return their keys.") from None

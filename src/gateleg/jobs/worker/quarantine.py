@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def confined(handler: Handler) -> Handler:
-    """The handler in a process of its own, if one can import it; otherwise as it is."""
+    """The handler in a process of its own, if one can get it; otherwise as it is."""
+    if handler.factory is not None:
+        return replace(handler, runs="process")
     wanted = [handler.handle] if handler.config is None else [handler.handle, handler.config]
     return replace(handler, runs="process") if all(map(_importable, wanted)) else handler
 

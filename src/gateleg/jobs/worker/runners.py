@@ -6,33 +6,66 @@ import asyncio
 import contextlib
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.context import JobContext, wait_in
+from gateleg.jobs.errors import UseAwait
 from gateleg.jobs.worker.capture import captured_by
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Coroutine, Sequence
     from concurrent.futures import Future
+    from pathlib import Path
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.jobs.tables.job import Job
+    from gateleg.jobs.worker.child_process import ChildPool
     from gateleg.jobs.worker.output import Notes
+    from gateleg.jobs.worker.scratch import ScratchFolders
 
+T = TypeVar("T")
 StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
+
+
+@dataclass(frozen=True)
+class AttemptMeans:
+    """What a worker has for all its attempts."""
+
+    folders: ScratchFolders
+    children: ChildPool
 
 
 class Run:
     """One attempt under way. `outcome` ends with what the handler returned or raised; `stop` asks it to end."""
 
-    def __init__(self, handler: Handler, job: Job, notes: Notes, queue: AsyncQueue) -> None:
+    def __init__(self, handler: Handler, job: Job, notes: Notes, queue: AsyncQueue, means: AttemptMeans) -> None:
         self.handler = handler
         self.job = job
         self.notes = notes
         self._queue = queue
+        self._means = means
+        self._scratch: Path | None = None
         self.stopping: StopReason | None = None
+
+    @property
+    def scratch(self) -> Path:
+        """The folder of the attempt."""
+        if self._scratch is None:
+            self._scratch = self._means.folders.make(self.job)
+        return self._scratch
+
+    async def tidy(self) -> None:
+        """Remove the folder of the attempt, if it has one."""
+        if self._scratch is not None:
+            await asyncio.to_thread(self._means.folders.remove, self._scratch)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something that is awaited, in a function that cannot await."""
+        work.close()
+        raise UseAwait("job.wait(...) is for plain functions in a thread or a process; this handler is async.")
 
     async def outcome(self) -> Any:
         """What the handler returned."""
@@ -73,6 +106,10 @@ class Run:
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
         """Say how far the job is."""
         self.notes.progress(done, total, message)
+
+    def emit(self, event: Any) -> None:
+        """Send an event to those who follow the job."""
+        self.notes.emit(event)
 
     def output(self, kind: str, *locations: str) -> None:
         """Say where results are."""
@@ -150,6 +187,10 @@ class ThreadRun(Run):
         pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(self._submit(submissions), self._home)
         return await asyncio.wrap_future(pending)
 
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something that is awaited, in the worker's event loop."""
+        return wait_in(self._home, work)
+
     @property
     def alive(self) -> bool:
         """Whether the thread has not ended."""
@@ -169,10 +210,10 @@ def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None)
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
 
-def run_of(handler: Handler, job: Job, notes: Notes, queue: AsyncQueue) -> Run:
+def run_of(handler: Handler, job: Job, notes: Notes, queue: AsyncQueue, means: AttemptMeans) -> Run:
     """The run of a job, where its handler says."""
     if handler.runs == "process":
         from gateleg.jobs.worker.processes import ProcessRun
 
-        return ProcessRun(handler, job, notes, queue)
-    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, notes, queue)
+        return ProcessRun(handler, job, notes, queue, means)
+    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, notes, queue, means)

@@ -10,6 +10,7 @@ import math
 import os
 import random
 import socket
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -22,13 +23,17 @@ from gateleg.jobs.rules import Failed, is_suspect
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
-from gateleg.jobs.worker.attempt import Execution
+from gateleg.jobs.worker.attempt import FLUSH_FAR, FLUSH_NEAR, Execution
 from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
+from gateleg.jobs.worker.child_process import ChildPool
 from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.processes import modules_of
 from gateleg.jobs.worker.quarantine import Places, confined
 from gateleg.jobs.worker.registry import Presence
+from gateleg.jobs.worker.runners import AttemptMeans
+from gateleg.jobs.worker.scratch import ScratchFolders, default_root
 from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
 from gateleg.store import StoreError
@@ -38,6 +43,7 @@ from gateleg.store.transports.inline_embedded import DirectTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
@@ -60,6 +66,8 @@ _LAST_WRITES = 4.0
 DRAIN_GRACE = 10.0
 #: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
 _TELL_EVERY = 5.0
+#: Seconds between two sweeps of scratch folders.
+_SWEEP_EVERY = 600.0
 _NAMED = 20
 
 
@@ -71,7 +79,9 @@ class Worker:
     a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
     one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
-    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false.
+    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false. `scratch` is the
+    folder in which attempts have theirs; by default one in the system's temporary folder. `limits` are the most jobs of a queue that run
+    here at once, where that is not what the handlers say: a queue that has reached its limit is not looked into, and others go on.
     """
 
     def __init__(
@@ -87,6 +97,8 @@ class Worker:
         duties: bool = True,
         objects: AsyncObjects | None = None,
         capture: bool = True,
+        scratch: Path | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         self.queue = shared(queue)
         self.queues = dict(queues or {"default": 1})
@@ -106,11 +118,16 @@ class Worker:
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = concurrency
+        #: of which queues there is a limit, and how many jobs of each are here
+        self.limits = {**queue.context.jobs.limits, **(limits or {})}
+        self._taken: Counter[str] = Counter()
         self._places = Places()
         self._awake = asyncio.Event()
         self._stop = asyncio.Event()
         self._chance = random.Random()
         self._capture = capture
+        #: what its attempts have in common
+        self.means = AttemptMeans(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
 
     @property
     def stopping(self) -> bool:
@@ -126,12 +143,13 @@ class Worker:
         """Work until `stop` is called and the running jobs have ended or were given back."""
         if not self.queue.context.jobs:
             raise NoHandlers("The worker has no handlers.")
+        self.means.children.prepare(modules_of(self.queue.context.jobs) | {type(self.queue.store.transport).__module__})
         loop = asyncio.get_running_loop()
         quiet = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
         presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
         # Who else works on the queues is known before the first claim.
         await presence.report()
-        aside = [asyncio.ensure_future(presence.run())]
+        aside = [asyncio.ensure_future(presence.run()), asyncio.ensure_future(self._sweep_scratch())]
         if self._duties is not None:
             aside.append(asyncio.ensure_future(self._duties.run()))
         try:
@@ -145,6 +163,14 @@ class Worker:
             await asyncio.gather(*aside, return_exceptions=True)
             await presence.leave()
             await self._drop_duties()
+            await self.means.children.close()
+            await asyncio.to_thread(self.means.folders.close)
+
+    async def _sweep_scratch(self) -> None:
+        """Remove the folders that lost workers have left behind, at once and now and then."""
+        while True:
+            await asyncio.to_thread(self.means.folders.sweep)
+            await asyncio.sleep(_SWEEP_EVERY)
 
     def _record(self) -> WorkerRecord:
         now = self.queue.context.now()
@@ -156,6 +182,7 @@ class Worker:
             queues=sorted(self.queues),
             weights=dict(self.queues),
             concurrency=self.concurrency,
+            limits={name: self.limits[name] for name in self.queues if name in self.limits},
             lease_seconds=self.queue.context.settings.lease_seconds,
             started_at=now,
             seen_at=now,
@@ -218,8 +245,11 @@ class Worker:
             self._states = await self.queue.states(tuple(self.queues))
             self._states_at = loop.time()
         for name in turn(self.queues, self._chance.random()):
+            room = min(number, self._room_in(name))
+            if room == 0:
+                continue
             losses = self._picker.losses
-            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, number, self._states.get(name))
+            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, room, self._states.get(name))
             now = self.queue.context.now()
             if self._picker.losses > losses:
                 self.tallies.count(name, jobs[0].job_type if jobs else "-", now, "lost_claims", self._picker.losses - losses)
@@ -229,8 +259,14 @@ class Worker:
                 return jobs
         return []
 
+    def _room_in(self, queue: str) -> int:
+        """How many more jobs of a queue may run here."""
+        limit = self.limits.get(queue)
+        return self.concurrency if limit is None else max(0, limit - self._taken[queue])
+
     def _start(self, job: Job) -> None:
         self._room -= 1
+        self._taken[job.queue] += 1
         self._places.take(job)
         task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks.add(task)
@@ -245,7 +281,7 @@ class Worker:
             nonlocal vacated
             if execution is not None and not execution.run.alive and len(self._tasks) < 2 * self.concurrency + 1:
                 vacated = True
-                self._make_room()
+                self._make_room(job)
 
         try:
             handler = self._handler(job)
@@ -267,22 +303,23 @@ class Worker:
             if job.concurrency_key is not None:
                 self._picker.freed(job.concurrency_key)
             if not vacated:
-                await self._let_go(execution)
+                await self._let_go(job, execution)
             self._places.leave(job)
             self._awake.set()
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler)
+        return Execution(self.queue, job, handler, self.means, flush_every=FLUSH_NEAR if self._near else FLUSH_FAR)
 
-    async def _let_go(self, execution: Execution | None) -> None:
+    async def _let_go(self, job: Job, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
         while execution is not None and execution.run.alive and not self._stop.is_set():
             await asyncio.sleep(0.5)
-        self._make_room()
+        self._make_room(job)
 
-    def _make_room(self) -> None:
+    def _make_room(self, job: Job) -> None:
         self._room += 1
+        self._taken[job.queue] -= 1
         self._awake.set()
 
     def _handler(self, job: Job) -> Handler | None:

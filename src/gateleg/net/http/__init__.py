@@ -3,8 +3,9 @@
 from gateleg.net.http.async_connection import Connection
 from gateleg.net.http.async_pool import AsyncPool, AsyncStreamedResponse
 from gateleg.net.http.client import AsyncClient, Client
-from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut
+from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut, ResponseTooLarge
 from gateleg.net.http.events import Framing, JsonLines, ServerSentEvents
+from gateleg.net.http.guarded import GuardedClient, GuardedResponse, GuardedStream
 from gateleg.net.http.pool import Pool, Socket, StreamedResponse
 from gateleg.net.http.requests import HttpRequest, Timeouts
 from gateleg.net.http.responses import Response, ResponseReader
@@ -20,6 +21,9 @@ __all__ = [
     "Connection",
     "ConnectionLost",
     "Framing",
+    "GuardedClient",
+    "GuardedResponse",
+    "GuardedStream",
     "HttpError",
     "HttpRequest",
     "JsonLines",
@@ -28,6 +32,7 @@ __all__ = [
     "Response",
     "ResponseReader",
     "ResponseTimedOut",
+    "ResponseTooLarge",
     "ServerSentEvents",
     "Socket",
     "StreamedResponse",

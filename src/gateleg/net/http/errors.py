@@ -33,5 +33,9 @@ class BadResponse(HttpError):
     """The response is not HTTP, larger than allowed, or not in the form that was asked for."""
 
 
+class ResponseTooLarge(BadResponse):
+    """The response is larger than the limit of its client."""
+
+
 class BadHeader(ValueError):
     """A header cannot be sent: it holds a control character or a letter beyond ASCII."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from gateleg.net.addresses import Address
 from gateleg.net.http.errors import BadHeader
+
+#: What a path may hold as it is (RFC 3986); some services have colons in theirs, and do not take them encoded.
+_PATH = "/-_.~%:@!$&'()*+,;="
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class HttpRequest:
     def target(self) -> str:
         """The path and the query that are asked for."""
         parts = urlsplit(self.url)
-        path = Address.parse(f"{parts.scheme}://{parts.netloc}{parts.path}").path
+        path = quote(parts.path, safe=_PATH) or "/"
         return f"{path}?{parts.query}" if parts.query else path
 
     def encode(self) -> bytes:

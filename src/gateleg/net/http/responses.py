@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import httptools
 
-from gateleg.net.http.errors import BadResponse, ConnectionLost
+from gateleg.net.http.errors import BadResponse, ConnectionLost, ResponseTooLarge
 
 __all__ = ["Response"]
 
@@ -60,7 +60,7 @@ class ResponseReader:
         """Take in what was received; whether the response is whole now."""
         self._size += len(data)
         if self._size > self._limit:
-            raise BadResponse(f"The response is larger than {self._limit:,} bytes.")
+            raise ResponseTooLarge(f"The response is larger than {self._limit:,} bytes.")
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:

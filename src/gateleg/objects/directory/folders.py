@@ -113,17 +113,24 @@ class Folder:
         """Move a file from another folder into this one, in place of one that has the name."""
         os.replace(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
 
-    def adopt(self, source: Folder, name: str, new: str) -> None:
-        """Move a file from another folder into this one, unless there is one that has the name."""
+    def adopt(self, source: Folder, name: str, new: str) -> bool:
+        """Move a file from another folder into this one, unless there is one that has the name; whether it was moved."""
+        moved = True
         try:
             os.link(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
         except FileExistsError:
-            pass
+            moved = False
+        except FileNotFoundError:
+            raise
         except OSError:
-            # A file system without links: the last one wins.
-            self.receive(source, name, new)
-            return
+            # A file system without links: of two that come at the same moment, the last one wins.
+            if new in self.names():
+                moved = False
+            else:
+                self.receive(source, name, new)
+                return True
         source.remove(name)
+        return moved
 
     def names(self) -> list[str]:
         """What is in it, in no order."""

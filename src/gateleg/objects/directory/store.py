@@ -15,15 +15,14 @@ from gateleg.objects.directory.transfers import DirectoryDownload, DirectoryUplo
 from gateleg.objects.directory.tree import Tree
 from gateleg.objects.directory.walking import opened, page
 from gateleg.objects.errors import Damaged, ObjectMissing
-from gateleg.objects.links import WINDOW, Grant, LinkSigner, validity
+from gateleg.objects.links import WINDOW, Grant, LinkSigner, UploadForm, validity
 from gateleg.objects.verbs import Verbs, checked_limit
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.objects.protocol import Method
-    from gateleg.objects.values import ByteRange, ObjectInfo, ObjectPage
+    from gateleg.objects.values import ByteRange, Method, ObjectInfo, ObjectPage
 
 _DAY = timedelta(days=1)
 
@@ -62,9 +61,10 @@ class DirectoryObjects(Verbs):
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
         size: int | None = None,
+        if_absent: bool = False,
     ) -> DirectoryUpload:
         """Begin to write an object. See `Objects.upload`."""
-        return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256)
+        return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
         """The content, or a part of it, in chunks. See `Objects.stream`."""
@@ -117,6 +117,11 @@ class DirectoryObjects(Verbs):
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`."""
         grant = Grant(key, method, content_type, length, download)
         return self._signer.sign(grant, validity(self._clock(), expires, self._window).ends)
+
+    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """How an object of at most `most` bytes is sent to the host. See `Objects.presign_upload`."""
+        grant = Grant(key, "PUT", content_type, most=most)
+        return UploadForm(self._signer.sign(grant, validity(self._clock(), expires, self._window).ends), "PUT")
 
     def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:
         """What a request that came with a link may do; for the host that serves the links.

@@ -13,7 +13,7 @@ from gateleg.objects.directory.failures import failures
 from gateleg.objects.directory.folders import sync
 from gateleg.objects.directory.names import path_of
 from gateleg.objects.directory.records import etag_of, info_of, read_at, tail_of
-from gateleg.objects.errors import Damaged, NotModified
+from gateleg.objects.errors import Damaged, NotModified, ObjectExists
 from gateleg.objects.values import ObjectInfo
 from gateleg.objects.verbs import Writing
 
@@ -35,8 +35,10 @@ class DirectoryUpload(Writing):
         content_type: str | None,
         metadata: Mapping[str, str] | None,
         sha256: str | None,
+        *,
+        if_absent: bool = False,
     ) -> None:
-        super().__init__(key, content_type, metadata, sha256)
+        super().__init__(key, content_type, metadata, sha256, if_absent=if_absent)
         self._tree = tree
         self._clock = clock
         self._name = secrets.token_hex(16)
@@ -57,7 +59,9 @@ class DirectoryUpload(Writing):
             if self._tree.durable:
                 sync(self._file)
             self._closing()
-            self._tree.place(self._name, path_of(self.key))
+            placed = self._tree.place(self._name, path_of(self.key), replace=not self.if_absent)
+        if not placed:
+            raise ObjectExists(f"There is an object {self.key!r} already.")
         return info
 
     def _abort(self) -> None:

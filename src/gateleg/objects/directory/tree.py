@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from gateleg.objects.directory.folders import Folder
-from gateleg.objects.private import make_private
+from gateleg.objects.private import FILE, close_below, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,16 @@ _KNOWN = 10_000
 _TRIES = 100
 
 
+#: Says that what was in the folder when it was first opened has been closed to other users; a walk at each start would take too long.
+_CLOSED = "private"
+
+
 class Tree:
     """The store's folder: `keys` holds the objects, `incoming` what is being written."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         make_private(root)
+        _close_what_was_there(root)
         self.durable = durable
         self.path = os.path.realpath(root)
         self.root = Folder(self.path)
@@ -46,19 +51,23 @@ class Tree:
         with self.keys.descend(path[:-1]) as folder:
             return folder.read(path[-1])
 
-    def place(self, incoming: str, path: Sequence[str]) -> None:
-        """Move what was written to its place; durable when this returns."""
+    def place(self, incoming: str, path: Sequence[str], *, replace: bool = True) -> bool:
+        """Move what was written to its place; durable when this returns. Without `replace`, False if there is a file already."""
         for left in reversed(range(_TRIES)):
             try:
                 with self._made(path[:-1]) as folder:
-                    folder.receive(self.incoming, incoming, path[-1])
+                    if replace:
+                        folder.receive(self.incoming, incoming, path[-1])
+                    elif not folder.adopt(self.incoming, incoming, path[-1]):
+                        return False
                     if self.durable:
                         folder.sync()
-                    return
+                    return True
             except FileNotFoundError:
                 # A deletion has removed the folder while it was still empty; or the file itself is gone, which the last try says.
                 if not left or incoming not in self.incoming.names():
                     raise
+        raise AssertionError("the last try raises")
 
     def remove(self, path: Sequence[str]) -> None:
         """Remove an object's file and the folders that are empty without it. Raises `FileNotFoundError`."""
@@ -98,3 +107,11 @@ class Tree:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
             self._known[path] = identity
+
+
+def _close_what_was_there(root: Path) -> None:
+    """Close what an earlier version, or a copy, has left open to other users of the machine."""
+    mark = root / _CLOSED
+    if not mark.exists():
+        close_below(root)
+        mark.touch(FILE)

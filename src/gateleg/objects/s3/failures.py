@@ -28,6 +28,7 @@ _KINDS: dict[str, type[ObjectsError]] = {
     "NotFound": ObjectMissing,
     "NotModified": NotModified,
     "PreconditionFailed": ObjectChanged,
+    "ConditionalRequestConflict": ObjectChanged,
     "QuotaExceeded": StorageFull,
     "InsufficientStorage": StorageFull,
     "XMinioStorageFull": StorageFull,

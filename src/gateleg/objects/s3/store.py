@@ -13,14 +13,14 @@ from gateleg.model import check_s3_key
 from gateleg.objects.bodies import digest_of, size_of
 from gateleg.objects.descriptions import checked_metadata, content_type_of
 from gateleg.objects.errors import StorageFailed
-from gateleg.objects.links import WINDOW, Grant, validity
+from gateleg.objects.links import WINDOW, Grant, UploadForm, validity
 from gateleg.objects.s3.account import Account, Bucket
 from gateleg.objects.s3.answers import etag_of, info_of
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.downloads import S3Download
 from gateleg.objects.s3.failures import failures
-from gateleg.objects.s3.presigning import presigned
-from gateleg.objects.s3.uploads import MIB, S3Upload
+from gateleg.objects.s3.presigning import presigned, presigned_form
+from gateleg.objects.s3.uploads import MIB, S3Upload, Sending
 from gateleg.objects.values import Entry, ObjectPage
 from gateleg.objects.verbs import Verbs, checked_limit
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from gateleg.net import Credentials
-    from gateleg.objects.protocol import Body, Method
-    from gateleg.objects.values import ByteRange, ObjectInfo
+    from gateleg.objects.protocol import Body
+    from gateleg.objects.values import ByteRange, Method, ObjectInfo
 
 _DAY = timedelta(days=1)
 #: What one request deletes.
@@ -75,6 +75,13 @@ class S3Objects(Verbs):
         self._threads: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of the bucket's URLs, as browsers see them."""
+        # At an endpoint of one's own the region is not in the address; elsewhere it is that of the settings or of botocore's configuration.
+        region = self.bucket.region or ("" if self.bucket.endpoint is not None else self._account.region)
+        return self.bucket.address(region).origin
+
     def put(
         self,
         key: str,
@@ -83,13 +90,14 @@ class S3Objects(Verbs):
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
+        if_absent: bool = False,
     ) -> ObjectInfo:
         """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
         check_s3_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
             # The metadata of parts is sent before them, so the digest must be known by then.
             sha256 = digest_of(body)
-        return super().put(key, body, content_type=content_type, metadata=metadata, sha256=sha256)
+        return super().put(key, body, content_type=content_type, metadata=metadata, sha256=sha256, if_absent=if_absent)
 
     def upload(
         self,
@@ -99,6 +107,7 @@ class S3Objects(Verbs):
         metadata: Mapping[str, str] | None = None,
         sha256: str | None = None,
         size: int | None = None,
+        if_absent: bool = False,
     ) -> S3Upload:
         """Begin to write an object. See `Objects.upload`."""
         place = self._place(key)
@@ -106,7 +115,8 @@ class S3Objects(Verbs):
         metadata = checked_metadata(metadata)
         with failures(key):
             client = self._account.client
-        return S3Upload(client, place, self._executor(), self._parallel, self._part_size, key, content_type, metadata, sha256, size)
+        sending = Sending(client, place, self._executor(), self._parallel, self._part_size, size)
+        return S3Upload(sending, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
         """The content, or a part of it, in chunks. See `Objects.stream`."""
@@ -187,6 +197,16 @@ class S3Objects(Verbs):
             region = self._account.region
             credentials = self._account.credentials()
         return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
+
+    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """How an object of at most `most` bytes is sent to the bucket. See `Objects.presign_upload`."""
+        grant = Grant(key, "PUT", content_type, most=most)
+        valid = validity(self._clock(), expires, self._window)
+        place = self._place(key)
+        with failures(key):
+            region = self._account.region
+            credentials = self._account.credentials()
+        return presigned_form(self.bucket, place["Key"], grant, valid, credentials, region)
 
     def sweep(self, *, older_than: timedelta = _DAY) -> int:
         """Remove the parts of uploads that were begun longer ago than that (a day) and never ended; how many there were."""

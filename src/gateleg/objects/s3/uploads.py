@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.objects.errors import ObjectsError
+from gateleg.objects.errors import ObjectChanged, ObjectExists, ObjectMissing, ObjectsError
 from gateleg.objects.s3.answers import SHA256, date_of, etag_of
 from gateleg.objects.s3.failures import failures
 from gateleg.objects.values import ObjectInfo
 from gateleg.objects.verbs import Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from concurrent.futures import Executor, Future
 
 #: S3 takes parts of 5 MiB to 5 GiB, and at most 10,000 of them.
@@ -33,29 +34,40 @@ def part_size(size: int | None, number: int, smallest: int) -> int:
     return max(smallest, -(-whole // MIB) * MIB)
 
 
+@dataclass(frozen=True)
+class Sending:
+    """How an object is sent: to a place in a bucket, in parts of at least `smallest` bytes, `parallel` at once."""
+
+    client: Any
+    place: Mapping[str, str]
+    executor: Executor
+    parallel: int
+    smallest: int
+    #: the size of the object, where it is known
+    size: int | None
+
+
 class S3Upload(Writing):
     """Holds at most a few parts in memory, sends them side by side, and removes them from the service if it fails."""
 
     def __init__(
         self,
-        client: Any,
-        place: Mapping[str, str],
-        executor: Executor,
-        parallel: int,
-        smallest: int,
+        sending: Sending,
         key: str,
         content_type: str | None,
         metadata: Mapping[str, str] | None,
         sha256: str | None,
-        size: int | None,
+        *,
+        if_absent: bool = False,
     ) -> None:
-        super().__init__(key, content_type, metadata, sha256)
-        self._client = client
-        self._place = place
-        self._executor = executor
-        self._parallel = parallel
-        self._smallest = smallest
-        self._total = size
+        super().__init__(key, content_type, metadata, sha256, if_absent=if_absent)
+        self._client = sending.client
+        self._place = sending.place
+        self._executor = sending.executor
+        self._parallel = sending.parallel
+        self._smallest = sending.smallest
+        self._total = sending.size
+        self._condition = {"IfNoneMatch": "*"} if if_absent else {}
         self._rest = bytearray()
         self._id: str | None = None
         self._sent = 0
@@ -84,15 +96,33 @@ class S3Upload(Writing):
 
     def _finish(self, digest: str) -> ObjectInfo:
         if self._id is None:
-            with failures(self.key):
-                answer = self._client.put_object(**self._described(digest), Body=bytes(self._rest))
+            with self._failures():
+                answer = self._client.put_object(**self._described(digest), **self._condition, Body=bytes(self._rest))
             return self._info(answer, digest)
         self._send(bytes(self._rest))
-        with failures(self.key):
+        with self._failures():
             while self._under_way:
                 self._parts.append(self._under_way.popleft().result())
-            answer = self._client.complete_multipart_upload(**self._place, UploadId=self._id, MultipartUpload={"Parts": self._parts})
+            whole = {"UploadId": self._id, "MultipartUpload": {"Parts": self._parts}}
+            answer = self._client.complete_multipart_upload(**self._place, **self._condition, **whole)
         return self._info(answer, digest)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Errors of S3 as ours, where a condition that failed, or another writer at the same moment, means that there is an object."""
+        try:
+            with failures(self.key):
+                if self.if_absent:
+                    self._require_absent()
+                yield
+        except ObjectChanged as error:
+            raise ObjectExists(f"There is an object {self.key!r} already.") from error
+
+    def _require_absent(self) -> None:
+        """Not every endpoint knows the condition, and some ignore it: the question before makes those right but for a race."""
+        with suppress(ObjectMissing), failures(self.key):
+            self._client.head_object(**self._place)
+            raise ObjectChanged("There is one.")
 
     def _abort(self) -> None:
         for part in self._under_way:

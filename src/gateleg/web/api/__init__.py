@@ -1,8 +1,8 @@
-"""The kit over HTTP: jobs, tables, objects, keys and the audit log."""
+"""The kit over HTTP: jobs, tables, objects, keys, secrets, the audit log and the usage of models."""
 
-from gateleg.web.api import audit, jobs, keys, objects, tables
+from gateleg.web.api import audit, jobs, keys, models, objects, secrets, tables
 
 __all__ = ["ROUTERS"]
 
 #: All routes of the kit under `/api`, with their whole paths.
-ROUTERS = (*jobs.ROUTERS, tables.router, objects.router, keys.router, audit.router)
+ROUTERS = (*jobs.ROUTERS, tables.router, objects.router, keys.router, secrets.router, audit.router, models.router)

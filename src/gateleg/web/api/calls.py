@@ -4,18 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends
+from starlette.requests import HTTPConnection
 
 from gateleg.web.access import needs
 from gateleg.web.host import Host
 from gateleg.web.principal import Principal, Role
 
-__all__ = ["Call", "Using"]
+__all__ = ["Call", "Using", "Viewing"]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request whose caller has the role that its route needs."""
+    """A request or a websocket whose caller has the role that its route needs."""
 
     host: Host
     principal: Principal
@@ -26,16 +27,16 @@ class Call:
         await self.host.audit.note(self.principal, action, target, request_id=self.request_id, **details)
 
 
-def host_of(request: Request) -> Host:
-    """The host that serves a request."""
+def host_of(request: HTTPConnection) -> Host:
+    """The host that serves a request or a websocket."""
     host: Host = request.app.state.host
     return host
 
 
-def _call(role: Role) -> Callable[[Request], Call]:
+def _call(role: Role) -> Callable[[HTTPConnection], Call]:
     check = needs(role)
 
-    def call(request: Request) -> Call:
+    def call(request: HTTPConnection) -> Call:
         return Call(host_of(request), check(request), request.state.request_id)
 
     return call

@@ -54,8 +54,9 @@ def mount(app: FastAPI, host: Host) -> None:
     search.register()
     astray.register()
     for application in host.applications:
-        if application.pages is not None:
-            application.pages(host.resources[application.name])
+        with host.leaving_out(application):
+            if application.pages is not None:
+                application.pages(host.resources[application.name])
     ui.run_with(
         app,
         mount_path="/",

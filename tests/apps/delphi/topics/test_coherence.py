@@ -1,8 +1,13 @@
 import numpy as np
+import pytest
+from sklearn.cluster import KMeans  # type: ignore[import-untyped]
 
-from gateleg.apps.delphi.topics.coherence import coherence, joined_topics
+from gateleg.apps.delphi.topics.coherence import coherence, coherent_topics, joined_topics
 from gateleg.apps.delphi.topics.neighbours import distinct
+from gateleg.apps.delphi.topics.stage import analyse_comments
 from tests.apps.delphi.planted import planted_vectors
+from tests.apps.delphi.real import needs_real_conversations, real_conversation
+from tests.apps.delphi.texts import local_embeddings
 
 
 def test_coherence_is_the_cosine_within_less_that_between() -> None:
@@ -33,3 +38,28 @@ def test_topics_that_would_mix_what_does_not_belong_together_are_not_joined() ->
     crossed = np.arange(80) % 4
     middles = np.stack([unit[crossed == one].mean(axis=0) for one in range(4)])
     assert joined_topics(unit, middles, crossed, [2]) is None
+
+
+def test_topics_that_k_means_divides_better_give_way_to_its_own() -> None:
+    vectors, topics = planted_vectors(4, 80)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    wrong = np.where(np.arange(80) % 3 == 0, (topics + 1) % 4, topics)
+    found = coherent_topics(unit, wrong, lambda labels: labels)
+    assert coherence(unit, found) > coherence(unit, wrong)
+    assert len({(int(one), int(topic)) for one, topic in zip(found, topics, strict=True)}) == 4
+
+
+def test_topics_as_coherent_as_those_of_k_means_stay() -> None:
+    vectors, topics = planted_vectors(4, 80)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert coherent_topics(unit, topics, lambda labels: labels) is topics
+
+
+@needs_real_conversations
+@pytest.mark.parametrize("name", ["15-per-hour-seattle", "brexit-consensus", "land-bank-farmland"])
+def test_the_coarsest_topics_of_real_conversations_are_as_coherent_as_those_of_k_means(name: str) -> None:
+    topics = analyse_comments(real_conversation(name).comments, local_embeddings())
+    unit = topics.vectors / np.linalg.norm(topics.vectors, axis=1, keepdims=True)
+    labels = topics.layers.layers[-1].labels
+    peer = KMeans(labels.max() + 1, n_init=10, random_state=0).fit(unit).labels_
+    assert coherence(unit, labels) >= coherence(unit, peer)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
-from gateleg.apps.delphi.web.receiving import Bounds, kind_of, plain_name, read_received, told_apart
+from gateleg.apps.delphi.web.receiving import Bounds, kind_of, read_received, told_apart
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 
 BOUNDS = Bounds()
@@ -118,7 +118,7 @@ def test_an_archive_that_was_packed_too_well_is_refused_while_it_is_unpacked(tmp
 
 def test_an_archive_with_too_many_files_is_refused(tmp_path: Path) -> None:
     path = packed(tmp_path / "a", {"votes.csv": VOTES})
-    with pytest.raises(UploadTooLarge, match="has 1 files; at most 0"):
+    with pytest.raises(UploadTooLarge, match="more than 0 files"):
         told_apart([path], tmp_path / "c", replace(BOUNDS, files=0))
 
 
@@ -133,10 +133,3 @@ def test_a_file_with_too_many_lines_is_refused_packed_or_not(tmp_path: Path, end
         told_apart(files, tmp_path, replace(BOUNDS, rows=lines - 2))
     with pytest.raises(UploadTooLarge, match=f"votes.csv has more than {lines - 2} lines"):
         told_apart([packed(tmp_path / "z", {"votes.csv": votes})], tmp_path / "z", replace(BOUNDS, rows=lines - 2))
-
-
-@pytest.mark.parametrize(
-    ("sent", "kept"), [("../../etc/passwd", "passwd"), ("C:\\a\\votes.csv", "votes.csv"), ("", "file"), ("..", "file"), ("a\nb", "a_b")]
-)
-def test_a_name_that_was_sent_becomes_a_plain_one(sent: str, kept: str) -> None:
-    assert plain_name(sent) == kept

@@ -8,7 +8,6 @@ import pytest
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.receiving import Bounds, read_received, told_apart
 from gateleg.apps.delphi.web.upload_process import read_upload
-from gateleg.apps.delphi.web.upload_turns import Turns, UploadUnderWay
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.web.test_receiving import written
 
@@ -81,14 +80,3 @@ async def test_a_reader_that_is_not_waited_for_any_more_is_killed(tmp_path: Path
     with pytest.raises(asyncio.CancelledError):
         await reading
     assert not (tmp_path / "read.json").exists()
-
-
-def test_a_key_has_one_turn_and_a_host_a_few() -> None:
-    turns = Turns(2)
-    with turns.take("ann"):
-        with pytest.raises(UploadUnderWay, match="same key"), turns.take("ann"):
-            pass
-        with turns.take("bob"), pytest.raises(UploadUnderWay, match="Others"), turns.take("eve"):
-            pass
-        with turns.take("eve"):
-            pass

@@ -6,6 +6,7 @@ Artifacts lie at `visualizations/{conversation}/{job_id}/...`; `artifact_key` sa
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Models
@@ -16,7 +17,8 @@ from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.printing import printed
 from gateleg.apps.delphi.reports.writing import Written, write_section
-from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, artifact_key
+from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
+from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
 from gateleg.apps.delphi.runs.stored_findings import VoteRows, findings_from
 from gateleg.apps.delphi.runs.topic_runs import load_topics
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
-    from gateleg.apps.delphi.runs.origin import Origin
+    from gateleg.apps.delphi.runs.rejections import Rejections
     from gateleg.apps.delphi.topics.stage import Topics
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
@@ -58,10 +60,56 @@ async def run_report(
     config = config or ReportConfig()
     votes = await run_beside(store, origin, VOTES_STAGE)
     run, _ = await start_run(store, origin, config.model_dump(mode="json"), votes.upload_id)
-    report(0.0, "reading results")
     topics = await _topics_run(store, origin) if config.include_topics else None
-    conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics))
-    written = await _written(findings, config, models or Models(), report)
+    sources = Sources(votes, topics, config, models or Models())
+    rejections = await load_rejections(store, origin.conversation_id)
+    done = await complete_run(store, run, summary=await _write(store, objects, origin, sources, report))
+    # A comment that was rejected meanwhile: whoever rejected it may not have seen this run yet.
+    if not (await load_rejections(store, origin.conversation_id)).comments <= rejections.comments:
+        done = await write_again(store, objects, done, models)
+    return done
+
+
+async def write_again(store: AsyncStore, objects: AsyncObjects, run: Run, models: Models | None = None) -> Run:
+    """Write a completed report again, from the same runs and with the same config, as moderators want it by now."""
+    origin = Origin(run.job_id, run.conversation_id, run.created_at, run.parent_job_id, run.root_job_id, run.stage)
+    votes = await store.get(Run, job_id=run.summary["votes_job"], stage=VOTES_STAGE, consistent=True)
+    topics_job = run.summary["topics_job"]
+    topics = None if topics_job is None else await store.get(Run, job_id=topics_job, stage=TOPICS_STAGE, consistent=True)
+    # Runs of earlier versions may have settings that are gone.
+    config = ReportConfig.model_validate({name: value for name, value in run.config.items() if name in ReportConfig.model_fields})
+    while True:
+        rejections = await load_rejections(store, run.conversation_id)
+        await store.delete_all(NarrativeSection.of_job(job_id=run.job_id))
+        summary = await _write(store, objects, origin, Sources(votes, topics, config, models or Models()))
+        done = await store.patch(run, Run.summary.set(summary))
+        if (await load_rejections(store, run.conversation_id)).comments <= rejections.comments:
+            return done
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a report is made from."""
+
+    votes: Run
+    topics: Run | None
+    config: ReportConfig
+    models: Models
+
+
+async def _write(
+    store: AsyncStore,
+    objects: AsyncObjects,
+    origin: Origin,
+    sources: Sources,
+    report: Callable[[float, str], object] = lambda done, step: None,
+) -> dict[str, object]:
+    """Write the sections and files of a report; the summary of its run."""
+    votes, topics, config = sources.votes, sources.topics, sources.config
+    report(0.0, "reading results")
+    rejections = await load_rejections(store, origin.conversation_id)
+    conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics), rejections)
+    written = await _written(findings, config, sources.models, report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, findings, written, config)
@@ -70,7 +118,7 @@ async def run_report(
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
         await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
-    return await complete_run(store, run, summary=_summary(votes, topics, written, list(files)) | {"not_printed": why})
+    return _summary(votes, topics, written, list(files)) | {"not_printed": why, "moderated_by": str(rejections.upload_id)}
 
 
 async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
@@ -94,10 +142,14 @@ async def _written(findings: Findings, config: ReportConfig, models: Models, rep
     return found
 
 
-async def load_findings(store: AsyncStore, votes: Run, topics: Topics | None = None) -> tuple[Conversation, Findings]:
-    """The findings of a completed run with the topics of another, and the conversation that the votes stage has read."""
+async def load_findings(
+    store: AsyncStore, votes: Run, topics: Topics | None = None, rejections: Rejections | None = None
+) -> tuple[Conversation, Findings]:
+    """The findings of a completed run with the topics of another, and the conversation that the votes stage has read; without what was
+    rejected since."""
     upload = await find_upload(store, votes.conversation_id, votes.upload_id)
-    conversation = await load_conversation(store, upload, max_votes=votes.config.get("max_votes"))
+    rejections = rejections or await load_rejections(store, votes.conversation_id)
+    conversation = rejections.applied_to(await load_conversation(store, upload, max_votes=votes.config.get("max_votes")))
     rows = VoteRows(
         [row async for row in results(store, CommentStatistics, votes.job_id)],
         [row async for row in results(store, CommentExtremity, votes.job_id)],

@@ -74,9 +74,10 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         conversation_id=conversation.conversation_id,
         title=conversation.topic or conversation.conversation_id,
         description=conversation.description,
-        totals=_totals(conversation, kept, rows),
+        totals=_totals(conversation, kept, rows, statements),
         groups=tuple(
-            Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id))) for row in groups
+            Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id, statements)))
+            for row in groups
         ),
         statements=statements,
         agreed=listed(_ranked(rows, "agree"), statements),
@@ -101,7 +102,7 @@ def _votes(row: CommentStatistics | None, places: Mapping[int | None, int]) -> t
     return Count(row.agrees, row.disagrees, row.passes), of_groups, row.consensus_score, row.normalised_consensus
 
 
-def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows) -> Totals:
+def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows, statements: Mapping[int, Statement]) -> Totals:
     return Totals(
         participants=len(rows.participants),
         grouped=sum(row.in_conversation for row in rows.participants),
@@ -110,12 +111,12 @@ def _totals(conversation: Conversation, kept: Sequence[Comment], rows: VoteRows)
         comments_out=len(conversation.comments) - len(kept),
         authors=len({comment.author_id for comment in kept if comment.author_id is not None}),
         comments_voted_on=len(rows.statistics),
-        votes_shown=sum(row.agrees + row.disagrees + row.passes for row in rows.statistics if not row.is_out),
+        votes_shown=sum(statement.everybody.votes for statement in statements.values()),
     )
 
 
-def _representatives(rows: VoteRows, group: int) -> tuple[Representative, ...]:
-    mine = sorted((row for row in rows.representatives if row.group_id == group), key=lambda row: row.rank)
+def _representatives(rows: VoteRows, group: int, shown: Mapping[int, Statement]) -> tuple[Representative, ...]:
+    mine = sorted((row for row in rows.representatives if row.group_id == group and row.comment_id in shown), key=lambda row: row.rank)
     return tuple(
         Representative(
             comment_id=row.comment_id,

@@ -126,5 +126,6 @@ async def _known(store: AsyncStore, before: Run, comments: Sequence[Comment], mo
     return {
         row.comment_id: np.array(row.embedding.vector, dtype=np.float32)
         async for row in results(store, CommentEmbedding, before.job_id)
-        if row.comment_id in same and row.embedding.model == model
+        # A vector of nothing was taken out when its comment was rejected.
+        if row.comment_id in same and row.embedding.model == model and any(row.embedding.vector)
     }

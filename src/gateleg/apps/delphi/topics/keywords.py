@@ -54,23 +54,42 @@ class Token:
     first: bool
 
 
-def keywords_of(texts: Sequence[str], topics: Sequence[int], count: int, most: int = MOST_KEYWORDS) -> list[tuple[Keyword, ...]]:
+@dataclass(frozen=True, slots=True)
+class SpokenTexts:
+    """Texts as words: clause by clause, with the stop words of their languages and how words are written."""
+
+    texts: Sequence[str]
+    clauses: Sequence[list[list[Token]]]
+    stops: frozenset[str]
+    written: dict[str, str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> SpokenTexts:
+        """The words of texts, which are read together: words without spaces between them are learnt from all of them."""
+        words = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
+        clauses = [list(tokens(text, words)) for text in texts]
+        stops = stop_words(languages_of(token.word for text in clauses for clause in text for token in clause))
+        return cls(texts, clauses, stops, _spellings(clauses))
+
+
+def keywords_of(spoken: SpokenTexts, topics: Sequence[int], count: int, most: int = MOST_KEYWORDS) -> list[tuple[Keyword, ...]]:
     """The keywords of each of `count` topics. Texts with the topic -1 belong to none."""
-    words = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
-    clauses = [list(tokens(text, words)) for text in texts]
-    stops = stop_words(languages_of(token.word for text in clauses for clause in text for token in clause))
     in_topic: list[Counter[str]] = [Counter() for _ in range(count)]
     seen: set[tuple[int, str]] = set()
-    for text, topic, parts in zip(texts, topics, clauses, strict=True):
+    for text, topic, parts in zip(spoken.texts, topics, spoken.clauses, strict=True):
         if topic < 0 or (topic, text) in seen:
             continue
         seen.add((topic, text))
-        in_topic[topic].update({term for clause in parts for term in _terms(clause, stops)})
-    written = _spellings(clauses)
+        in_topic[topic].update({term for clause in parts for term in _terms(clause, spoken.stops)})
     return [
-        tuple(Keyword(" ".join(written.get(word, word) for word in found.term.split(" ")), found.score) for found in chosen)
+        tuple(Keyword(" ".join(spoken.written.get(word, word) for word in found.term.split(" ")), found.score) for found in chosen)
         for chosen in (_chosen(scores, most) for scores in _scores(in_topic))
     ]
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is in a script that puts no spaces between words."""
+    return bool(_UNSPACED.search(word))
 
 
 def tokens(text: str, known: frozenset[str] = frozenset()) -> Iterator[list[Token]]:

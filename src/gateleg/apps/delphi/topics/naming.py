@@ -76,10 +76,11 @@ class NameHistory:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """What a name is made from: the keywords of a topic, best first, and texts in the middle of it."""
+    """What a name is made from: the keywords of a topic, best first, texts in the middle of it, and phrases that its comments say."""
 
     keywords: Sequence[str]
     examples: Sequence[str]
+    phrases: Sequence[str] = ()
 
 
 def clean(name: str) -> str | None:
@@ -119,7 +120,10 @@ def name_topics(
 
 
 def name_from_keywords(topic: Unnamed, taken: Collection[str]) -> str:
-    """The first keywords; more of them while the name is taken, and a number when they run out."""
+    """The first phrase that is free, else the first keywords; more of them while the name is taken, and a number when they run out."""
+    for phrase in topic.phrases:
+        if (said := clean(phrase)) is not None and _compared(said) not in taken:
+            return said
     usable = [word for word in topic.keywords if clean(word)]
     name = "Other comments"
     for length in range(min(_KEYWORDS_IN_NAME, len(usable)), len(usable) + 1):

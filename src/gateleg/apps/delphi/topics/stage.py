@@ -15,10 +15,11 @@ import numpy as np
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
 from gateleg.apps.delphi.topics.identity import Sketch, identities
-from gateleg.apps.delphi.topics.keywords import Keyword, keywords_of
+from gateleg.apps.delphi.topics.keywords import Keyword, SpokenTexts, keywords_of
 from gateleg.apps.delphi.topics.layering import Layers, find_layers
 from gateleg.apps.delphi.topics.naming import Naming, Unnamed, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
+from gateleg.apps.delphi.topics.phrasing import phrases_of
 from gateleg.apps.delphi.topics.projecting import project
 from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
@@ -183,12 +184,18 @@ def _topics(
     before: Sequence[Sketch],
     report: Callable[[str, float], object],
 ) -> tuple[tuple[Topic, ...], ...]:
-    drafts = [draft for layer in range(len(layers.layers)) for draft in _drafts(comments, layers, layer)]
+    spoken = SpokenTexts.of([comment.body for comment in comments])
+    drafts = [draft for layer in range(len(layers.layers)) for draft in _drafts(comments, spoken, layers, layer)]
     # Coarse topics choose their names first: there is less to choose from.
     order = sorted(range(len(drafts)), key=lambda place: (-drafts[place].layer, drafts[place].number))
     bodies = {comment.comment_id: comment.body for comment in comments}
     unnamed = [
-        Unnamed([word.term for word in drafts[place].keywords], [bodies[number] for number in drafts[place].examples]) for place in order
+        Unnamed(
+            [word.term for word in drafts[place].keywords],
+            [bodies[number] for number in drafts[place].examples],
+            drafts[place].phrases,
+        )
+        for place in order
     ]
 
     def fits(place: int, name: str) -> bool:
@@ -233,6 +240,7 @@ class _Draft:
     rows: Ints
     comments: tuple[int, ...]
     keywords: tuple[Keyword, ...]
+    phrases: tuple[str, ...]
     examples: tuple[int, ...]
     centroid: Floats
 
@@ -241,9 +249,10 @@ class _Draft:
         return topic_key(self.layer, self.number)
 
 
-def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_Draft]:
+def _drafts(comments: Sequence[Comment], spoken: SpokenTexts, layers: Layers, number: int) -> list[_Draft]:
     layer = layers.layers[number]
-    words = keywords_of([comment.body for comment in comments], layer.labels.tolist(), layer.topics)
+    words = keywords_of(spoken, layer.labels.tolist(), layer.topics)
+    phrases = phrases_of(spoken, layer.labels.tolist(), layer.topics)
     found = []
     for topic in range(layer.topics):
         rows = layer.members(topic)
@@ -254,6 +263,7 @@ def _drafts(comments: Sequence[Comment], layers: Layers, number: int) -> list[_D
                 rows,
                 tuple(comments[row].comment_id for row in rows),
                 words[topic],
+                phrases[topic],
                 _examples(comments, rows, layer.distances),
                 layer.centroids[topic],
             )

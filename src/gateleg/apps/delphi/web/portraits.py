@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 #: Runs and jobs that are looked at, newest first.
 _RUNS, _JOBS = 200, 20
 #: What the job types of the queue's document do, in the words of those who never heard of them.
-_DEEDS = {"PCA": "Groups from the votes", "UMAP": "Topics of the comments", "REPORT": "Maps and report", "FULL_PIPELINE": "The whole map"}
+_DEEDS = {
+    "PCA": "Groups from the votes",
+    "UMAP": "Topics of the comments",
+    "REPORT": "Maps and report",
+    "FULL_PIPELINE": "The whole map",
+    "REDACTION": "Reports without what was rejected",
+}
 
 
 def deed_of(job_type: str) -> str:

@@ -1,6 +1,6 @@
 """What runs have found, read whole and kept for a while: several parts of a page are about the same run.
 
-Results of a completed run do not change but for the names of topics, so those are read every time.
+Results of a completed run do not change but for the names of topics and for what is rejected since, so those are read every time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import orjson
 from gateleg.apps.delphi import service
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.reports.atlas import atlas
+from gateleg.apps.delphi.runs.redacted_rows import redact_row
+from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.report_runs import load_findings
 from gateleg.apps.delphi.runs.topic_runs import load_topics
 from gateleg.apps.delphi.tables import TopicName
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.runs.rejections import Rejections
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.store import AsyncStore
 
@@ -59,10 +62,11 @@ class Readings:
     async def read(self, store: AsyncStore, votes: Run, topics: Run | None = None) -> Reading:
         """What two completed runs have found. Two who ask at once wait for the same reading."""
         async with self._one_at_a_time:
+            rejections = await load_rejections(store, votes.conversation_id)
             names = [] if topics is None else [row async for row in service.results(store, TopicName, topics.job_id)]
-            key = (*_mark(votes), *_mark(topics), tuple((row.topic_key, row.topic_name) for row in names))
+            key = (rejections.upload_id, *_mark(votes), *_mark(topics), tuple((row.topic_key, row.topic_name) for row in names))
             if key not in self._kept:
-                self._kept[key] = await _read(store, votes, topics, names)
+                self._kept[key] = await _read(store, votes, topics, names, rejections)
             self._kept.move_to_end(key)
             self._tidy()
             return self._kept[key]
@@ -72,11 +76,12 @@ class Readings:
             self._kept.popitem(last=False)
 
 
-async def _read(store: AsyncStore, votes: Run, topics: Run | None, names: Sequence[TopicName]) -> Reading:
+async def _read(store: AsyncStore, votes: Run, topics: Run | None, names: Sequence[TopicName], rejections: Rejections) -> Reading:
     found = None if topics is None else await load_topics(store, topics, names, vectors=False)
-    conversation, findings = await load_findings(store, votes, found)
+    conversation, findings = await load_findings(store, votes, found, rejections)
     matrix = await asyncio.to_thread(VoteMatrix.of, conversation.votes.without(conversation.removed_participants))
-    return Reading(votes, topics, findings, matrix, {row.topic_key: row for row in names})
+    shown = {topic.key: topic.name for layer in findings.topics for topic in layer}
+    return Reading(votes, topics, findings, matrix, {row.topic_key: redact_row(row, rejections, shown) for row in names})
 
 
 def _mark(run: Run | None) -> tuple[Hashable, ...]:

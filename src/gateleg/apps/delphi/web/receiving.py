@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import zipfile
-import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.conversations.reading import column, opened
 from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
+from gateleg.objects import ArchiveBounds, ArchiveRefused, ArchiveTooLarge, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.web.settings import Settings
 
-#: Bytes that an archive may unpack to however well they were packed: short exports are packed very well.
-_FREE = 10_000_000
 #: What the rows of a summary begin with.
 _SUMMARY = {"topic", "url", "voters", "voters-in-conv", "commenters", "comments", "groups", "conversation-description"}
 _CHUNK = 1 << 20
@@ -109,38 +107,27 @@ def kind_of(path: Path) -> str | None:
 
 
 def _unpacked(path: Path, folder: Path, bounds: Bounds) -> Iterable[Path]:
-    """The CSV files of an archive, each written under its own name; paths inside of it do not matter."""
+    """The CSV files of an archive, each under its own name."""
+    counts: dict[Path, Lines] = {}
+
+    def count(target: Path, chunk: bytes) -> None:
+        counts.setdefault(target, Lines(target.name, bounds.rows)).count(chunk)
+
     try:
-        with zipfile.ZipFile(path) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.lower().endswith(".csv")]
-            if len(entries) > bounds.files:
-                raise UploadTooLarge(f"{path.name} has {len(entries):,} files; at most {bounds.files:,} are looked at.")
-            found: list[Path] = []
-            for number, entry in enumerate(entries):
-                left = max(_FREE, path.stat().st_size * bounds.ratio) - sum(one.stat().st_size for one in found)
-                found.append(_unpack(archive, entry, folder / str(number), left, bounds))
-            return found
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
+        found = unpack(
+            path,
+            folder,
+            ArchiveBounds(files=bounds.files, ratio=bounds.ratio),
+            wanted=lambda name: name.lower().endswith(".csv"),
+            seen=count,
+        )
+    except ArchiveTooLarge as error:
+        raise UploadTooLarge(error.message, fix="Send the CSV files themselves; nothing was loaded.") from None
+    except (ArchiveRefused, OSError) as error:
         raise UnreadableFile(
             f"{path.name} cannot be unpacked: {error}.", fix="Send the CSV files themselves; nothing was loaded."
         ) from None
-
-
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int, bounds: Bounds) -> Path:
-    folder.mkdir(parents=True)
-    target = folder / plain_name(entry.filename)
-    written, lines = 0, Lines(target.name, bounds.rows)
-    with archive.open(entry) as source, target.open("wb") as file:
-        while chunk := source.read(_CHUNK):
-            written += len(chunk)
-            if written > most:
-                raise UploadTooLarge(
-                    f"Unpacked, the archive is more than {bounds.ratio} times as large as packed.",
-                    fix="Send the CSV files themselves; nothing was loaded.",
-                )
-            lines.count(chunk)
-            file.write(chunk)
-    return target
+    return [one.path for one in found]
 
 
 class Lines:
@@ -165,12 +152,6 @@ def check_lines(path: Path, most: int) -> None:
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             lines.count(chunk)
-
-
-def plain_name(name: str) -> str:
-    """The last part of a name that somebody sent, fit for a file."""
-    last = name.replace("\\", "/").rpartition("/")[2]
-    return "".join(sign if sign.isprintable() else "_" for sign in last)[-100:].lstrip(".") or "file"
 
 
 def read_received(received: Received, conversation_id: str, topic: str = "", description: str = "") -> Conversation:

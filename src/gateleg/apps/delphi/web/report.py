@@ -41,6 +41,9 @@ async def report_part(view: View, shown: Portrait) -> None:
     if shown.stages.report is None:
         empty("box", "There is no report yet", "This run has not written one.")
         return
+    if shown.stages.report.summary.get("withdrawn"):
+        empty("box", "The report is withdrawn", "It shows a comment that was rejected since, and is being written again without it.")
+        return
     if why := shown.stages.report.summary.get("not_printed"):
         tag("p", f"This report has no PDF and PNG files: {why}", "meta", role="note")
     await show_when_there(files_of(view.host.objects, shown.stages.report), _show)

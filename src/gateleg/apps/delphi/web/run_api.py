@@ -14,6 +14,7 @@ from gateleg.apps.delphi.api import Text, kind_of, run_view
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.comparing import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
+from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.web.comparisons import side_by_side
@@ -69,13 +70,15 @@ async def list_results(
 ) -> Listing[dict[str, Any]]:
     """The results of one table that a job has, by their identifiers, read consistently. Those of a pipeline lie under the jobs of its
     stages."""
-    await stages_of(call, job_id)
+    runs = await stages_of(call, job_id)
     kind = kind_of(table)
     question = kind.of_job(job_id=job_id)
     if conversation is not None:
         question = question.filter(kind.conversation_id == conversation)
     page = await call.host.store.page(question, limit=limit, cursor=cursor, consistent=True)
-    return Listing(items=[result_view(row) for row in page], next=page.next)
+    hidden = {name: await load_rejections(call.host.store, name) for name in {run.conversation_id for run in runs}}
+    shown = [row for row in page if row.conversation_id in hidden]
+    return Listing(items=[result_view(row, hidden[row.conversation_id]) for row in shown], next=page.next)
 
 
 @router.get("/runs/{job_id}/results/{table}/{key}")
@@ -87,7 +90,7 @@ async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, 
     found = None if parts is None else await call.host.store.find(kind, job_id=job_id, consistent=True, **parts)
     if found is None:
         raise Unknown(f"Job {job_id} has no result {key!r} in {table}.", fix=f"GET /api/delphi/runs/{job_id}/results/{table} lists them.")
-    return result_view(found)
+    return result_view(found, await load_rejections(call.host.store, found.conversation_id))
 
 
 @router.get("/runs/{job_id}/atlas", response_class=Response)
@@ -147,4 +150,4 @@ async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_lengt
         rules.changed(call.principal, found)
     renamed = await rename_topic(call.host.store, job_id, topic, new.name, call.principal.name)
     await call.note("delphi.rename-topic", f"{job_id}/{topic}", name=renamed.topic_name)
-    return result_view(renamed)
+    return result_view(renamed, await load_rejections(call.host.store, renamed.conversation_id))

@@ -68,7 +68,12 @@ async def upload_page(conversation: str) -> None:
             empty("box", "You may look at this conversation", "Somebody of its group, or an operator, may upload to it.")
             return
         with card("narrow stack gap-2", label="Upload"):
-            tag("p", "What is uploaded replaces what later runs read. Earlier runs keep what they have read.", "meta")
+            tag(
+                "p",
+                "What is uploaded replaces what later runs read. Earlier runs keep what they have read, except for comments that "
+                "are rejected now.",
+                "meta",
+            )
             _hint()
             UploadForm(view.host.settings.upload_limit, name=conversation, topic=known.topic)
 

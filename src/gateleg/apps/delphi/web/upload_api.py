@@ -1,21 +1,18 @@
 """`POST /api/delphi/conversations/{conversation}/files`: upload the files of a conversation, as large as they are."""
 
-import asyncio
-import shutil
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.datastructures import UploadFile
 
 from gateleg.apps.delphi import rules, service
-from gateleg.apps.delphi.api import Name, Text
+from gateleg.apps.delphi.api import Name, Text, withdraw
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.apps.delphi.web.receiving import Bounds, plain_name
+from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
-from gateleg.apps.delphi.web.upload_turns import turn, upload_folder
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
+from gateleg.web.bodies import body_limit
+from gateleg.web.uploads import UploadRules, receive_files, turn, upload_folder
 
 router = APIRouter()
 #: Files that one upload may have.
@@ -37,6 +34,7 @@ _BODY = {
 
 
 @router.post("/conversations/{conversation}/files", openapi_extra=_BODY)
+@body_limit("upload")
 async def upload_files(
     call: Using,
     request: Request,
@@ -58,9 +56,11 @@ async def upload_files(
     _check(call, current, group, new)
     async with turn(call.principal):
         async with upload_folder() as folder:
-            files = await _receive(request, folder)
+            sent = await receive_files(request, folder, UploadRules(call.host.settings.upload_limit, files=_MOST))
+            files = [one.path for one in sent]
             read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, topic=topic, description=description)
         made = await service.upload_conversation(store, read, group=group, check=lambda there: _check(call, there, group, new))
+    await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
@@ -69,21 +69,3 @@ def _check(call: Using, current: StoredConversation | None, group: str | None, n
     rules.uploaded(call.principal, current, group)
     if new and current is not None:
         raise rules.NameTaken("There is a conversation of this name already.")
-
-
-async def _receive(request: Request, folder: Path) -> list[Path]:
-    """The files of a form, written into a folder each of its own, so that they keep their names."""
-    found = []
-    async with request.form(max_files=_MOST, max_fields=_MOST) as form:
-        for number, (_, sent) in enumerate(form.multi_items()):
-            if isinstance(sent, UploadFile):
-                target = folder / str(number) / plain_name(sent.filename or "")
-                target.parent.mkdir()
-                await asyncio.to_thread(_keep, sent, target)
-                found.append(target)
-    return found
-
-
-def _keep(sent: UploadFile, target: Path) -> None:
-    with target.open("wb") as file:
-        shutil.copyfileobj(sent.file, file)

@@ -7,6 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from gateleg.apps.delphi.runs.chunks import unpack
+from gateleg.apps.delphi.runs.redacted_rows import redact_row, redact_summary
+from gateleg.apps.delphi.runs.rejections import Rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredComment, StoredConversation, Upload
 from gateleg.apps.delphi.runs.vote_tables import BaseCluster
 from gateleg.apps.delphi.tables import JobResult
@@ -79,10 +81,11 @@ class RunView(BaseModel):
     summary: dict[str, Any]
 
     @classmethod
-    def of(cls, run: Run, ended: JobStatus | None = None) -> "RunView":
-        """A run, without its history; `ended` is what has become of its job, if that is known."""
+    def of(cls, run: Run, rejections: Rejections, ended: JobStatus | None = None) -> "RunView":
+        """A run, without its history and what was rejected since; `ended` is what has become of its job, if that is known."""
         status = ended.value if ended is JobStatus.FAILED or ended is JobStatus.CANCELLED else run.status.value
-        return cls(**{name: getattr(run, name) for name in RunView.model_fields if name != "status"}, status=status)
+        known = {name: getattr(run, name) for name in RunView.model_fields}
+        return cls(**known | {"status": status, "summary": redact_summary(run.summary, rejections)})
 
 
 class ConversationDetail(ConversationView):
@@ -127,8 +130,9 @@ class ComparisonView(BaseModel):
     topics: list[TopicChangeView]
 
 
-def result_view(row: JobResult) -> dict[str, Any]:
-    """A result as JSON; what is packed in the store is a list here."""
+def result_view(row: JobResult, rejections: Rejections) -> dict[str, Any]:
+    """A result as JSON, without what was rejected since it was found; what is packed in the store is a list here."""
+    row = redact_row(row, rejections)
     if isinstance(row, BaseCluster):
         return row.model_dump(mode="json", exclude_none=True, exclude={"members"}) | {"members": unpack(row.members).tolist()}
     return row.model_dump(mode="json", exclude_none=True)

@@ -217,6 +217,7 @@ class WorkerView(BaseModel):
     app_version: str
     queues: list[str]
     concurrency: int
+    limits: dict[str, int] = Field(description="The most jobs of a queue that it runs at once, where that is limited.")
     state: str
     running: list[UUID]
     memory_bytes: int

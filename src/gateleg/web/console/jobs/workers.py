@@ -72,12 +72,13 @@ def clock_text(worker: WorkerRecord) -> str | None:
 
 
 def queues_text(worker: WorkerRecord) -> str:
-    """The queues of a worker, the one that it looks into most often first; where they differ, with how often each comes first."""
+    """The queues of a worker, the one that it looks into most often first; with how often each comes first, where they differ, and with
+    how many of its jobs run at once, where that is limited."""
     weights = {name: worker.weights.get(name, 1) for name in worker.queues}
     ordered = sorted(weights, key=lambda name: -weights[name])
-    if len(set(weights.values())) < 2:
-        return ", ".join(ordered)
-    return ", ".join(f"{name} ×{weights[name]}" for name in ordered)
+    alike = len(set(weights.values())) < 2
+    shown = {name: name if alike else f"{name} ×{weights[name]}" for name in ordered}
+    return ", ".join(text + (f" (at most {worker.limits[name]})" if name in worker.limits else "") for name, text in shown.items())
 
 
 def register() -> None:

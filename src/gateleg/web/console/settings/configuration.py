@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.ai import ModelSettings
 from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import tag
@@ -28,6 +29,8 @@ def setting_rows(settings: Settings, applications: Sequence[Application] = ()) -
     """All settings of the host and of its applications; those that somebody has set come first."""
     described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
     found = [*settings.table()]
+    found += settings.section_table("models", ModelSettings)
+    described |= {f"models.{name}": one.description or "" for name, one in ModelSettings.model_fields.items()}
     for application in applications:
         if application.settings is not None:
             found += settings.section_table(application.name, application.settings)

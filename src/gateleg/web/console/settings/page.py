@@ -10,9 +10,17 @@ from gateleg.web.console.settings.about import about_panel
 from gateleg.web.console.settings.audit import audit_panel
 from gateleg.web.console.settings.configuration import configuration_panel
 from gateleg.web.console.settings.keys import keys_panel
+from gateleg.web.console.settings.models import models_panel
 from gateleg.web.console.tabs import Tabs
 
-TABS = (("configuration", "Configuration"), ("keys", "API keys"), ("audit", "Audit log"), ("about", "About"))
+TABS = (("configuration", "Configuration"), ("keys", "API keys"), ("audit", "Audit log"), ("models", "Models"), ("about", "About"))
+PANELS = {
+    "configuration": configuration_panel,
+    "keys": keys_panel,
+    "audit": audit_panel,
+    "models": models_panel,
+    "about": about_panel,
+}
 
 
 def register() -> None:
@@ -21,5 +29,4 @@ def register() -> None:
     @ui.page("/settings", response_timeout=PATIENT)
     async def settings(tab: str | None = None) -> None:
         with frame(title="Settings", section="settings") as view:
-            panels = {"configuration": configuration_panel, "keys": keys_panel, "audit": audit_panel, "about": about_panel}
-            await Tabs(TABS, tab, lambda key: panels[key](view)).start()
+            await Tabs(TABS, tab, lambda key: PANELS[key](view)).start()

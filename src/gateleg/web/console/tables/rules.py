@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.ai import cache_table
 from gateleg.web.principal import Role
 from gateleg.web.tables import TABLES
 
@@ -23,6 +24,8 @@ def why_not_read(principal: Principal, table: str) -> str:
     """Why somebody may not see the items of a table; empty when they may."""
     if _is_hosts_own(table) and not principal.may(Role.ADMIN):
         return "It says who may sign in and what was done; only an admin may see its items."
+    if table.endswith(cache_table.name) and not principal.may(Role.ADMIN):
+        return "It holds what models have answered to everybody; only an admin may see its items."
     return ""
 
 

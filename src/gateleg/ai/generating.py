@@ -1,0 +1,249 @@
+"""The logic of media: submit once, poll as often as needed, fetch. Flows, run by the drivers.
+
+A job is known by a token of the caller's, under which its state is in the store. The record is written before the provider is asked: a
+process that dies, wherever it does, never leads to a second submission. Law: for one token, the provider is asked at most once, unless it
+has clearly said no for a reason that may pass. Its cost is recorded in the transaction that records its end, so once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from gateleg.ai.errors import (
+    AiError,
+    BadAsk,
+    ContentRefused,
+    KeyMissing,
+    MediaFailed,
+    ModelAccessDenied,
+    ModelRefused,
+    NotOffered,
+    RateLimited,
+    SubmissionUnknown,
+)
+from gateleg.ai.media import MediaJob, MediaOutput
+from gateleg.ai.replies import NOTHING, Usage
+from gateleg.ai.steps import Carry, Pause
+from gateleg.ai.tables import MediaRecord
+from gateleg.ai.trying import waits_out
+from gateleg.store import AlreadyExists, ConditionFailed, TransactionCanceled, create, delete, find, patch, transact
+
+if TYPE_CHECKING:
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.media import MediaRequest, MediaState
+    from gateleg.ai.messages import Attachment
+    from gateleg.ai.providers.protocol import MediaProvider
+    from gateleg.ai.setup import Setup
+    from gateleg.ai.spending import Reservation
+    from gateleg.ai.steps import Flow
+
+#: Refusals after which the provider has certainly not begun.
+_NOT_BEGUN = (RateLimited, ModelRefused, ModelAccessDenied, BadAsk, NotOffered, KeyMissing)
+_KEPT = timedelta(days=60)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A model that makes media, with all that its calls share."""
+
+    address: ModelAddress
+    provider: MediaProvider
+    setup: Setup
+
+    def estimate(self, request: MediaRequest) -> Usage:
+        """What a request is estimated to use, and to cost: None without a price."""
+        seconds = (request.seconds or Decimal(0)) * request.count
+        used = Usage(requests=1, images=request.count) if request.kind == "image" else Usage(requests=1, seconds=seconds)
+        return self.setup.priced(self.address, used)
+
+    def submit(self, request: MediaRequest, token: str) -> Flow[MediaJob]:
+        """Have something made, unless that was asked for under the token before: then its job as it is known."""
+        _check(request, token)
+        known = yield from self._begun(request, token)
+        if known is not None:
+            return known
+        reserved: Reservation | None = None
+        try:
+            if self.setup.spending is not None:
+                reserved = yield from self.setup.spending.reserve(self.address, self.estimate(request))
+        except AiError:
+            yield Carry(delete(MediaRecord, token=self._key(token)))
+            raise
+        try:
+            state = yield from self.setup.trying.attempts(lambda deadline: self.provider.submit(request, deadline), worth=waits_out)
+        except AiError as error:
+            raise (yield from self._not_submitted(token, reserved, error)) from error
+        except GeneratorExit:
+            if self.setup.spending is not None and reserved is not None:
+                self.setup.spending.leave(reserved, reserved.forecast)
+            raise
+        return (yield from self._submitted(token, request, state, reserved))
+
+    def poll(self, token: str) -> Flow[MediaJob]:
+        """How far a job is; its end is recorded with its cost."""
+        record: MediaRecord | None = yield Carry(find(MediaRecord, token=self._key(token), consistent=True))
+        if record is None:
+            raise BadAsk(f"Nothing was submitted under the token {token!r}.")
+        if record.status == "submitting":
+            raise _unknown(token)
+        if record.status != "running":
+            return _job(token, record)
+        number = record.provider_id or ""
+        state = yield from self.setup.trying.attempts(lambda deadline: self.provider.poll(number, deadline))
+        if state.status == "running":
+            return _job(token, record)
+        return (yield from self._ended(token, record, state))
+
+    def wait(self, token: str, every: float) -> Flow[MediaJob]:
+        """Poll until a job has succeeded; `ContentRefused` or `MediaFailed` if it has not."""
+        while not (job := (yield from self.poll(token))).done:
+            yield Pause(every)
+        if job.status == "refused":
+            raise ContentRefused(_refusal(job.reason))
+        if job.status == "failed":
+            raise MediaFailed(f"The provider could not make it: {job.reason or 'it gave no reason'}.")
+        return job
+
+    def fetch(self, output: MediaOutput) -> Flow[Attachment]:
+        """The content of something that was made."""
+        return (yield from self.setup.trying.attempts(lambda deadline: self.provider.fetch(output, deadline)))
+
+    def _key(self, token: str) -> str:
+        spending = self.setup.spending
+        return f"{'' if spending is None else spending.account.application}/{token}"
+
+    def _begun(self, request: MediaRequest, token: str) -> Flow[MediaJob | None]:
+        """Take the token, or find out what became of it."""
+        now = datetime.now(UTC)
+        forecast = self.estimate(request)
+        record = MediaRecord(
+            token=self._key(token),
+            model=str(self.address),
+            kind=request.kind,
+            digest=request.digest,
+            images=forecast.images,
+            seconds=forecast.seconds,
+            cost=forecast.cost,
+            expires_at=now + _KEPT,
+        )
+        try:
+            yield Carry(create(record))
+        except AlreadyExists:
+            found: MediaRecord | None = yield Carry(find(MediaRecord, token=record.token, consistent=True))
+        else:
+            return None
+        if found is None:
+            raise _unknown(token)
+        if (found.digest, found.model) != (record.digest, record.model):
+            raise BadAsk(f"The token {token!r} was used for another request.", fix="Use a token for one request only.")
+        match found.status:
+            case "submitting":
+                raise _unknown(token)
+            case "refused":
+                raise ContentRefused(_refusal(found.reason))
+            case "failed":
+                still = MediaRecord.status == "failed"
+                again = patch(MediaRecord, MediaRecord.status.set("submitting"), condition=still, token=found.token)
+                try:
+                    yield Carry(again)
+                except ConditionFailed:
+                    raise _unknown(token) from None
+                return None
+            case "succeeded" if not found.urls:
+                raise SubmissionUnknown(
+                    f"What was made under the token {token!r} was handed out when it was made, and is not kept.",
+                    fix="Use another token to have it made, and paid for, again.",
+                )
+        return _job(token, found)
+
+    def _submitted(self, token: str, request: MediaRequest, state: MediaState, reserved: Reservation | None) -> Flow[MediaJob]:
+        changes = [
+            MediaRecord.status.set("running"),
+            MediaRecord.provider_id.set(state.id),
+            MediaRecord.scopes.set(list(reserved.scopes) if reserved is not None else []),
+            MediaRecord.submitted_at.set(datetime.now(UTC) if reserved is None else reserved.day),
+        ]
+        record: MediaRecord = yield Carry(patch(MediaRecord, *changes, token=self._key(token)))
+        job = _job(token, record)
+        if state.status != "running":
+            job = yield from self._ended(token, record, state)
+        if job.status == "refused":
+            raise ContentRefused(_refusal(job.reason))
+        return job
+
+    def _not_submitted(self, token: str, reserved: Reservation | None, error: AiError) -> Flow[AiError]:
+        """The error of a submission that failed: the token is free again if the provider has certainly not begun."""
+        spending, refused = self.setup.spending, isinstance(error, ContentRefused)
+        begun = not refused and error.sent and not isinstance(error, _NOT_BEGUN)
+        if spending is not None and reserved is not None:
+            usage, ending = (reserved.forecast, "unknown") if begun else (NOTHING, "failed")
+            yield from spending.settle(reserved, usage, ending)  # type: ignore[arg-type]
+        if refused:
+            changes = [MediaRecord.status.set("refused"), MediaRecord.reason.set(error.message[:500])]
+            yield Carry(patch(MediaRecord, *changes, token=self._key(token)))
+        elif not begun:
+            yield Carry(patch(MediaRecord, MediaRecord.status.set("failed"), token=self._key(token)))
+        return _unknown(token, error) if begun else error
+
+    def _ended(self, token: str, record: MediaRecord, state: MediaState) -> Flow[MediaJob]:
+        """Record the end of a job and its cost, once."""
+        changes = [
+            MediaRecord.status.set(state.status),
+            MediaRecord.reason.set(state.reason[:500]),
+            MediaRecord.urls.set([one.url for one in state.outputs if one.url is not None]),
+            MediaRecord.media_types.set([one.media_type for one in state.outputs if one.url is not None]),
+        ]
+        writes: list[Any] = [patch(MediaRecord, *changes, condition=MediaRecord.status == "running", token=record.token)]
+        if self.setup.spending is not None:
+            usage, ending = self._used(record, state)
+            writes += self.setup.spending.settlement(self._reserved(record), usage, ending)  # type: ignore[arg-type]
+        try:
+            yield Carry(transact(writes, token=uuid4().hex))
+        except TransactionCanceled:
+            # Somebody else has seen the end before.
+            found: MediaRecord | None = yield Carry(find(MediaRecord, token=record.token, consistent=True))
+            return _job(token, found or record)
+        ended = record.model_copy(update={"status": state.status, "reason": state.reason[:500]})
+        return replace(_job(token, ended), outputs=state.outputs)
+
+    def _used(self, record: MediaRecord, state: MediaState) -> tuple[Usage, str]:
+        if state.status != "succeeded":
+            return NOTHING, "failed"
+        used = state.usage or Usage(requests=1, images=record.images, seconds=record.seconds, estimated=True)
+        return self.setup.charge(self.address, used), "answered"
+
+    def _reserved(self, record: MediaRecord) -> Reservation:
+        from gateleg.ai.spending import Reservation
+
+        assert self.setup.spending is not None
+        forecast = Usage(requests=1, images=record.images, seconds=record.seconds, cost=record.cost)
+        day = record.submitted_at or datetime.now(UTC)
+        return Reservation(record.model, self.setup.spending.account, day, forecast, tuple(record.scopes))
+
+
+def _check(request: MediaRequest, token: str) -> None:
+    if not token or len(token) > 500:
+        raise BadAsk("A token has 1 to 500 characters.")
+    if request.count < 1 or (request.seconds is not None and request.seconds <= 0):
+        raise BadAsk("There must be something to make: count and seconds are more than 0.")
+    if request.kind == "lip-sync" and (request.video is None or request.audio is None) and not request.options:
+        raise BadAsk("Lip-sync needs a film and a recording.", fix="Give video and audio.")
+
+
+def _job(token: str, record: MediaRecord) -> MediaJob:
+    outputs = tuple(MediaOutput(kind, url) for kind, url in zip(record.media_types, record.urls, strict=True))
+    forecast = Usage(requests=1, images=record.images, seconds=record.seconds, cost=record.cost)
+    return MediaJob(token, record.model, record.kind, record.status, outputs, record.reason, forecast)
+
+
+def _refusal(reason: str) -> str:
+    return f"The provider refuses to make this: {reason.rstrip('.') or 'it gave no reason'}."
+
+
+def _unknown(token: str, error: AiError | None = None) -> SubmissionUnknown:
+    why = "It may be being submitted right now, or whoever did so has died." if error is None else error.message
+    return SubmissionUnknown(f"Whether the provider has the request of the token {token!r} is not known. {why}")

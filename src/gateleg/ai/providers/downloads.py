@@ -1,0 +1,55 @@
+"""Fetching what a model has made. Keys go to the provider's own origin only, also when it sends us on to another one."""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from gateleg.ai.addresses import origin
+from gateleg.ai.errors import BadAnswer, ModelUnreachable
+from gateleg.ai.messages import Attachment
+from gateleg.ai.providers.refusals import refusal
+from gateleg.ai.providers.remote import whole_body
+from gateleg.net.http import HttpRequest
+
+if TYPE_CHECKING:
+    from gateleg.ai.media import MediaOutput
+    from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.steps import Flow, Opened
+    from gateleg.ai.trying import Deadline
+
+_REDIRECTS = 5
+
+
+def download(output: MediaOutput, endpoint: Endpoint, headers: dict[str, str], deadline: Deadline) -> Flow[Attachment]:
+    """The content of an output; `headers` prove who asks, to the endpoint alone."""
+    if output.data is not None:
+        return Attachment(output.media_type, output.data)
+    url = output.url or ""
+    for _ in range(_REDIRECTS):
+        _check(url)
+        own = headers if origin(url) == origin(endpoint.url) else {}
+        opened: Opened = yield deadline.opening(HttpRequest(url, headers={"user-agent": "gateleg"} | own, method="GET"))
+        try:
+            data = yield from whole_body(opened, deadline)
+        finally:
+            opened.close()
+        if opened.status in (301, 302, 303, 307, 308) and opened.headers.get("location"):
+            url = urljoin(url, opened.headers["location"])
+            continue
+        if opened.status != 200:
+            raise refusal(opened.status, opened.headers, data, endpoint.key)
+        kind = opened.headers.get("content-type", "").partition(";")[0].strip()
+        return Attachment(kind if "/" in kind and kind != "application/octet-stream" else output.media_type, data)
+    raise ModelUnreachable("The file is behind too many redirections.")
+
+
+def guessed_type(url: str) -> str:
+    """The media type of a file by its name."""
+    return mimetypes.guess_type(urlsplit(url).path)[0] or "application/octet-stream"
+
+
+def _check(url: str) -> None:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise BadAnswer("The service gave an address that is not one of the web.")

@@ -1,0 +1,113 @@
+"""Predictions of Replicate: video, pictures, speech and lip-sync, by the models of many makers."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from gateleg.ai.errors import BadAsk, ModelRefused
+from gateleg.ai.media import MediaOutput, MediaState
+from gateleg.ai.messages import Attachment
+from gateleg.ai.providers.attachments import data_url
+from gateleg.ai.providers.downloads import download, guessed_type
+from gateleg.ai.providers.remote import answered, read
+from gateleg.ai.replies import Usage
+
+if TYPE_CHECKING:
+    from gateleg.ai.media import MediaRequest, MediaStatus
+    from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.steps import Flow
+    from gateleg.ai.trying import Deadline
+
+USUAL = "https://api.replicate.com/v1"
+_STATUSES: dict[str, MediaStatus] = {"succeeded": "succeeded", "failed": "failed", "canceled": "failed", "aborted": "failed"}
+#: Larger files are uploaded before, as the API asks for.
+_INLINE = 256 * 1024
+_MODEL = re.compile(r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)(?::(?P<version>[0-9a-f]{16,64}))?")
+#: How models there say that a prompt, or what they made of it, is against their rules.
+_REFUSALS = re.compile(r"sensitive|nsfw|safety|content polic|moderation|flagged|E005|prohibited|inappropriate", re.IGNORECASE)
+
+
+class ReplicateMedia:
+    """A model of Replicate's: `owner/name`, or `owner/name:version`."""
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        named = _MODEL.fullmatch(model)
+        if named is None:
+            raise BadAsk(f"{model!r} is not a model of Replicate.", fix="Write replicate:owner/name or replicate:owner/name:version.")
+        self._named = named
+        self.endpoint = endpoint
+
+    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+        """Create a prediction."""
+        given: dict[str, Any] = {
+            "prompt": request.prompt,
+            "negative_prompt": request.negative_prompt,
+            "duration": None if request.seconds is None else _number(request.seconds),
+            "aspect_ratio": request.aspect_ratio,
+            "seed": request.seed,
+            "image": request.image,
+            "reference_images": list(request.references),
+            "video": request.video,
+            "audio": request.audio,
+        }
+        given = {name: value for name, value in given.items() if value not in (None, "", [])} | dict(request.options)
+        sent = {}
+        for name, value in given.items():
+            sent[name] = yield from self._value(value, deadline)
+        if self._named["version"]:
+            path, body = "/predictions", {"version": self._named["version"], "input": sent}
+        else:
+            path, body = f"/models/{self._named['owner']}/{self._named['name']}/predictions", {"input": sent}
+        found = yield from answered(self.endpoint, self.endpoint.request(path, body), deadline)
+        return read(lambda: _state(found))
+
+    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+        """How far a prediction is."""
+        request = self.endpoint.request(f"/predictions/{quote(id, safe='')}", method="GET")
+        found = yield from answered(self.endpoint, request, deadline)
+        return read(lambda: _state(found))
+
+    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+        """What was made."""
+        return (yield from download(output, self.endpoint, self.endpoint.bearer, deadline))
+
+    def _value(self, value: Any, deadline: Deadline) -> Flow[Any]:
+        """A value of the input: files go as URLs, large ones of an upload."""
+        if isinstance(value, list | tuple):
+            found = [None] * len(value)
+            for number, one in enumerate(value):
+                found[number] = yield from self._value(one, deadline)
+            return found
+        if not isinstance(value, Attachment):
+            return value
+        if len(value.data) <= _INLINE:
+            return data_url(value)
+        form = self.endpoint.form("/files", {}, value, name="content")
+        kept = yield from answered(self.endpoint, form, deadline)
+        return read(lambda: str(kept["urls"]["get"]))
+
+
+def _number(seconds: Decimal) -> int | float:
+    return int(seconds) if seconds == int(seconds) else float(seconds)
+
+
+def _state(body: dict[str, Any]) -> MediaState:
+    status = _STATUSES.get(body["status"], "running")
+    reason = str(body.get("error") or "")
+    if status == "failed" and _REFUSALS.search(reason):
+        status = "refused"
+    found = body.get("output") if status == "succeeded" else None
+    urls = [found] if isinstance(found, str) else [one for one in found or () if isinstance(one, str)]
+    if status == "succeeded" and not urls:
+        raise ModelRefused("The prediction has ended without a file.", fix="Check that the model makes files.")
+    outputs = tuple(MediaOutput(guessed_type(url), url) for url in urls)
+    return MediaState(str(body["id"]), status, outputs, reason or ("It was cancelled." if status == "failed" else ""), _usage(body))
+
+
+def _usage(body: dict[str, Any]) -> Usage | None:
+    """What was used, where the prediction says how long the film is."""
+    seconds = (body.get("metrics") or {}).get("video_output_duration_seconds")
+    return None if seconds is None else Usage(requests=1, seconds=Decimal(str(seconds)))

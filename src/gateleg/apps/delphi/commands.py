@@ -1,0 +1,245 @@
+"""`gateleg delphi`: from the files of a conversation to its report, without a server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
+from gateleg.commands import ConfigOption, Steps, StoreOption, fail, open_resources, read_config, require_packages, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateleg.ai import Models
+    from gateleg.apps.delphi.conversations.conversation import Conversation
+    from gateleg.apps.delphi.reports.findings import Findings
+    from gateleg.apps.delphi.reports.sections import Section
+    from gateleg.web.settings import Settings
+
+    Report = Callable[[str, float], None]
+
+app = typer.Typer(help="Opinion maps from votes and comments.", no_args_is_help=True, add_completion=False)
+
+_STEPS = {
+    "reading": "Reading the files",
+    "votes": "Groups and consensus from the votes",
+    "embeddings": "Meaning of the comments",
+    "layers": "Topics in layers",
+    "map": "Map of the comments",
+    "graph": "Neighbours of the comments",
+    "names": "Names of the topics",
+    "writing": "Text of the report",
+    "report": "Maps and report",
+    "printing": "PDF and PNG",
+}
+
+
+@app.command()
+def run(
+    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
+    comments: Annotated[Path, typer.Argument(help="comments.csv of the same export.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
+    summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
+    flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
+    participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
+    mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
+    order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
+    replay: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=10_000,
+            help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
+        ),
+    ] = 0,
+    topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
+    embeddings: Annotated[
+        str | None, typer.Option(help="A model that compares comments, such as ollama:bge-m3; the local one, which knows English, without.")
+    ] = None,
+    chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
+    author: Annotated[
+        str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
+    ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the report to PDF as well; needs Chromium.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
+) -> None:
+    """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
+    from gateleg.ai import AiError
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+
+    require_packages("delphi", *NEEDED)
+    if out.exists() and not out.is_dir():
+        # Said now, and not after minutes of work.
+        fail(f"{out} cannot be written: it exists and is not a folder.")
+
+    if mode != "exact" and (replay or order != "reading"):
+        fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
+    if replay and order != "reading":
+        fail("--replay takes people by time: leave --order out.")
+    settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
+
+    beside = votes.with_name("summary.csv")
+    found = summary or (beside if beside.is_file() else None)
+    try:
+        with Steps(_STEPS) as report:
+            report("reading", 0.0)
+            from gateleg.apps.delphi.conversations.exports import read_export
+
+            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
+            files |= _printed(files, pdf, png, report)
+        _write(out, files)
+    except (DelphiError, AiError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
+    _say(findings, out)
+
+
+@app.command()
+def reprocess(
+    conversations: Annotated[list[str] | None, typer.Argument(help="The ids of conversations on a host.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
+    pipeline: Annotated[str, typer.Option("--pipeline", help="The config of the pipelines, as JSON.")] = "{}",
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Submit a pipeline for conversations on a host again; a worker runs them. Earlier runs stay."""
+    import asyncio
+
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.jobs import JobError
+
+    require_packages("delphi", *NEEDED)
+    if every == bool(conversations):
+        fail("say which conversations, or --all, and not both.")
+    try:
+        submitted = asyncio.run(
+            _submitted_again(None if every else conversations, read_config(pipeline), settings_from(config, store=store))
+        )
+    except (DelphiError, JobError) as error:
+        fail(str(error))
+    for job_id, name in submitted:
+        typer.echo(f"{job_id}  {name}")
+
+
+async def _submitted_again(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
+    from gateleg.apps.delphi.application import application
+    from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
+
+    async with open_resources(application, settings) as resources:
+        jobs = await submit_again(resources.store, resources.queue, names, config, "command line")
+    return [(str(job.job_id), job.subject or "") for job in jobs]
+
+
+def _analysed(
+    conversation: "Conversation",
+    settings: dict[str, object],
+    with_topics: bool,
+    embedding_model: str | None,
+    chat: str | None,
+    author: str | None,
+    report: "Report",
+) -> "tuple[Findings, dict[str, bytes]]":
+    from gateleg.apps.delphi.opinions.config import VotesConfig
+    from gateleg.apps.delphi.opinions.stage import analyse
+    from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+    from gateleg.apps.delphi.reports.findings import find
+    from gateleg.apps.delphi.topics.config import TopicsConfig
+    from gateleg.apps.delphi.topics.stage import analyse_comments
+
+    report("votes", 0.0)
+    removed = conversation.removed_participants
+    opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
+    topics = None
+    if with_topics:
+        models = _models()
+        namer = None if chat is None else models.chat(chat)
+        config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
+        embeddings = models.embeddings(config.embedding_address)
+        topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
+    findings = find(conversation, opinions, topics)
+    sections, written_by = _sections(findings, author, report)
+    report("report", 0.0)
+    data = data_files(findings, opinions.matrix, conversation.comments)
+    return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
+
+
+def _models() -> "Models":
+    """The models of the settings: `[models]` in gateleg.toml, and GATELEG_MODELS__... variables."""
+    from gateleg.ai import Models, ModelSettings
+    from gateleg.commands import bad_settings_told, settings_from
+
+    settings = settings_from(None)
+    with bad_settings_told():
+        return Models(settings.section("models", ModelSettings))
+
+
+def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
+    """The text of the report, and who wrote it."""
+    from gateleg.apps.delphi.reports.narrative import write_sections
+    from gateleg.apps.delphi.reports.writing import write_section
+
+    templates = write_sections(findings)
+    if author is None:
+        return templates, "templates"
+    chat, found = _models().chat(author), []
+    for number, template in enumerate(templates):
+        report("writing", number / len(templates))
+        found.append(write_section(chat, findings, template))
+    return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
+
+
+def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
+    """What Chromium makes of the files."""
+    from gateleg.apps.delphi.reports.config import REPORT
+    from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf
+
+    maps = [name for name in files if name.endswith(".svg")] if png else []
+    if pdf or png:
+        report("printing", 0.0)
+        find_browser()
+    found = {f"{REPORT.removesuffix('html')}pdf": print_pdf(files[REPORT])} if pdf else {}
+    for number, name in enumerate(maps):
+        report("printing", number / len(maps))
+        found[f"{name.removesuffix('svg')}png"] = draw_png(files[name])
+    return found
+
+
+def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
+    """Write the files, and remove those of an earlier run that this one does not have, unless somebody has changed them since."""
+    from gateleg.apps.delphi.reports.manifest import MANIFEST, leftovers, manifest_of
+
+    known = folder / MANIFEST
+    for name in leftovers(known.read_bytes() if known.is_file() else b"", files, lambda name: _content(folder / name)):
+        (folder / name).unlink()
+    for name, content in {**files, MANIFEST: manifest_of(files)}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _say(findings: "Findings", out: Path) -> None:
+    from gateleg.apps.delphi.reports.config import MAP, REPORT
+
+    totals = findings.totals
+    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
+    from gateleg.apps.delphi.reports.certainty import verdict_of
+
+    typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
+    if verdict := verdict_of(findings):
+        typer.echo(f"        {verdict}")
+    if findings.topics:
+        typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
+    if findings.from_words and findings.known_words is not None:
+        typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
+    typer.echo(f"report: {out / REPORT}")
+    typer.echo(f"map:    {out / MAP}")

@@ -1,0 +1,1 @@
+"""How words become pictures: elements, colours, camera, finish and lettering."""

@@ -1,0 +1,173 @@
+"""Kinetic typography: titles and lyrics, word by word, in fonts that are installed with the application.
+
+Text is shaped by HarfBuzz (kerning, ligatures, marks). System fonts are never used: a character that the fonts at hand do not have is reported by `missing_glyphs` and drawn as the font's empty box.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import skia
+
+from gateleg.apps.mv.drawing.colour import Colour, mix
+from gateleg.apps.mv.drawing.stage import paint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.mv.drawing.palettes import Palette
+    from gateleg.apps.mv.drawing.stage import Moment
+    from gateleg.apps.mv.planning.presets import Typeface
+    from gateleg.apps.mv.writing.lyrics import Line
+
+#: package and file of each typeface; all under the SIL Open Font License
+_FILES: dict[Typeface, tuple[str, str]] = {
+    "grotesque": ("font_manrope", "Manrope-ExtraBold.ttf"),
+    "serif": ("font_source_serif_pro", "SourceSerifPro-Semibold.ttf"),
+    "handwritten": ("font_amatic_sc", "AmaticSC-Bold.ttf"),
+    "rounded": ("font_fredoka_one", "FredokaOne-Regular.ttf"),
+}
+#: how large each typeface is drawn to look equally large
+_SIZES: dict[Typeface, float] = {"grotesque": 1.0, "serif": 1.08, "handwritten": 1.6, "rounded": 1.0}
+
+
+@lru_cache(maxsize=8)
+def load_typeface(name: Typeface | Path) -> Any:
+    """A typeface of the application by name, or any font file by path."""
+    if isinstance(name, Path):
+        return skia.Typeface.MakeFromFile(str(name))
+    package, file = _FILES[name]
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    return skia.Typeface.MakeFromFile(str(Path(found.origin).parent / "files" / file))
+
+
+def missing_glyphs(text: str, name: Typeface | Path) -> str:
+    """The characters of a text that a typeface cannot draw, each once."""
+    typeface = load_typeface(name)
+    return "".join(sorted({sign for sign in text if not sign.isspace() and typeface.unicharToGlyph(ord(sign)) == 0}))
+
+
+def _font(text: str, name: Typeface, size: float) -> Any:
+    """The typeface of the preset, or, where it lacks a character that another one of ours has, that one."""
+    for candidate in (name, *(other for other in _FILES if other != name)):
+        if not missing_glyphs(text, candidate):
+            return skia.Font(load_typeface(candidate), size * _SIZES[candidate])
+    return skia.Font(load_typeface(name), size * _SIZES[name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    blob: Any
+    x: float
+    y: float
+    width: float
+
+
+class Letterer:
+    """Draws titles and lyrics onto finished frames of one size."""
+
+    def __init__(self, width: int, height: int, typeface: Typeface, palette: Palette) -> None:
+        self.width, self.height, self.typeface = width, height, typeface
+        self.light: Colour = mix(palette.light, (1.0, 1.0, 1.0), 0.75)
+        self.accent: Colour = mix(palette.accent, (1.0, 1.0, 1.0), 0.25)
+        self.set: dict[tuple[str, float], list[list[_Word]]] = {}
+
+    def _lines(self, text: str, size: float) -> list[list[_Word]]:
+        """The words of a text in lines that fit into the frame, each shaped and measured; set once."""
+        key = (text, size)
+        if key in self.set:
+            return self.set[key]
+        limit = self.width * 0.84
+        font = _font(text, self.typeface, size)
+        space = font.measureText(" ") or size * 0.25
+        longest = max((font.measureText(word) for word in text.split()), default=0.0)
+        if longest > limit:
+            font.setSize(font.getSize() * limit / longest)
+            space *= limit / longest
+        rows: list[list[tuple[str, float]]] = [[]]
+        for word in text.split():
+            wide = font.measureText(word)
+            if rows[-1] and sum(part + space for _, part in rows[-1]) + wide > limit:
+                rows.append([])
+            rows[-1].append((word, wide))
+        lines = []
+        for number, row in enumerate(rows):
+            x = (self.width - sum(wide for _, wide in row) - space * (len(row) - 1)) / 2
+            words = []
+            for word, wide in row:
+                words.append(_Word(skia.TextBlob.MakeFromShapedText(word, font), x, number * font.getSpacing(), wide))
+                x += wide + space
+            lines.append(words)
+        self.set[key] = lines
+        return lines
+
+    def _tall(self, text: str, size: float) -> float:
+        lines = self._lines(text, size)
+        return (lines[-1][0].y + size * 1.2) if lines and lines[-1] else 0.0
+
+    def _word(self, canvas: Any, word: _Word, top: float, age: float, colour: Colour, alpha: float, size: float) -> None:
+        """A word that comes in: it grows past its size and settles, and rises a little."""
+        if age <= 0 or alpha <= 0:
+            return
+        grown = 1 + 0.35 * math.exp(-7 * age) * math.cos(9 * age) - 0.35 * math.exp(-14 * age)
+        rise = size * 0.35 * math.exp(-9 * age)
+        fade = alpha * min(age * 9, 1.0)
+        canvas.save()
+        canvas.translate(word.x + word.width / 2, top + word.y + size * 0.6 + rise)
+        canvas.scale(grown, grown)
+        shadow = paint((0.0, 0.0, 0.0), 0.65 * fade, MaskFilter=skia.MaskFilter.MakeBlur(skia.kNormal_BlurStyle, size * 0.09))
+        canvas.drawTextBlob(word.blob, -word.width / 2, -size * 0.6 + size * 0.03, shadow)
+        canvas.drawTextBlob(word.blob, -word.width / 2, -size * 0.6, paint(colour, fade))
+        canvas.restore()
+
+    def draw_title(self, canvas: Any, title: str, artist: str, seconds: float, length: float, moment: Moment) -> None:
+        """The title, and the artist below it, word by word; both fade at the end of `length` seconds."""
+        fade = min(max((length - seconds) / 0.6, 0.0), 1.0)
+        if not title or fade <= 0:
+            return
+        size = min(self.height * 0.115, self.width * 0.11)
+        tall = self._tall(title, size)
+        top = (self.height - tall) * 0.46
+        place = 0
+        for line in self._lines(title, size):
+            for word in line:
+                self._word(canvas, word, top, seconds - 0.25 - 0.12 * place, self.light, fade, size)
+                place += 1
+        bar = self.width * 0.1 * min(max((seconds - 0.5) * 2, 0.0), 1.0) * (1 + 0.15 * moment.beat)
+        y = top + tall + size * 0.25
+        canvas.drawRect(skia.Rect.MakeXYWH(self.width / 2 - bar / 2, y, bar, self.height * 0.007), paint(self.accent, fade))
+        small = size * 0.42
+        for line in self._lines(artist, small) if artist else []:
+            for number, word in enumerate(line):
+                self._word(canvas, word, y + size * 0.3, seconds - 0.7 - 0.1 * number, self.accent, fade, small)
+
+    def draw_line(self, canvas: Any, line: Line, seconds: float, moment: Moment, beats: Sequence[float]) -> None:
+        """A line of lyrics in the lower third: its words come one after another, the newest in the accent colour."""
+        left = min(max((line.end - seconds) / 0.25, 0.0), 1.0)
+        size = min(self.height * 0.07, self.width * 0.075)
+        rows = self._lines(line.text, size)
+        top = self.height * 0.86 - self._tall(line.text, size)
+        count = sum(len(row) for row in rows)
+        step = min((line.end - line.start) * 0.55 / max(count, 1), 0.4)
+        place = 0
+        for row in rows:
+            for word in row:
+                age = seconds - line.start - place * step
+                newest = 0 <= age < step * 1.2
+                self._word(
+                    canvas,
+                    word,
+                    top,
+                    age,
+                    mix(self.light, self.accent, 0.9 if newest else 0.0),
+                    left,
+                    size * (1 + 0.02 * moment.beat * newest),
+                )
+                place += 1

@@ -1,0 +1,187 @@
+"""What elements are drawn on: a stage with depth, a camera, and what the music does at a moment.
+
+Elements draw in units of the frame's height: y runs from 0 at the top to 1 at the bottom, x from -aspect/2 to aspect/2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import skia
+
+from gateleg.apps.mv.drawing.colour import Colour, mix
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.drawing.palettes import Palette
+
+#: how far beyond the frame pictures reach on each side, for the camera to travel
+MARGIN = 0.22
+LINEAR = skia.SamplingOptions(skia.FilterMode.kLinear)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A frame in time: where the scene and the song are, and what is heard."""
+
+    #: seconds since the scene began, and the share of it that has passed
+    time: float
+    share: float
+    #: beats since the song began; whole at each beat
+    beats: float
+    #: 1 at a beat, falling to 0 before the next; the same for bars
+    beat: float
+    bar: float
+    #: envelopes of the song, 0 to 1
+    low: float
+    mid: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """Where the camera looks: an offset in units of the frame's height, a zoom, and a roll in degrees."""
+
+    x: float = 0.0
+    y: float = 0.0
+    zoom: float = 1.0
+    roll: float = 0.0
+
+
+Draw = Callable[[Any, Moment], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Something drawn at a depth: 0 is infinitely far and never moves, 1 is where the subject stands, more is nearer."""
+
+    depth: float
+    draw: Draw
+
+
+@dataclass(slots=True)
+class Stage:
+    """All that an element may know of its scene."""
+
+    width: int
+    height: int
+    palette: Palette
+    seed: int
+    energy: float
+    motion: float
+    #: the height of the horizon in the frame, and where the light stands
+    horizon: float
+    light: tuple[float, float]
+    #: where the subject stands: x, the height of its feet, and how tall it is
+    spot: tuple[float, float, float] = (0.0, 0.9, 0.5)
+
+    @property
+    def aspect(self) -> float:
+        """Width over height."""
+        return self.width / self.height
+
+    @property
+    def left(self) -> float:
+        """The left edge of what may be seen when the camera travels."""
+        return -self.aspect / 2 - MARGIN
+
+    @property
+    def right(self) -> float:
+        """The right edge of what may be seen when the camera travels."""
+        return self.aspect / 2 + MARGIN
+
+    def random(self, *names: object) -> np.random.Generator:
+        """Random numbers for one purpose: the same for the same seed and names."""
+        digest = hashlib.sha256("|".join(map(str, (self.seed, *names))).encode()).digest()
+        return np.random.default_rng(int.from_bytes(digest[:8], "big"))
+
+    def picture(self, paint: Callable[[Any], None], top: float = -MARGIN, bottom: float = 1.0 + MARGIN) -> Callable[[Any], None]:
+        """Paint once over the whole width between two heights; what is returned draws the finished picture."""
+        return self.picture_of(paint, self.left, top, self.right, bottom)
+
+    def picture_of(self, paint: Callable[[Any], None], left: float, top: float, right: float, bottom: float) -> Callable[[Any], None]:
+        """Paint once into a rectangle; what is returned draws the finished picture where it belongs."""
+        scale = self.height
+        surface = skia.Surface(max(math.ceil((right - left) * scale), 2), max(math.ceil((bottom - top) * scale), 2))
+        canvas = surface.getCanvas()
+        canvas.clear(0)
+        canvas.scale(scale, scale)
+        canvas.translate(-left, -top)
+        paint(canvas)
+        image = surface.makeImageSnapshot()
+        place = skia.Rect.MakeXYWH(left, top, image.width() / scale, image.height() / scale)
+        return lambda target: target.drawImageRect(image, place, LINEAR)
+
+    def air(self, depth: float) -> Colour:
+        """The colour of things at a depth of the land, 0 at the horizon and 1 in front."""
+        return self.palette.at(depth)
+
+    def silhouette(self, depth: float) -> Colour:
+        """The colour of upright things: darker than the land they stand on."""
+        return mix(self.palette.at(depth * 0.8), self.palette.near, 0.35 + 0.6 * depth)
+
+
+def paint(colour: Colour, alpha: float = 1.0, **options: Any) -> Any:
+    """A paint of one colour, with soft edges."""
+    made = skia.Paint(AntiAlias=True, **options)
+    made.setColor4f(skia.Color4f(*colour, min(max(alpha, 0.0), 1.0)))
+    return made
+
+
+def four(colour: Colour, alpha: float = 1.0) -> int:
+    """A colour as the number that gradients take."""
+    red, green, blue = (round(min(max(channel, 0.0), 1.0) * 255) for channel in colour)
+    return int(skia.Color(red, green, blue, round(min(max(alpha, 0.0), 1.0) * 255)))
+
+
+def upright(top: float, bottom: float, *stops: tuple[Colour, float] | Colour) -> Any:
+    """A paint that changes from top to bottom; a stop is a colour, or a colour and its alpha."""
+    colours = [four(*stop) if isinstance(stop[0], tuple) else four(stop) for stop in stops]
+    shader = skia.GradientShader.MakeLinear([skia.Point(0, top), skia.Point(0, bottom)], colours)
+    return skia.Paint(AntiAlias=True, Shader=shader, Dither=True)
+
+
+def halo(x: float, y: float, radius: float, colour: Colour, alpha: float, mode: Any = skia.BlendMode.kPlus) -> Any:
+    """A paint that is brightest at a point and fades with distance."""
+    stops = [four(colour, alpha), four(colour, alpha * 0.45), four(colour, alpha * 0.12), four(colour, 0.0)]
+    shader = skia.GradientShader.MakeRadial(skia.Point(x, y), max(radius, 1e-4), stops, [0.0, 0.25, 0.6, 1.0])
+    return skia.Paint(AntiAlias=True, Shader=shader, BlendMode=mode)
+
+
+def glow(canvas: Any, x: float, y: float, radius: float, colour: Colour, alpha: float) -> None:
+    """Draw a halo."""
+    if alpha > 0.003:
+        canvas.drawCircle(x, y, radius, halo(x, y, radius, colour, alpha))
+
+
+def ridge(
+    random: np.random.Generator, left: float, right: float, base: float, height: float, rough: float, peaks: float = 3.0
+) -> list[tuple[float, float]]:
+    """A line of hills: sums of waves that are lower the shorter they are; `rough` from 0, rolling, to 1, jagged."""
+    xs = np.linspace(left, right, 260)
+    ys = np.zeros_like(xs)
+    total = 0.0
+    for octave in range(7):
+        size = (0.32 + 0.25 * rough) ** octave
+        phase, pace = float(random.uniform(0, math.tau)), peaks * 2.05**octave
+        wave = np.sin(xs * pace + phase + 0.6 * np.sin(xs * pace * 0.37 + phase * 2))
+        ys += size * (1 - 2 * np.abs(wave) if rough > 0.5 else wave)
+        total += size
+    ys = base - height * (0.5 + 0.5 * ys / total)
+    return list(zip(xs.tolist(), ys.tolist(), strict=True))
+
+
+def below(line: list[tuple[float, float]], bottom: float) -> Any:
+    """The area between a line and a height."""
+    path = skia.Path()
+    path.moveTo(line[0][0], bottom)
+    for x, y in line:
+        path.lineTo(x, y)
+    path.lineTo(line[-1][0], bottom)
+    path.close()
+    return path

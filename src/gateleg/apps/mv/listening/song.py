@@ -1,0 +1,166 @@
+"""A song as the studio hears it: tempo, beats, bars, sections, key, loudness, and curves that pictures move to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gateleg.apps.mv.listening.bars import find_bars
+from gateleg.apps.mv.listening.beats import track_beats
+from gateleg.apps.mv.listening.keys import find_key
+from gateleg.apps.mv.listening.loudness import Loudness, measure
+from gateleg.apps.mv.listening.sections import Section, find_sections
+from gateleg.apps.mv.listening.sound import LONGEST, Doubles, Sound, read_sound
+from gateleg.apps.mv.listening.spectrum import FRAMES, RATE, Spectrum, analyse_spectrum
+from gateleg.apps.mv.listening.tempo import find_tempo
+from gateleg.apps.mv.reports import never, quietly, stop_if
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateleg.apps.mv.reports import Cancelling, Progress
+
+__all__ = ["CURVE_RATE", "Loudness", "Section", "Song", "hear", "listen"]
+
+#: values of a curve in a second
+CURVE_RATE = 50
+#: below this clarity a song has no pulse to cut to: speech and noise stay under 0.1, a drum kit that breathes is above 0.15
+_PULSE = 0.12
+#: seconds between the lines of the grid that stands for bars and beats where there is no pulse
+_STEP = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Song:
+    """What was heard. Times are in seconds; curves have `CURVE_RATE` values in a second, each from 0 to 1."""
+
+    duration: float
+    #: beats in a minute; 0 when there is no clear pulse
+    tempo: float
+    #: how clear the pulse is, from 0 to 1; under 0.12 the beats are a fixed grid
+    clarity: float
+    meter: int
+    beats: tuple[float, ...]
+    bars: tuple[float, ...]
+    sections: tuple[Section, ...]
+    key: str
+    loudness: Loudness
+    #: envelopes of the low, middle and high bands, and of the whole
+    low: tuple[float, ...]
+    mid: tuple[float, ...]
+    high: tuple[float, ...]
+    level: tuple[float, ...]
+    #: onsets by band, in seconds: drums, instruments and voices, cymbals
+    onsets: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
+
+    @property
+    def has_pulse(self) -> bool:
+        """Whether the beats were heard; otherwise they are a fixed grid."""
+        return self.tempo > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The song as values that JSON has."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Song:
+        """The song that `to_json` made these values of."""
+        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+        sections = tuple(Section(**section) for section in data["sections"])
+        low, mid, high = (tuple(times) for times in data["onsets"])
+        return cls(**fields | {"sections": sections, "onsets": (low, mid, high), "loudness": Loudness(**data["loudness"])})
+
+
+def listen(path: Path, longest: float = LONGEST, progress: Progress = quietly, cancelled: Cancelling = never) -> Song:
+    """Decode a song and hear what is in it."""
+    progress(0.0, "decoding the song")
+    sound = read_sound(path, 44_100, 2, longest, cancelled)
+    return hear(sound, progress, cancelled)
+
+
+def hear(sound: Sound, progress: Progress = quietly, cancelled: Cancelling = never) -> Song:
+    """What is in a decoded song."""
+    stop_if(cancelled)
+    progress(0.3, "measuring loudness")
+    loudness = measure(sound)
+    stop_if(cancelled)
+    progress(0.5, "listening for the pulse")
+    spectrum = analyse_spectrum(_resampled(sound))
+    tempo = find_tempo(spectrum.onsets + 1.2 * spectrum.low)
+    stop_if(cancelled)
+    pulse = tempo.clarity >= _PULSE
+    beats = track_beats(spectrum, tempo) if pulse else np.zeros(0)
+    if len(beats) < 4:
+        pulse, beats = False, np.arange(0.0, sound.duration, _STEP)
+    beats = beats[beats < sound.duration]
+    meter, first = find_bars(spectrum, beats) if pulse else (4, 0)
+    bars = beats[first::meter]
+    progress(0.8, "finding the sections")
+    sections = find_sections(spectrum, bars, sound.duration)
+    curves = [_curve(_envelope(spectrum, *band), sound.duration) for band in ((0, 9), (9, 24), (24, 32), (0, 32))]
+    progress(1.0, "heard")
+    bpm = 60.0 / float(np.median(np.diff(beats))) if pulse else 0.0
+    return Song(
+        duration=round(sound.duration, 4),
+        tempo=round(bpm, 2),
+        clarity=round(tempo.clarity, 3) if pulse else 0.0,
+        meter=meter,
+        beats=_rounded(beats),
+        bars=_rounded(bars),
+        sections=sections,
+        key=find_key(spectrum.chroma[spectrum.level > 1e-3]),
+        loudness=loudness,
+        low=curves[0],
+        mid=curves[1],
+        high=curves[2],
+        level=curves[3],
+        onsets=(_peaks(spectrum.drums), _peaks(spectrum.mid), _peaks(spectrum.high)),
+    )
+
+
+def _rounded(times: Doubles) -> tuple[float, ...]:
+    return tuple(round(float(time), 4) for time in times)
+
+
+def _resampled(sound: Sound) -> Any:
+    """Mono samples at the rate of the analysis; 44,100 is exactly twice of it."""
+    mono = sound.mono()
+    if sound.rate == 2 * RATE:
+        return mono[: len(mono) // 2 * 2].reshape(-1, 2).mean(axis=1)
+    times = np.arange(0, len(mono), sound.rate / RATE)
+    return np.interp(times, np.arange(len(mono)), mono).astype(np.float32)
+
+
+def _envelope(spectrum: Spectrum, start: int, end: int) -> Doubles:
+    """The loudness of bands, which rises at once and falls in about a fifth of a second."""
+    loud = np.asarray(spectrum.bands[:, start:end].mean(axis=1), dtype=np.float64)
+    floor, top = float(np.percentile(loud, 5)), float(np.percentile(loud, 99.5))
+    if top - floor < 0.02:
+        return np.zeros(len(loud))
+    scaled = np.clip((loud - floor) / (top - floor), 0.0, 1.0)
+    held, fall = 0.0, float(np.exp(-1 / (0.2 * FRAMES)))
+    for at, value in enumerate(scaled):
+        held = max(float(value), held * fall)
+        scaled[at] = held
+    return scaled
+
+
+def _curve(values: Doubles, duration: float) -> tuple[float, ...]:
+    times = np.arange(0.0, duration, 1 / CURVE_RATE)
+    return tuple(round(float(value), 3) for value in np.interp(times, np.arange(len(values)) / FRAMES, values))
+
+
+def _peaks(curve: Doubles) -> tuple[float, ...]:
+    """The times of clear peaks, at least 80 ms apart."""
+    if len(curve) < 3:
+        return ()
+    tops = np.flatnonzero((curve[1:-1] >= curve[:-2]) & (curve[1:-1] > curve[2:]) & (curve[1:-1] > 1.5)) + 1
+    kept: list[int] = []
+    for top in tops:
+        if not kept or top - kept[-1] > 0.08 * FRAMES:
+            kept.append(int(top))
+        elif curve[top] > curve[kept[-1]]:
+            kept[-1] = int(top)
+    return _rounded(np.array(kept) / FRAMES)

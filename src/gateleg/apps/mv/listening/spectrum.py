@@ -1,0 +1,132 @@
+"""What a song sounds like over time: loudness of frequency bands, their sudden rises, and pitch classes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.listening.sound import Doubles, Floats
+
+#: Analysis works on mono samples at this rate ...
+RATE = 22_050
+#: ... in windows of this many samples ...
+WINDOW = 1024
+#: ... every so many samples: 86 times a second.
+HOP = 256
+#: frames of the analysis in a second
+FRAMES = RATE / HOP
+
+_EDGES = np.geomspace(30.0, 10_500.0, 33)
+_SILENT = 1e-4
+#: bands below this edge hold kick drums and basses, those above the other one cymbals
+_LOW, _HIGH = 160.0, 4_500.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """Features of each frame of the analysis; the arrays have one row, or one value, for each frame."""
+
+    #: log loudness of 32 bands
+    bands: Floats
+    #: how much of each pitch class sounds, C first
+    chroma: Floats
+    #: sudden rises, in all bands and in the low, middle and high ones; not negative
+    onsets: Doubles
+    low: Doubles
+    mid: Doubles
+    high: Doubles
+    #: sudden rises of the low bands on a linear scale, on which what cymbals leak into them is small: drums
+    drums: Doubles
+    #: root mean square
+    level: Doubles
+
+    @property
+    def times(self) -> Doubles:
+        """The time of each frame in seconds."""
+        return np.arange(len(self.onsets)) / FRAMES
+
+
+def _magnitudes(samples: Floats, window: int) -> Floats:
+    """Magnitude spectra, one row for each hop; frame i is centred on sample i * HOP."""
+    padded = np.pad(samples, (window // 2, window // 2 + HOP))
+    count = len(samples) // HOP + 1
+    shape = np.hanning(window).astype(np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(padded, window)[::HOP][:count]
+    rows = [np.abs(np.fft.rfft(view[at : at + 512] * shape, axis=1)).astype(np.float32) for at in range(0, count, 512)]
+    return np.concatenate(rows) / (window / 4)
+
+
+def _band_matrix() -> Floats:
+    centres = np.fft.rfftfreq(WINDOW, 1 / RATE)
+    matrix = np.zeros((len(centres), len(_EDGES) - 1), dtype=np.float32)
+    for band, (start, end) in enumerate(itertools.pairwise(_EDGES)):
+        inside = (centres >= start) & (centres < end)
+        if not inside.any():
+            inside[np.argmin(np.abs(centres - (start + end) / 2))] = True
+        matrix[inside, band] = 1.0 / inside.sum()
+    return matrix
+
+
+def _chroma(samples: Floats) -> Floats:
+    """Pitch classes from a longer window, for which low notes are apart; every 16th frame is computed, the others repeat it."""
+    window, step = 8192, 16
+    padded = np.pad(samples, (window // 2, window // 2 + HOP * step))
+    count = len(samples) // HOP + 1
+    shape = np.hanning(window).astype(np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(padded, window)[:: HOP * step][: count // step + 1]
+    frequencies = np.fft.rfftfreq(window, 1 / RATE)
+    heard = (frequencies > 60) & (frequencies < 2_200)
+    classes = (np.round(12 * np.log2(frequencies[heard] / 440.0)).astype(int) + 9) % 12
+    folded = np.zeros((int(heard.sum()), 12), dtype=np.float32)
+    folded[np.arange(len(classes)), classes] = 1.0
+    rows = [np.sqrt(np.abs(np.fft.rfft(view[at : at + 64] * shape, axis=1))[:, heard]) @ folded for at in range(0, len(view), 64)]
+    chroma = np.concatenate(rows)
+    chroma /= np.maximum(chroma.max(axis=1, keepdims=True), 1e-3)
+    return np.asarray(np.repeat(chroma, step, axis=0)[:count], dtype=np.float32)
+
+
+def _rises(log: Floats) -> Floats:
+    """How much louder each band is than two frames before, beyond what a neighbouring frame already had."""
+    rise = np.zeros_like(log)
+    rise[2:] = np.maximum(log[2:] - log[:-2], 0.0)
+    return rise
+
+
+def _without_trend(curve: Doubles) -> Doubles:
+    """A curve above its local mean of about a second, scaled to a deviation of 1."""
+    width = int(FRAMES)
+    trend = np.convolve(np.pad(curve, width, mode="edge"), np.ones(2 * width + 1) / (2 * width + 1), mode="valid")
+    above = np.maximum(curve - trend, 0.0)
+    return above / max(float(above.std()), 1e-9)
+
+
+def analyse_spectrum(samples: Floats) -> Spectrum:
+    """The features of mono samples at `RATE`."""
+    magnitudes = _magnitudes(samples, WINDOW)
+    loud = magnitudes @ _band_matrix()
+    log = np.log10(1.0 + loud * 1_000.0)
+    rises = _rises(log)
+    centres = np.sqrt(_EDGES[:-1] * _EDGES[1:])
+    low, high = centres < _LOW, centres > _HIGH
+    middle = ~low & ~high
+    parts = [np.asarray(rises[:, band].mean(axis=1), dtype=np.float64) for band in (low, middle, high)]
+    drums = np.asarray(_rises(loud[:, low]).mean(axis=1), dtype=np.float64)
+    level = np.sqrt(np.maximum((magnitudes**2).sum(axis=1), 0.0)).astype(np.float64)
+    quiet = level < _SILENT
+    for part in (*parts, drums):
+        part[quiet] = 0.0
+    heard = _without_trend(1.6 * parts[0] + parts[1] + 0.6 * parts[2])
+    return Spectrum(
+        log,
+        _chroma(samples),
+        heard,
+        _without_trend(parts[0]),
+        _without_trend(parts[1]),
+        _without_trend(parts[2]),
+        _without_trend(drums),
+        level,
+    )

@@ -1,0 +1,1 @@
+"""How a song becomes scenes: director presets, and where the cuts fall."""

@@ -1,0 +1,193 @@
+"""The studio: from a song and a sentence to a music video, on this machine, with no account.
+
+    with Models() as models:
+        made = make_video(Path("song.mp3"), "a silver robot walks through Austin at night", Path("out.mp4"), models.embeddings().embed)
+
+The steps can be taken one by one, as jobs do: `listen`, `plan_video`, `write_scenes`, `order_clips`, `render_clip` for each, `compose`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.mv.composing.assembly import Credits, compose
+from gateleg.apps.mv.composing.clips import Clip, ClipOrder
+from gateleg.apps.mv.composing.encoding import HD, Canvas
+from gateleg.apps.mv.composing.flashes import FlashReport, check_flashes
+from gateleg.apps.mv.composing.workers import render_clips
+from gateleg.apps.mv.drawing.looks import open_library
+from gateleg.apps.mv.drawing.scene import Scene
+from gateleg.apps.mv.listening.song import Song, listen
+from gateleg.apps.mv.planning.plan import Plan, plan_video
+from gateleg.apps.mv.planning.presets import find_preset
+from gateleg.apps.mv.reports import never, quietly, within
+from gateleg.apps.mv.writing.lyrics import Line, read_lyrics
+from gateleg.apps.mv.writing.scenes import SceneText, read_camera, write_scenes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.mv.drawing.looks import Embed, Library, Look
+    from gateleg.apps.mv.planning.plan import Slot
+    from gateleg.apps.mv.reports import Cancelling, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class VideoWish:
+    """What a video should be, beside its song and its concept."""
+
+    canvas: Canvas = HD
+    #: the name of a director preset
+    director: str = "clean"
+    seed: int = 0
+    #: who or what is seen, in words, and a picture of it
+    subject: str | None = None
+    picture: Path | None = None
+    title: str = ""
+    artist: str = ""
+    #: LRC, SRT or plain text
+    lyrics: str = ""
+    #: the most scenes
+    most: int = 999
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A video that was made, and what it was made from."""
+
+    path: Path
+    seconds: float
+    song: Song
+    plan: Plan
+    texts: tuple[SceneText, ...]
+    orders: tuple[ClipOrder, ...]
+    lyrics: tuple[Line, ...]
+    flashes: FlashReport
+
+
+def scene_seed(seed: int, concept: str, twin: int) -> int:
+    """The seed of a scene: the same for a scene and those that develop it."""
+    return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
+
+
+def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept: str) -> Scene:
+    """A scene as it will be drawn. A shot or a move that the text names (a person may have edited it) is followed."""
+    shot, move, _ = read_camera(text.prompt)
+    return Scene(
+        look=look,
+        shot=shot or text.shot,
+        move=move or text.move,
+        first=slot.first,
+        frames=slot.frames,
+        energy=slot.energy,
+        motion=slot.motion,
+        brightness=slot.brightness,
+        seed=scene_seed(wish.seed, concept, slot.twin),
+        preset=find_preset(wish.director),
+        picture=wish.picture if text.names_subject else None,
+        repeat=slot.repeat,
+    )
+
+
+def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish: VideoWish) -> tuple[Look, ...]:
+    """The look of each text. The subject is seen in every scene that names it, and only there."""
+    looks = []
+    for slot, text in zip(plan.slots, texts, strict=True):
+        words = read_camera(text.prompt)[2]
+        look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin)
+        looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
+    return tuple(looks)
+
+
+def order_clips(
+    plan: Plan, texts: Sequence[SceneText], looks: Sequence[Look], wish: VideoWish, concept: str, lyrics: Sequence[Line] = ()
+) -> tuple[ClipOrder, ...]:
+    """What to render: one order for each scene, in the order of the video."""
+    scenes = [make_scene(slot, text, look, wish, concept) for slot, text, look in zip(plan.slots, texts, looks, strict=True)]
+    orders = []
+    for at, (slot, scene) in enumerate(zip(plan.slots, scenes, strict=True)):
+        start, end = slot.first / plan.fps, slot.last / plan.fps
+        orders.append(
+            ClipOrder(
+                scene=scene,
+                canvas=wish.canvas,
+                before=scenes[at - 1] if slot.overlap else None,
+                transition=slot.transition,
+                overlap=slot.overlap,
+                title=wish.title if start < _TITLED else "",
+                artist=wish.artist if start < _TITLED else "",
+                lyrics=tuple(line for line in lyrics if line.start < end and line.end > start),
+                total=plan.frames,
+            )
+        )
+    return tuple(orders)
+
+
+#: titles are seen in scenes that start before this, in seconds
+_TITLED = 4.2
+#: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
+_CALMER = (0.55, 0.75, 0.88)
+
+
+def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
+    """Look for flashes over all clips, cuts included."""
+    return check_flashes(np.concatenate([clip.thumbnails for clip in clips]), fps)
+
+
+def clips_to_calm(clips: Sequence[Clip], report: FlashReport) -> tuple[int, ...]:
+    """The numbers of the clips in which too many flashes were found."""
+    edges = np.cumsum([clip.frames for clip in clips])
+    return tuple(sorted({int(np.searchsorted(edges, frame, side="right")) for frame in report.frames}))
+
+
+def make_video(
+    song: Path,
+    concept: str,
+    out: Path,
+    embed: Embed,
+    wish: VideoWish | None = None,
+    workers: int | None = None,
+    progress: Progress = quietly,
+    cancelled: Cancelling = never,
+) -> Video:
+    """Make a music video of a song and a sentence. The same song, sentence and wish give the same frames."""
+    wish = wish or VideoWish()
+    heard = listen(song, progress=within(progress, 0.0, 0.05), cancelled=cancelled)
+    preset = find_preset(wish.director)
+    plan = plan_video(heard, preset, wish.canvas.fps, wish.most)
+    texts = write_scenes(concept, plan, preset, wish.subject, wish.seed)
+    progress(0.06, "choosing what is seen")
+    looks = choose_looks(plan, texts, open_library(embed), wish)
+    lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
+    orders = list(order_clips(plan, texts, looks, wish, concept, lyrics))
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".clips-") as folder:
+        paths = [Path(folder) / f"{number:04d}.mp4" for number in range(len(orders))]
+        clips = list(render_clips(orders, heard, paths, workers, within(progress, 0.08, 0.93), cancelled))
+        report = _mend(orders, clips, heard, workers, cancelled)
+        seconds = compose(paths, song, out, wish.canvas, Credits(wish.title, wish.artist), within(progress, 0.95, 1.0), cancelled)
+    return Video(out, seconds, heard, plan, texts, tuple(orders), lyrics, report)
+
+
+def _mend(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
+    """Draw clips that flash again, calmer each time, until nothing flashes."""
+    fps = orders[0].canvas.fps
+    report = check_video(clips, fps)
+    for calm in _CALMER:
+        if report.safe:
+            break
+        numbers = clips_to_calm(clips, report)
+        for number in numbers:
+            orders[number] = replace(orders[number], calm=calm)
+        again = render_clips(
+            [orders[number] for number in numbers], song, [clips[number].path for number in numbers], workers, quietly, cancelled
+        )
+        for number, clip in zip(numbers, again, strict=True):
+            clips[number] = clip
+        report = check_video(clips, fps)
+    return report

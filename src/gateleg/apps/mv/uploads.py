@@ -1,0 +1,117 @@
+"""Use cases: files that people give to a project, and pictures that several projects may show.
+
+What a file is, its content says. It becomes the project's under the key that the design has for it, with the extension of its content.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from gateleg.apps.mv import object_keys, rules
+from gateleg.apps.mv.scenes import begin_scene, finish_take, next_take
+from gateleg.apps.mv.service import edit_project
+from gateleg.apps.mv.tables import Project, Reference, Take
+from gateleg.store import delete
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.apps.mv.tables import Scene
+    from gateleg.model import Action
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+    from gateleg.web.uploads import ReceivedFile
+
+#: The extension of each type of content.
+EXTENSIONS = {
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/mp4": "m4a",
+    "video/mp4": "mp4",
+    "video/quicktime": "mov",
+    "video/webm": "webm",
+    "video/x-matroska": "mkv",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "text/plain": "txt",
+}
+VIDEOS = frozenset(kind for kind in EXTENSIONS if kind.startswith("video/"))
+#: A song may come with a picture.
+SOUNDS = frozenset(kind for kind in EXTENSIONS if kind.startswith("audio/")) | VIDEOS
+PICTURES = frozenset(kind for kind in EXTENSIONS if kind.startswith("image/"))
+TEXTS = frozenset({"text/plain"})
+#: What a project takes as a file, by the name of the file's route.
+TYPES = {"audio": SOUNDS, "character": PICTURES, "product": PICTURES, "lyrics": TEXTS}
+#: The attribute that holds the key of each.
+_ATTRIBUTES = {
+    "audio": Project.audio_backing_track_s3_key,
+    "character": Project.character_image_s3_key,
+    "product": Project.product_image_s3_key,
+    "lyrics": Project.lyrics_s3_key,
+}
+
+
+async def keep_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
+    """Make a file the audio, character, product or lyrics of a project. What was heard in an earlier track is forgotten with it."""
+    rules.startable(project)
+    extension = EXTENSIONS.get(file.content_type, "txt")
+    key = object_keys.project_asset(project.project_id, name, extension)
+    before = getattr(project, _ATTRIBUTES[name].name)
+    with file.path.open("rb") as content:
+        await objects.put(key, content, content_type=file.content_type)
+    actions: list[Action] = [_ATTRIBUTES[name].set(key)]
+    if name == "audio":
+        actions += [Project.analysis_s3_key.remove(), Project.audio_duration.remove(), Project.tempo.remove()]
+    changed = await edit_project(store, project.project_id, actions)
+    if before is not None and before != key and before.startswith(object_keys.project_prefix(project.project_id)):
+        await objects.delete(before)
+    return changed
+
+
+async def keep_reference(store: AsyncStore, objects: AsyncObjects, owner: str, file: ReceivedFile, description: str) -> Reference:
+    """Keep a picture that projects of its owner may show."""
+    reference_id = uuid4()
+    key = object_keys.reference_key(reference_id, EXTENSIONS[file.content_type])
+    with file.path.open("rb") as content:
+        await objects.put(key, content, content_type=file.content_type)
+    return await store.create(Reference(reference_id=reference_id, owner_id=owner, image_s3_key=key, description=description))
+
+
+async def use_reference(store: AsyncStore, project: Project, name: str, reference: Reference) -> Project:
+    """Show a reference picture as the character or the product of a project."""
+    rules.startable(project)
+    return await edit_project(store, project.project_id, [_ATTRIBUTES[name].set(reference.image_s3_key)])
+
+
+async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: Reference) -> None:
+    """Delete a picture. Projects that show it keep their key and lack the picture."""
+    await objects.delete(reference.image_s3_key)
+    await store.run(delete(reference))
+
+
+async def keep_clip(
+    store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, file: ReceivedFile, duration: float
+) -> Scene:
+    """Make somebody's own clip a take of a scene, and play it."""
+    scene = await begin_scene(store, project_id, sequence)
+    number = await next_take(store, project_id, sequence)
+    key = object_keys.take_key(project_id, sequence, number)
+    with file.path.open("rb") as content:
+        await objects.put(key, content, content_type=file.content_type)
+    await objects.copy(key, object_keys.scene_key(project_id, sequence))
+    return await finish_take(
+        store,
+        Take(
+            project_id=project_id,
+            sequence=sequence,
+            take=number,
+            clip_s3_key=key,
+            prompt=scene.prompt,
+            provider="upload",
+            duration=duration,
+        ),
+    )

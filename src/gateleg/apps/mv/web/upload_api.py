@@ -1,0 +1,87 @@
+"""`/api/mv`: files of projects, and reference pictures. One file is a request's body, or the only one of its form."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+
+from gateleg.apps.mv import rules, uploads
+from gateleg.apps.mv.api import changeable, shown
+from gateleg.apps.mv.tables import Reference
+from gateleg.apps.mv.web.views import ProjectView, ReferenceView, view_reference
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.bodies import body_limit
+from gateleg.web.uploads import UploadRules, receive_files, turn, upload_folder
+
+router = APIRouter()
+#: The most bytes that pictures and lyrics may have.
+_PICTURE = 20_000_000
+_LYRICS = 200_000
+_BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+Asset = Literal["audio", "character", "product", "lyrics"]
+
+
+def _most(call: Call, asset: str) -> int:
+    return {"audio": call.host.settings.upload_limit, "lyrics": _LYRICS}.get(asset, _PICTURE)
+
+
+@router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
+@body_limit("upload")
+async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Request) -> ProjectView:
+    """Give a project its track (any audio or video), its character or product (PNG, JPEG, WebP), or its lyrics (LRC, SRT or plain text)."""
+    project = await changeable(call, project_id)
+    rules.startable(project)
+    async with turn(call.principal), upload_folder() as folder:
+        (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
+        await uploads.keep_asset(call.host.store, call.host.objects, project, asset, file)
+    await call.note("mv.upload", str(project_id), asset=asset, size=file.size)
+    return await shown(call, project_id)
+
+
+@router.post("/references", status_code=201, openapi_extra=_BODY)
+@body_limit(_PICTURE)
+async def upload_reference(call: Using, request: Request, description: Annotated[str, Query(max_length=2_000)] = "") -> ReferenceView:
+    """Keep a picture of a character or a product that your projects may show."""
+    async with turn(call.principal), upload_folder() as folder:
+        (file,) = await receive_files(request, folder, UploadRules(_PICTURE, types=uploads.PICTURES))
+        made = await uploads.keep_reference(call.host.store, call.host.objects, rules.owner_id(call.principal), file, description)
+    return await view_reference(call.host.objects, made)
+
+
+@router.get("/references")
+async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ReferenceView]:
+    """The caller's reference pictures, newest first."""
+    owner = rules.owner_id(call.principal)
+    page = await call.host.store.page(Reference.of_owner, owner_id=owner, limit=limit, cursor=cursor)
+    return Listing(items=[await view_reference(call.host.objects, found) for found in page], next=page.next)
+
+
+async def _reference(call: Call, reference_id: UUID) -> Reference:
+    found = await call.host.store.find(Reference, reference_id=reference_id, consistent=True)
+    rules.seen(call.principal, found, f"reference {reference_id}")
+    assert found is not None
+    return found
+
+
+@router.get("/references/{reference_id}")
+async def get_reference(call: Using, reference_id: UUID) -> ReferenceView:
+    """A reference picture."""
+    return await view_reference(call.host.objects, await _reference(call, reference_id))
+
+
+@router.delete("/references/{reference_id}", status_code=204)
+async def delete_reference(call: Using, reference_id: UUID) -> None:
+    """Delete a reference picture."""
+    found = await _reference(call, reference_id)
+    rules.changed(call.principal, found)
+    await uploads.delete_reference(call.host.store, call.host.objects, found)
+
+
+@router.put("/projects/{project_id}/{asset}/reference/{reference_id}")
+async def use_reference(call: Using, project_id: UUID, asset: Literal["character", "product"], reference_id: UUID) -> ProjectView:
+    """Show a reference picture as the character or the product of a project."""
+    project = await changeable(call, project_id)
+    reference = await _reference(call, reference_id)
+    await uploads.use_reference(call.host.store, project, asset, reference)
+    return await shown(call, project_id)

@@ -1,0 +1,64 @@
+"""Scene texts by a chat model, for those who have configured one; the plan, the shots and the moves stay the studio's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from gateleg.ai import AiError, System, User
+from gateleg.apps.mv.writing.scenes import write_scenes
+
+if TYPE_CHECKING:
+    from gateleg.ai import Chat
+    from gateleg.apps.mv.planning.plan import Plan
+    from gateleg.apps.mv.planning.presets import Preset
+    from gateleg.apps.mv.writing.scenes import SceneText
+
+
+class WrittenScene(BaseModel):
+    """One scene as a model writes it."""
+
+    description: str = Field(min_length=10, max_length=2_000)
+
+
+class WrittenScenes(BaseModel):
+    """All scenes of a video."""
+
+    scenes: list[WrittenScene]
+
+
+_TASK = (
+    "You write the scenes of a music video. Write exactly {count} scenes, one after another, in the third person and the present tense, "
+    "two or three sentences each. Every scene can be understood on its own: repeat who is seen and where. Keep the same character and the same world "
+    "throughout. Say what is seen, never what is heard. No dialogue, no on-screen text."
+)
+
+
+def write_scenes_by(
+    chat: Chat, concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0
+) -> tuple[tuple[SceneText, ...], str]:
+    """Texts by a model, and a note; the note is empty when the model wrote them all.
+
+    A model that fails, refuses or miscounts does not stop the video: its place is taken by `write_scenes`, and the note says why.
+    """
+    plain = write_scenes(concept, plan, preset, subject, seed)
+    lines = [
+        f"{slot.index + 1}. {slot.role}, {slot.part}, {slot.frames / plan.fps:.1f} s, energy {slot.energy:.1f}, "
+        f"{text.shot} shot, camera: {text.move}"
+        for slot, text in zip(plan.slots, plain, strict=True)
+    ]
+    about = f"Concept: {concept}\nCharacter: {subject or 'none'}\nMood: {preset.mood}\nScenes:\n" + "\n".join(lines)
+    try:
+        written = chat.structured(WrittenScenes, [System(_TASK.format(count=len(plain))), User(about)], seed=seed).value.scenes
+    except AiError as error:
+        return plain, f"The model could not write the scenes ({error.code}); the studio wrote them."
+    if len(written) != len(plain):
+        return plain, f"The model wrote {len(written)} scenes where {len(plain)} were asked for; the studio wrote them."
+    texts = [replace(text, prompt=f"{_camera(text)} {scene.description}") for text, scene in zip(plain, written, strict=True)]
+    return tuple(texts), ""
+
+
+def _camera(text: SceneText) -> str:
+    return text.prompt.split(". ", 1)[0] + "."

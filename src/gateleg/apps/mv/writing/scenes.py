@@ -1,0 +1,183 @@
+"""Scene texts from a concept, without a model: an arc, shot sizes, camera moves and light, the same for the same seed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.apps.mv.planning.presets import MOVES, SHOTS, Move, Preset, Shot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.mv.planning.plan import Plan, Role, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class SceneText:
+    """What is seen in a scene, in words."""
+
+    #: the whole text, as a person reads and edits it, and as a model that makes pictures gets it
+    prompt: str
+    negative: str
+    shot: Shot
+    move: Move
+    #: whether the character or the product is named
+    names_subject: bool
+
+
+_SHOT_WORDS: dict[Shot, str] = {
+    "wide": "Wide shot",
+    "medium": "Medium shot",
+    "close": "Close-up",
+    "detail": "Detail shot",
+    "low": "Low angle",
+    "overhead": "Overhead shot",
+}
+_MOVE_WORDS: dict[Move, str] = {
+    "push": "the camera pushes in",
+    "pull": "the camera pulls back",
+    "pan left": "the camera pans left",
+    "pan right": "the camera pans right",
+    "rise": "the camera rises",
+    "fall": "the camera sinks",
+    "drift": "the camera drifts",
+    "orbit": "the camera circles",
+    "still": "the camera is still",
+}
+#: What happens, by the place of the scene in the story: {it} is the subject, {place} the concept without it.
+_EVENTS: dict[Role, tuple[str, ...]] = {
+    "establish": ("The place lies open, before anybody is there", "First light on the scene, all of it seen from afar"),
+    "introduce": ("{it} enters and looks around", "{it} is there, seen for the first time"),
+    "develop": (
+        "{it} goes on, and the place changes with every step",
+        "Something small catches the eye of {it}",
+        "{it} passes by while the world behind keeps moving",
+        "{it} waits, and the air begins to move",
+    ),
+    "lift": ("Everything opens up around {it}", "{it} lets go, and all colours wake", "The whole place moves with {it}"),
+    "break": ("All falls quiet around {it}", "{it} alone, nothing else moves"),
+    "climax": ("{it} at the heart of it, brighter than before", "The same place again, larger, with {it} in the middle of it all"),
+    "close": ("{it} leaves, and the place is what it was", "A last look back; the light goes"),
+}
+_LIGHT: dict[Role, tuple[str, ...]] = {
+    "establish": ("quiet light", "long shadows"),
+    "introduce": ("soft light from one side", "clear light"),
+    "develop": ("light that shifts", "light between shapes"),
+    "lift": ("bright light from behind", "light that pulses"),
+    "break": ("dim light", "almost dark"),
+    "climax": ("blazing light", "light from everywhere"),
+    "close": ("fading light", "last light"),
+}
+
+
+def write_scenes(concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0) -> tuple[SceneText, ...]:
+    """A text for each scene of a plan. `subject` describes the character or the product; it is named in every scene in which it is seen.
+
+    A scene that develops an earlier one (a repeated chorus) keeps its event and its shot, and is brighter and nearer.
+    """
+    texts: list[SceneText] = []
+    for slot in plan.slots:
+        twin = texts[slot.twin] if slot.twin != slot.index else None
+        texts.append(_write(concept, slot, preset, subject, seed, twin))
+    return tuple(texts)
+
+
+def _pick(options: Sequence[str], *of: object) -> str:
+    digest = hashlib.sha256("|".join(map(str, of)).encode()).digest()
+    return options[int.from_bytes(digest[:4], "big") % len(options)]
+
+
+def _write(concept: str, slot: Slot, preset: Preset, subject: str | None, seed: int, twin: SceneText | None) -> SceneText:
+    shot: Shot = twin.shot if twin else preset.shots[slot.index % len(preset.shots)] if slot.role != "establish" else "wide"
+    move: Move = preset.moves[(slot.index + seed) % len(preset.moves)]
+    if twin and slot.role == "climax":
+        move = "push" if "push" in preset.moves else move
+    who = _sentence(subject) if subject else _who(concept)
+    event = _pick(_EVENTS[slot.role], seed, concept, slot.twin, slot.role)
+    named = "{it}" in event or slot.role not in ("establish", "close")
+    light = _pick(_LIGHT[slot.role], seed, concept, slot.index)
+    parts = [f"{_SHOT_WORDS[shot]}, {_MOVE_WORDS[move]}.", f"{_sentence(concept)}."]
+    parts.append(f"{_sentence(event.replace('{it}', who[0].lower() + who[1:] if not event.startswith('{it}') else who))}.")
+    parts.append(f"{light.capitalize()}; {preset.mood}.")
+    return SceneText(" ".join(parts), preset.negative, shot, move, named and subject is not None)
+
+
+def _sentence(text: str) -> str:
+    plain = " ".join(text.split()).rstrip(".!?;,")
+    return plain[:1].upper() + plain[1:]
+
+
+def _who(concept: str) -> str:
+    """Who or what a concept is about, in a few words: what stands before its first verb or preposition."""
+    words = concept.split()
+    for at, word in enumerate(words[:7]):
+        plain = word.lower().strip(",.;:!?")
+        if at and (plain in _STOPS or (plain.endswith("ing") and len(plain) > 5)):
+            return " ".join(words[:at]).strip(",.;:!?") or "somebody"
+    return "it all" if len(words) > 6 else concept.strip(".!? ") or "it all"
+
+
+_STOPS = frozenset(
+    [
+        "in",
+        "on",
+        "at",
+        "through",
+        "under",
+        "over",
+        "into",
+        "across",
+        "along",
+        "by",
+        "with",
+        "walks",
+        "runs",
+        "dances",
+        "sings",
+        "flies",
+        "drives",
+        "falls",
+        "is",
+        "are",
+        "was",
+        "were",
+        "and",
+        "until",
+        "between",
+        "from",
+        "of",
+        "near",
+        "behind",
+        "beneath",
+        "above",
+        "around",
+        "against",
+        "without",
+        "beyond",
+        "to",
+        "for",
+    ]
+)
+_CAMERA = re.compile(
+    "|".join(
+        [*(rf"{words}\b" for words in _SHOT_WORDS.values()), *(rf"{words}\b" for words in _MOVE_WORDS.values()), r"the camera [a-z ]+"]
+    ),
+    re.IGNORECASE,
+)
+
+
+def read_camera(text: str) -> tuple[Shot | None, Move | None, str]:
+    """The shot size and the camera move that a text names, and the text without them: what is left says what is seen."""
+    lower = text.lower().replace("closeup", "close-up").replace("close up", "close-up").replace("bird's eye", "overhead shot")
+    shot = next((shot for shot in SHOTS if _SHOT_WORDS[shot].lower() in lower), None)
+    move = next((move for move in MOVES if _MOVE_WORDS[move] in lower), None)
+    if move is None:
+        move = next(
+            (move for move in MOVES if re.search(rf"\b{move.split()[0]}(s|es|ning|ing)? (in|back|left|right|up|down|around)\b", lower)),
+            None,
+        )
+    rest = re.sub(r"^[\s,.;]+", "", _CAMERA.sub("", text))
+    return shot, move, " ".join(rest.split())

@@ -1,0 +1,64 @@
+"""What commands are made of: shared options, the settings in force, opening a store or an application, printing, progress, failing.
+
+The commands of applications use it as `gateleg` itself does:
+
+    app = typer.Typer()
+
+    @app.command()
+    def count(store: StoreOption = None, config: ConfigOption = None) -> None:
+        settings = settings_from(config, store=store)
+        with opened(settings) as found: ...
+"""
+
+from gateleg.extras import explained
+
+try:
+    import typer  # noqa: F401
+except ModuleNotFoundError as error:
+    raise explained(error) from error
+
+from gateleg.commands.configs import read_config
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.opening import open_resources, opened, require_store
+from gateleg.commands.options import (
+    AppOption,
+    ConfigOption,
+    CursorOption,
+    JsonOption,
+    LimitOption,
+    LogOption,
+    ObjectsOption,
+    PrefixOption,
+    StoreOption,
+)
+from gateleg.commands.packages import require_packages
+from gateleg.commands.printing import console, print_items, print_json, print_rows
+from gateleg.commands.progress import Steps
+from gateleg.commands.settings import bad_settings_told, settings_from
+
+__all__ = [
+    "FAILED",
+    "MISUSED",
+    "AppOption",
+    "ConfigOption",
+    "CursorOption",
+    "JsonOption",
+    "LimitOption",
+    "LogOption",
+    "ObjectsOption",
+    "PrefixOption",
+    "Steps",
+    "StoreOption",
+    "bad_settings_told",
+    "console",
+    "fail",
+    "open_resources",
+    "opened",
+    "print_items",
+    "print_json",
+    "print_rows",
+    "read_config",
+    "require_packages",
+    "require_store",
+    "settings_from",
+]

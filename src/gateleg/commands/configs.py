@@ -1,0 +1,22 @@
+"""The config of a job on a command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from gateleg.commands.failures import MISUSED, fail
+
+__all__ = ["read_config"]
+
+
+def read_config(text: str) -> dict[str, Any]:
+    """A config from JSON; `-` reads it from standard input. Anything else ends the command."""
+    try:
+        found = json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        fail(f"the config is not JSON: {error}", MISUSED)
+    if not isinstance(found, dict):
+        fail("the config must be a JSON object", MISUSED)
+    return found

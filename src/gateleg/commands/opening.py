@@ -1,0 +1,82 @@
+"""Opening the store that a command works on, and saying what went wrong with it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.settings import bad_settings_told
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from gateleg.store import Store
+    from gateleg.web import Application, Resources
+    from gateleg.web.settings import Settings
+
+#: Cursors of the command line are for whoever may read the table anyway: they are bound to their question, and need no secret.
+_CURSOR_KEY = b"gateleg tables"
+
+
+@contextmanager
+def opened(settings: Settings, *, create: bool = False, status: int = FAILED) -> Iterator[Store]:
+    """The store of the settings, closed afterwards; what it cannot do ends the command.
+
+    An embedded store that does not exist is made only with `create`.
+    """
+    from gateleg.store import Store
+
+    with _explained(settings, status):
+        if not create:
+            require_store(settings, status)
+        with Store.connect(settings.store, settings.prefix, cursor_key=_CURSOR_KEY, table_names=settings.table_names) as store:
+            yield store
+
+
+@asynccontextmanager
+async def open_resources(application: Application, settings: Settings) -> AsyncIterator[Resources[Any]]:
+    """What an application works with on a host of these settings, for a command of it. The store must exist."""
+    from gateleg.web.host import Host
+
+    with bad_settings_told(), _explained(settings, FAILED):
+        require_store(settings)
+        async with Host.open(settings, [application]) as host:
+            yield host.resources[application.name]
+
+
+@contextmanager
+def _explained(settings: Settings, status: int) -> Iterator[None]:
+    """End the command for what a store cannot do."""
+    from gateleg.model import ModelError
+    from gateleg.store import StoreError
+    from gateleg.store.transports import ServiceError, Unreachable
+
+    try:
+        yield
+    except (StoreError, ModelError, ServiceError, Unreachable) as error:
+        fail(str(error), status)
+    except (OSError, ValueError) as error:
+        fail(f"cannot use {settings.store}: {error}", status)
+
+
+def require_store(settings: Settings, status: int = FAILED) -> None:
+    """End the command when the settings name an embedded store that does not exist: a mistyped path must not become an empty store."""
+    from pathlib import Path
+
+    from gateleg.store import StoreError
+    from gateleg.store.addresses import MEMORY, database_file, parse_address
+
+    try:
+        address = parse_address(settings.store)
+    except StoreError as error:
+        fail(str(error), status)
+    if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)).is_file():
+        return
+    origin = settings.origin("store")
+    fail(
+        f"there is no store at {address.place} ({'the default' if origin == 'default' else f'from {origin}'}): "
+        f"{database_file(address.place)} does not exist. Name another with --store, GATELEG_STORE or `store` in gateleg.toml, "
+        "or create this one with `gateleg up` or `gateleg tables apply`",
+        status,
+    )

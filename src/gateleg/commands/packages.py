@@ -1,0 +1,17 @@
+"""Packages that a command needs and that may not be installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from gateleg.commands.failures import fail
+from gateleg.extras import MissingPackage
+
+__all__ = ["require_packages"]
+
+
+def require_packages(extra: str, *modules: str) -> None:
+    """End the command with what to install, when a module of an extra of Gateleg is missing. Nothing is imported for it."""
+    for module in modules:
+        if find_spec(module) is None:
+            fail(str(MissingPackage(module, extra)))

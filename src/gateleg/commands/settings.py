@@ -1,0 +1,39 @@
+"""The settings that a command runs with: `gateleg.toml`, overridden by `GATELEG_*`, overridden by its flags."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gateleg.commands.failures import MISUSED, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gateleg.web.settings import Settings
+
+
+def settings_from(config: Path | None, **flags: Any) -> Settings:
+    """The settings in force; flags that are None were not given. What is wrong with them ends the command."""
+    import os
+
+    from gateleg.web.settings import load_settings
+
+    with bad_settings_told():
+        return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
+
+
+@contextmanager
+def bad_settings_told() -> Iterator[None]:
+    """End the command with a line for everything that is wrong with the settings."""
+    from gateleg.web.settings import BadSettings
+
+    try:
+        yield
+    except BadSettings as error:
+        for problem in error.problems[:-1]:
+            typer.echo(f"gateleg: {problem}", err=True)
+        fail(error.problems[-1], MISUSED)

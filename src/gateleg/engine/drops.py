@@ -1,0 +1,63 @@
+"""Drops: SQLite tables that nobody needs any more are emptied in short transactions before they are dropped.
+
+To drop a table, SQLite hands back each of its pages: with a gigabyte of them, writers would wait for seconds.
+"""
+
+from typing import Any
+
+import apsw
+
+#: The most rows, and about the most bytes, that are removed in one transaction; a table with less is dropped at once.
+CHUNK = 250
+BYTES = 1_000_000
+
+
+def drop(connection: apsw.Connection, name: str) -> None:
+    """Drop a table of rows, of an index or of a backup: at once if it is small, and otherwise in the background."""
+    if _ahead(connection, name)[1]:
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    else:
+        connection.execute("INSERT OR IGNORE INTO drops VALUES (?)", (name,))
+
+
+def pending(connection: apsw.Connection) -> bool:
+    """Whether there is something to be dropped."""
+    return connection.execute("SELECT 1 FROM drops LIMIT 1").fetchone() is not None
+
+
+def advance(connection: apsw.Connection) -> bool:
+    """Remove one chunk of rows, or a table that is small by now; whether there may be more."""
+    row = connection.execute("SELECT name FROM drops ORDER BY name LIMIT 1").fetchone()
+    if row is None:
+        return False
+    name: str = row[0]
+    place, small = _ahead(connection, name)
+    if small:
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute("DELETE FROM drops WHERE name = ?", (name,))
+        return pending(connection)
+    order = _order(connection, name)
+    marks = ", ".join("?" * len(place))
+    connection.execute(f"DELETE FROM {name} WHERE ({order}) <= ({marks})", place)
+    return True
+
+
+def _ahead(connection: apsw.Connection, name: str) -> tuple[tuple[Any, ...], bool]:
+    """Where the first chunk of rows ends, and whether it is all there is."""
+    order = _order(connection, name)
+    if order is None:
+        return (), True
+    total, place = 0, ()
+    for number, (size, *place) in enumerate(connection.execute(f"SELECT size, {order} FROM {name} ORDER BY {order}")):
+        total += size or 0
+        if total >= BYTES or number >= CHUNK:
+            return tuple(place), False
+    return tuple(place), True
+
+
+def _order(connection: apsw.Connection, name: str) -> str | None:
+    """The columns by which a table's rows lie; none if it is gone."""
+    row = connection.execute("SELECT wr FROM pragma_table_list(?)", (name,)).fetchone()
+    if row is None:
+        return None
+    return "rowid" if not row[0] else "k, b" if name.startswith("index_") else "k"

@@ -1,0 +1,72 @@
+"""`/api/models`: what models were used for, and what that cost."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from gateleg.ai import UsageDay
+from gateleg.web.api.calls import Using
+from gateleg.web.model_usage import read_usage, visible_tenant
+
+router = APIRouter(prefix="/api/models", tags=["Models"])
+
+
+class UsageView(BaseModel):
+    """What one application has used of one model in a day, for one tenant or for none."""
+
+    day: str
+    application: str
+    tenant: str | None
+    model: str
+    calls: int
+    failed: int = Field(description="Calls among them that failed, and cost nothing.")
+    unpriced: int = Field(description="Calls among them that no price is known for: `cost` is without them.")
+    estimated: int = Field(description="Calls among them whose tokens and cost are estimates: they broke off, or the provider did not say.")
+    input: int
+    output: int
+    cached: int
+    requests: int
+    images: int
+    seconds: Decimal
+    cost: Decimal
+
+    @classmethod
+    def of(cls, usage: UsageDay) -> "UsageView":
+        """A record of the store."""
+        return cls(**{name: getattr(usage, name) for name in cls.model_fields})
+
+
+class UsageList(BaseModel):
+    """The usage of some days."""
+
+    since: date
+    until: date
+    #: the last day first
+    items: list[UsageView]
+    cost: Decimal = Field(description="Of all items together, as far as prices are known.")
+    unpriced: int = Field(description="Calls that no price is known for: they are not in `cost`.")
+
+
+@router.get("/usage")
+async def list_usage(
+    call: Using,
+    since: Annotated[date | None, Query(description="The first day, in UTC; today, unless one is named.")] = None,
+    until: Annotated[date | None, Query(description="The last day, in UTC; today, unless one is named.")] = None,
+    application: Annotated[str | None, Query(min_length=1, max_length=40)] = None,
+    tenant: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+) -> UsageList:
+    """What models were used for on some days. Members see the usage of their own tenant."""
+    own = visible_tenant(call.principal, tenant)
+    today = call.host.store.setup.now().date()
+    first, last = since or min(until or today, today), until or today
+    found = await read_usage(call.host.store, first, last, application=application, tenant=own)
+    return UsageList(
+        since=first,
+        until=last,
+        items=[UsageView.of(usage) for usage in found],
+        cost=sum((usage.cost for usage in found), Decimal(0)),
+        unpriced=sum(usage.unpriced for usage in found),
+    )

@@ -1,0 +1,53 @@
+"""How the process of a handler gets the handlers of its application: made again there, with resources of its own."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs import Jobs, JobsFactory
+from gateleg.web.application import Application
+from gateleg.web.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+__all__ = ["factory_of", "open_jobs"]
+
+
+def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
+    """How a process makes an application's handlers; None where its `jobs` are no function, or not one that can be imported."""
+    section = application.settings
+    if application.jobs is None or isinstance(application.jobs, Jobs):
+        return None
+    places = [address_of(application.jobs), None if section is None else address_of(section)]
+    if places[0] is None or (section is not None and places[1] is None):
+        return None
+    arguments = {"settings": settings.pack(), "name": application.name, "make": places[0], "section": places[1]}
+    return JobsFactory("gateleg.web.handler_processes:open_jobs", arguments)
+
+
+def address_of(named: Any) -> str | None:
+    """Where something can be imported from, as `module:name`; None when it is not at the top of a module."""
+    module, name = getattr(named, "__module__", ""), getattr(named, "__qualname__", "")
+    if module == "__main__":
+        module = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")
+    found = getattr(sys.modules.get(named.__module__), name, None) if module and name else None
+    return f"{module}:{name}" if found is named else None
+
+
+def _imported(address: str) -> Any:
+    module, name = address.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@asynccontextmanager
+async def open_jobs(settings: dict[str, Any], name: str, make: str, section: str | None) -> AsyncIterator[Jobs]:
+    """The handlers of an application, with the resources that a host gives it, opened in this process."""
+    from gateleg.web.host import Host
+
+    application = Application(name, name, "", jobs=_imported(make), settings=None if section is None else _imported(section))
+    async with Host.open(Settings.unpack(settings), [application], prepare=False) as host:
+        yield host.queue.context.jobs

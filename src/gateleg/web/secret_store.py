@@ -1,0 +1,180 @@
+"""`Secrets`: passwords and keys that applications use, encrypted in the store, by application, tenant and name.
+
+A secret goes in by `put` and comes out by `get`, in Python only: no route, page, command or log line shows a value. It is encrypted with a
+key that is derived from the host's secret, for its place: copied to another tenant or name, it cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from gateleg.net.encryption import Unreadable, decrypt, encrypt
+from gateleg.web.errors import Refusal
+from gateleg.web.tables import StoredSecret
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from datetime import datetime
+
+    from gateleg.net import Secret
+    from gateleg.store import AsyncStore
+
+__all__ = ["HOST", "SecretInfo", "SecretNotFound", "Secrets", "folded", "unfolded"]
+
+#: The application whose secrets are the host's own, such as the keys of model providers.
+HOST = "host"
+#: What a setting begins with that names a secret instead of holding one.
+REFERENCE = "secret:"
+_PURPOSE = "secrets"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LARGEST = 65_536
+
+
+class SecretNotFound(Refusal):
+    """No secret has this name, for this application and tenant."""
+
+    code = "secret-not-found"
+    status = 404
+    fix = "List the names with `gateleg secrets list`, or set it with `gateleg secrets set NAME`."
+
+
+class BadSecret(Refusal):
+    """A secret cannot have this name or this value."""
+
+    code = "bad-secret"
+    status = 422
+    fix = "Names are up to 100 letters, digits, dots, hyphens and underscores; values have 1 to 65,536 bytes."
+
+
+class SecretUnreadable(Refusal):
+    """A secret was encrypted with another host secret, or was changed in the store."""
+
+    code = "secret-unreadable"
+    status = 500
+    fix = "Start the host with the `secret` that it had, or re-encrypt with `gateleg secrets rekey`, or set the secret again."
+
+
+@dataclass(frozen=True)
+class SecretInfo:
+    """What may be known of a secret: everything but its value."""
+
+    application: str
+    tenant: str | None
+    name: str
+    #: 1 at first; one more each time that another value is put
+    version: int
+    created_at: datetime
+    changed_at: datetime
+    changed_by: str
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The secrets of one application. `tenant` narrows them to one tenant's; without, they are those of the application itself."""
+
+    store: AsyncStore
+    secret: Secret
+    application: str
+
+    def of(self, application: str) -> Secrets:
+        """The secrets of another application; for the host and its administrators."""
+        return replace(self, application=application)
+
+    async def get(self, name: str, *, tenant: str | None = None) -> str:
+        """The value of a secret. Raises `SecretNotFound`."""
+        found = await self._find(name, tenant)
+        if found is None:
+            raise self._missing(name, tenant)
+        return self._opened(found, self.secret)
+
+    async def resolve(self, text: str, *, tenant: str | None = None) -> str:
+        """The value that a setting stands for: of `secret:NAME` that secret, and of any other text the text itself."""
+        return await self.get(text.removeprefix(REFERENCE), tenant=tenant) if text.startswith(REFERENCE) else text
+
+    async def put(self, name: str, value: str, *, tenant: str | None = None, by: str = "") -> SecretInfo:
+        """Keep a secret, in place of the value that it had: it is rotated from the next `get` on."""
+        if not _NAME.fullmatch(name):
+            raise BadSecret(f"A secret cannot be named {name[:200]!r}.")
+        if not 0 < len(value.encode()) <= _LARGEST:
+            raise BadSecret(f"The value of {name!r} has {len(value.encode()):,} bytes.")
+        current, now = await self._find(name, tenant), self.store.setup.now()
+        fresh = StoredSecret(
+            application=self.application,
+            tenant=folded(tenant),
+            name=name,
+            sealed="",
+            version=1 if current is None else current.version + 1,
+            created_at=now if current is None else current.created_at,
+            changed_at=now,
+            changed_by=by,
+        )
+        stored = await self.store.put(_sealed(fresh, value, self.secret))
+        return _info(stored, tenant)
+
+    async def delete(self, name: str, *, tenant: str | None = None) -> None:
+        """Forget a secret. Raises `SecretNotFound`."""
+        if await self._find(name, tenant) is None:
+            raise self._missing(name, tenant)
+        await self.store.delete(StoredSecret, application=self.application, tenant=folded(tenant), name=name)
+
+    async def list(self, *, tenant: str | None = None) -> list[SecretInfo]:
+        """What secrets there are, by name, without their values."""
+        question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
+        return [_info(found, tenant) async for found in self.store.query(question)]
+
+    async def rekey(self, former: Secret) -> int:
+        """Encrypt what a former secret of the host encrypted, for all tenants, with the one of now; how many secrets there were."""
+        count = 0
+        async for found in self._all():
+            try:
+                self._opened(found, self.secret)
+            except SecretUnreadable:
+                await self.store.put(_sealed(found, self._opened(found, former), self.secret))
+                count += 1
+        return count
+
+    def _all(self) -> AsyncIterator[StoredSecret]:
+        return self.store.query(StoredSecret.of_application(application=self.application))
+
+    async def _find(self, name: str, tenant: str | None) -> StoredSecret | None:
+        if not _NAME.fullmatch(name):
+            return None
+        place = {"application": self.application, "tenant": folded(tenant), "name": name}
+        return await self.store.find(StoredSecret, consistent=True, **place)
+
+    def _missing(self, name: str, tenant: str | None) -> SecretNotFound:
+        whose = self.application if tenant is None else f"{self.application}, tenant {tenant}"
+        return SecretNotFound(f"There is no secret {name[:200]!r} of {whose}.")
+
+    def _opened(self, found: StoredSecret, secret: Secret) -> str:
+        try:
+            return decrypt(secret.key(_PURPOSE), b64decode(found.sealed), _context(found)).decode()
+        except (Unreadable, ValueError):
+            raise SecretUnreadable(f"The secret {found.name!r} of {found.application} cannot be decrypted.") from None
+
+
+def _sealed(stored: StoredSecret, value: str, secret: Secret) -> StoredSecret:
+    return stored.model_copy(update={"sealed": b64encode(encrypt(secret.key(_PURPOSE), value.encode(), _context(stored))).decode()})
+
+
+def _context(stored: StoredSecret) -> bytes:
+    return json.dumps([stored.application, stored.tenant, stored.name, stored.version]).encode()
+
+
+def folded(tenant: str | None) -> str:
+    """A tenant as a part of a key: whatever it contains, it cannot be taken for another."""
+    return "-" if tenant is None else f"={quote(tenant, safe='')}"
+
+
+def unfolded(tenant: str) -> str | None:
+    """The tenant that a part of a key stands for."""
+    return None if tenant == "-" else unquote(tenant.removeprefix("="))
+
+
+def _info(stored: StoredSecret, tenant: str | None) -> SecretInfo:
+    return SecretInfo(stored.application, tenant, stored.name, stored.version, stored.created_at, stored.changed_at, stored.changed_by)

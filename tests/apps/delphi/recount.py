@@ -1,0 +1,345 @@
+"""A second, plain program that recounts a report: every sentence of it, from the two CSV files that it was made from.
+
+    python tests/apps/delphi/recount.py votes.csv comments.csv report/
+
+It shares no code with what writes reports: it knows `csv`, `json` and arithmetic. Who is in which group and which comment is in which topic
+it takes from the report's own tables (`data/`), for that is what the report claims; every number about them is counted again. A sentence
+that it does not understand is a fault.
+"""
+
+import csv
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_SIDES = {"agree": 1, "disagree": -1, "pass": 0}
+#: Votes that a share needs, and those that let somebody into a group.
+_ENOUGH, _LET_IN, _FEWEST = 5, 7, 15
+
+
+@dataclass
+class Counted:
+    """What two CSV files and the tables of a report say."""
+
+    votes: dict[tuple[str, str], int]
+    bodies: dict[str, str]
+    out: set[str]
+    group_of: dict[str, str]
+    letters: dict[str, str]
+    certainty: dict[str, str]
+    topics: dict[str, set[str]] = field(default_factory=dict)
+
+    @property
+    def people(self) -> set[str]:
+        return {person for person, _ in self.votes}
+
+    @property
+    def shown(self) -> list[str]:
+        return [comment for comment in self.bodies if comment not in self.out]
+
+    def tally(self, comment: str, letters: str | None = None) -> dict[int, int]:
+        """How often each choice was made on a comment, by everybody or by the groups with some letters."""
+        found = {1: 0, 0: 0, -1: 0}
+        for (person, about), choice in self.votes.items():
+            if about == comment and (letters is None or self.letters.get(self.group_of.get(person, ""), "?") in letters):
+                found[choice] += 1
+        return found
+
+    def grouped(self) -> int:
+        """Who has voted often enough to be compared."""
+        counts: dict[str, int] = {}
+        for person, _ in self.votes:
+            counts[person] = counts.get(person, 0) + 1
+        enough = sum(count >= min(_LET_IN, len({comment for _, comment in self.votes})) for count in counts.values())
+        return max(enough, min(_FEWEST, len(counts)))
+
+    def size(self, letter: str) -> int:
+        return sum(self.letters.get(group) == letter for group in self.group_of.values())
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read(votes: Path, comments: Path, report: Path) -> Counted:
+    """Count what was sent: the last vote of each person on each comment; of one moment agreement before a pass before disagreement."""
+    latest: dict[tuple[str, str], tuple[float, int]] = {}
+    for row in read_rows(votes):
+        key, cast = (row["voter-id"], row["comment-id"]), (float(row["timestamp"]), int(row["vote"]))
+        latest[key] = max(latest.get(key, cast), cast)
+    rows = read_rows(comments)
+    groups = read_rows(report / "data/groups.csv")
+    return Counted(
+        {key: choice for key, (_, choice) in latest.items()},
+        {row["comment-id"]: row["comment-body"] for row in rows},
+        {row["comment-id"] for row in rows if row.get("moderated") == "-1" or row.get("is-meta", "").lower() in {"1", "true", "t"}},
+        {row["participant"]: row["group-id"] for row in read_rows(report / "data/participant-votes.csv") if row["group-id"]},
+        {row["group-id"]: row["group"] for row in groups},
+        groups[0] if groups else {},
+        _topics(report / "data/comment-clusters.csv"),
+    )
+
+
+def _topics(path: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for row in read_rows(path) if path.exists() else []:
+        for column, value in row.items():
+            if column.endswith("_cluster_id") and value:
+                found.setdefault(f"{column.removesuffix('_cluster_id')}_{value}", set()).add(row["comment-id"])
+    return found
+
+
+class Recount:
+    """All faults of a report."""
+
+    def __init__(self, counted: Counted) -> None:
+        self.counted = counted
+        self.faults: list[str] = []
+        self.sentences = 0
+
+    def check(self, sections: list[dict[str, Any]]) -> list[str]:
+        for section in sections:
+            for paragraph in section["paragraphs"]:
+                for sentence in paragraph["sentences"]:
+                    self.sentences += 1
+                    text = " ".join(clause["text"] for clause in sentence["clauses"])
+                    cited = [str(number) for clause in sentence["clauses"] for number in clause["citations"]]
+                    self._sentence(text, cited, section["id"])
+        return self.faults
+
+    def _sentence(self, text: str, cited: list[str], section: str) -> None:
+        for pattern, proof in _PATTERNS:
+            if found := re.fullmatch(pattern, text, re.DOTALL):
+                try:
+                    wrong = [why for why in proof(self.counted, found.groupdict(), cited, section) if why]
+                except (KeyError, IndexError) as error:
+                    wrong = [f"names what there is not: {error}"]
+                self.faults += [f"{text}: {why}" for why in wrong]
+                return
+        self.faults.append(f"{text}: not understood")
+
+
+Proof = Callable[[Counted, dict[str, str], list[str], str], Iterator[str]]
+_PATTERNS: list[tuple[str, Proof]] = []
+_N = r"[\d,]+"
+
+
+def proves(pattern: str) -> Callable[[Proof], Proof]:
+    def noted(proof: Proof) -> Proof:
+        _PATTERNS.append((pattern, proof))
+        return proof
+
+    return noted
+
+
+def number(text: str) -> int:
+    return _WORDS.index(text) if text in _WORDS else int(text.replace(",", ""))
+
+
+def same(said: str, counted: int, what: str) -> str:
+    return "" if number(said) == counted else f"{said} {what} are said, {counted} counted"
+
+
+def share(said: str, of: str, tally: dict[int, int], side: str) -> Iterator[str]:
+    votes = sum(tally.values())
+    yield same(of, votes, "votes")
+    if votes < _ENOUGH:
+        yield f"a share of {votes} votes"
+    elif abs(100 * tally[_SIDES[side]] / votes - int(said)) > 0.5 + 1e-9:
+        yield f"{said}% {side} are said, {tally[_SIDES[side]]} of {votes} counted"
+
+
+def quoted(counted: Counted, said: str, cited: list[str]) -> str:
+    if len(cited) != 1 or cited[0] in counted.out:
+        return f"cites {cited}"
+    body = " ".join(counted.bodies[cited[0]].replace("“", "‘").replace("”", "’").split())
+    whole = said == body or (said.endswith("…") and len(said) > 1 and body.startswith(said[:-1]))
+    return "" if whole else f"comment {cited[0]} says {body!r}"
+
+
+def wilson_low(agrees: int, votes: int) -> float:
+    """The lower end of Wilson's 95 % interval."""
+    z = 1.959963984540054
+    middle = agrees / votes + z * z / (2 * votes)
+    return (middle - z * math.sqrt(agrees / votes * (1 - agrees / votes) / votes + z * z / (4 * votes * votes))) / (1 + z * z / votes)
+
+
+@proves(
+    rf"(?P<people>{_N}) participants? cast (?P<votes>{_N}) votes? on (?P<comments>{_N}) comments?, (?P<mean>[\d.]+) votes each on average\."
+)
+def _size(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    people, votes = len(counted.people), len(counted.votes)
+    yield same(said["people"], people, "participants")
+    yield same(said["votes"], votes, "votes")
+    yield same(said["comments"], len({comment for _, comment in counted.votes}), "comments")
+    if abs(float(said["mean"]) - votes / max(people, 1)) > 0.05 + 1e-9:
+        yield f"{votes / max(people, 1)} on average"
+
+
+@proves(
+    rf"(?P<out>{_N}) comments? (?:was|were) taken out by moderation; what follows is about the (?P<rest>{_N}) others? "
+    rf"and (?P<votes>{_N}) votes? on them\."
+)
+def _moderated(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield same(said["out"], len(counted.out), "comments taken out")
+    yield same(said["rest"], len(counted.shown), "comments")
+    yield same(said["votes"], sum(comment in counted.bodies and comment not in counted.out for _, comment in counted.votes), "votes")
+
+
+@proves(
+    rf"(?P<grouped>{_N}) participants? voted often enough to be compared, and "
+    r"(?:are all in one group|fall into (?P<groups>\S+) groups that vote alike): (?P<sizes>.+)\."
+)
+def _groups(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield same(said["grouped"], counted.grouped(), "grouped participants")
+    yield same(said["groups"] or "one", len(counted.letters), "groups")
+    sizes = dict(re.findall(rf"Group ([A-Z]) with ({_N})", said["sizes"]))
+    for letter in counted.letters.values():
+        yield same(sizes[letter], counted.size(letter), f"people in Group {letter}")
+
+
+@proves(rf"Group (?P<letter>[A-Z]) has (?P<size>{_N}) participants?, (?P<share>\d+)% of the (?P<grouped>{_N}) who were grouped\.")
+def _group(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    size, grouped = counted.size(said["letter"]), counted.grouped()
+    yield same(said["size"], size, "people")
+    yield same(said["grouped"], grouped, "grouped participants")
+    if abs(100 * size / grouped - int(said["share"])) > 0.5 + 1e-9:
+        yield f"{size} of {grouped} counted"
+
+
+@proves(
+    rf"(?P<share>\d+)% of (?P<votes>{_N}) in Group (?P<letter>[A-Z]) (?P<side>agree|disagree)"
+    rf"(?:, elsewhere (?P<other>\d+)% of (?P<rest>{_N}) (?:agree|disagree))?: “(?P<quote>[^”]*)”"
+)
+def _apart(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield quoted(counted, said["quote"], cited)
+    yield from share(said["share"], said["votes"], counted.tally(cited[0], said["letter"]), said["side"])
+    rest = counted.tally(cited[0], "".join(letter for letter in counted.letters.values() if letter != said["letter"]))
+    if said["other"]:
+        yield from share(said["other"], said["rest"], rest, said["side"])
+    elif sum(rest.values()) >= _ENOUGH:
+        yield "what others think is left out"
+
+
+@proves(
+    rf"(?:What unites the groups most: )?In every group at least (?P<share>\d+)% agree \(the least, of (?P<votes>{_N}) votes?, "
+    r"in Group (?P<letter>[A-Z])\): “(?P<quote>[^”]*)”"
+)
+def _bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield quoted(counted, said["quote"], cited)
+    yield from share(said["share"], said["votes"], counted.tally(cited[0], said["letter"]), "agree")
+    for letter in counted.letters.values():
+        tally = counted.tally(cited[0], letter)
+        votes = sum(tally.values())
+        if votes < _ENOUGH or 100 * tally[1] / votes < int(said["share"]) - 0.5 - 1e-9:
+            yield f"{tally[1]} of {votes} agree in Group {letter}"
+        elif wilson_low(tally[1], votes) <= 0.5:
+            yield f"no clear majority in Group {letter}: {tally[1]} of {votes}"
+
+
+@proves(
+    rf"(?:What divides them most: )?(?P<share>\d+)% of (?P<votes>{_N}) in Group (?P<letter>[A-Z]) agree, "
+    rf"(?P<other>\d+)% of (?P<rest>{_N}) in Group (?P<against>[A-Z]) disagree: “(?P<quote>[^”]*)”"
+)
+def _divide(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield quoted(counted, said["quote"], cited)
+    yield from share(said["share"], said["votes"], counted.tally(cited[0], said["letter"]), "agree")
+    yield from share(said["other"], said["rest"], counted.tally(cited[0], said["against"]), "disagree")
+    if min(int(said["share"]), int(said["other"])) < 50:
+        yield "no two majorities"
+
+
+@proves(rf"(?:What most agree with: )?(?P<share>\d+)% of (?P<votes>{_N}) voters? (?P<side>agree|disagree|pass): “(?P<quote>[^”]*)”")
+def _overall(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield quoted(counted, said["quote"], cited)
+    tally = counted.tally(cited[0])
+    yield from share(said["share"], said["votes"], tally, said["side"])
+    if said["side"] != "pass" and tally[_SIDES[said["side"]]] < tally[-_SIDES[said["side"]]]:
+        yield "more are on the other side"
+
+
+@proves(rf"(?P<few>{_N}) comments? had too few votes to say anything about\.")
+def _few(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield same(said["few"], sum(sum(counted.tally(comment).values()) < _ENOUGH for comment in counted.shown), "comments")
+
+
+@proves(rf"(?P<left>{_N}) participants? voted too rarely to be in a group\.")
+def _left(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield same(said["left"], len(counted.people) - counted.grouped(), "participants")
+
+
+@proves(rf"(?P<comments>{_N}) comments? with (?P<votes>{_N}) votes? in all\.")
+def _topic(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    members = counted.topics[section]
+    yield same(said["comments"], len(members), "comments")
+    yield same(said["votes"], sum(comment in members for _, comment in counted.votes), "votes")
+
+
+@proves(r"The comments fall into (?P<topics>\S+) topics?; the largest: (?P<largest>.+)\.")
+def _topic_list(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    layers: dict[str, list[int]] = {}
+    for key, members in counted.topics.items():
+        layers.setdefault(key.rpartition("_")[0], []).append(len(members))
+    sizes = [number(size) for size in re.findall(rf"’ \(({_N}) comments?\)", said["largest"])]
+    if not any(number(said["topics"]) == len(own) and sorted(own, reverse=True)[: len(sizes)] == sizes for own in layers.values()):
+        yield f"no layer has such topics: {layers}"
+
+
+@proves(r"Typical of it: “(?P<quote>[^”]*)”")
+def _typical(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield quoted(counted, said["quote"], cited)
+    if cited[0] not in counted.topics[section]:
+        yield "it is in another topic"
+
+
+@proves(r"What (?:sets )?Group [A-Z] (?:apart|is clearest about):")
+def _heading(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield ""
+
+
+@proves(r"(?:No groups were found\. )?When the votes on each comment were dealt out at random .+, (?P<draws>\d+) times, .+")
+def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield same(said["draws"], int(counted.certainty["draws-by-lot"]), "draws")
+
+
+@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+")
+def _stability(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    if abs(float(said["stability"]) - float(counted.certainty["stability"])) > 0.005 + 1e-9:
+        yield f"{counted.certainty['stability']} stands in the table"
+
+
+@proves(r"There is no comment that a clear majority of every group agrees with, as far as the votes tell\.")
+def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield ""
+
+
+def recount_tables(counted: Counted, report: Path) -> Iterator[str]:
+    """Faults of the table of comments: every count of everybody and of each group."""
+    for row in read_rows(report / "data/comment-groups.csv"):
+        for prefix, letters in [("total", None), *((f"group-{letter.lower()}", letter) for letter in counted.letters.values())]:
+            tally = counted.tally(row["comment-id"], letters)
+            found = [int(row[f"{prefix}-{name}"]) for name in ("votes", "agrees", "disagrees", "passes")]
+            if found != [sum(tally.values()), tally[1], tally[-1], tally[0]]:
+                yield f"comment {row['comment-id']}, {prefix}: {found} stand in the table, {tally} counted"
+
+
+def recount(votes: Path, comments: Path, report: Path) -> tuple[int, list[str]]:
+    """How many sentences a report has, and all faults of them and of its table of comments."""
+    counted = read(votes, comments, report)
+    program = Recount(counted)
+    program.check(json.loads((report / "data/narrative.json").read_text(encoding="utf-8")))
+    return program.sentences, [*program.faults, *recount_tables(counted, report)]
+
+
+if __name__ == "__main__":
+    total, faults = recount(*map(Path, sys.argv[1:4]))
+    print("\n".join(faults))
+    print(f"{total} sentences, {len(faults)} faults")
+    sys.exit(bool(faults))

@@ -1,0 +1,72 @@
+"""Every sentence of a report is recounted from its two CSV files by a second program that shares no code with the first."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.opinions.stage import analyse
+from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+from gateleg.apps.delphi.reports.findings import find
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.topics.stage import analyse_comments
+from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
+from tests.apps.delphi.recount import recount
+from tests.apps.delphi.texts import local_embeddings
+from tests.apps.delphi.told import synthetic
+
+
+def reported(conversation: Conversation, folder: Path) -> Path:
+    """The files of a report, in a folder."""
+    opinions = analyse(conversation.votes, conversation.comments)
+    findings = find(conversation, opinions, analyse_comments(conversation.comments, local_embeddings()))
+    data = data_files(findings, opinions.matrix, conversation.comments)
+    for name, content in make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def exported(conversation: Conversation, folder: Path) -> tuple[Path, Path]:
+    """The two CSV files of a conversation."""
+    votes, comments = folder / "votes.csv", folder / "comments.csv"
+    cast = conversation.votes
+    with votes.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+        rows.writerows(
+            zip((cast.times / 1000).tolist(), cast.comments.tolist(), cast.participants.tolist(), cast.choices.tolist(), strict=True)
+        )
+    with comments.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["comment-id", "moderated", "comment-body"])
+        rows.writerows([one.comment_id, one.moderated, one.body] for one in conversation.comments)
+    return votes, comments
+
+
+def test_a_report_of_a_synthetic_conversation_is_recounted(tmp_path: Path) -> None:
+    conversation = synthetic().conversation
+    votes, comments = exported(conversation, tmp_path)
+    sentences, faults = recount(votes, comments, reported(conversation, tmp_path / "report"))
+    assert faults == []
+    assert sentences > 40
+
+    narrative = tmp_path / "report/data/narrative.json"
+    told = json.loads(narrative.read_text(encoding="utf-8"))
+    clause = told[0]["paragraphs"][0]["sentences"][0]["clauses"][0]
+    clause["text"] = clause["text"].replace("150 participants", "151 participants")
+    told[1]["paragraphs"][0]["sentences"].append({"clauses": [{"text": "Everybody is happy.", "citations": []}]})
+    narrative.write_text(json.dumps(told), encoding="utf-8")
+    _, faults = recount(votes, comments, tmp_path / "report")
+    assert [fault.rpartition(": ")[2] for fault in faults] == ["151 participants are said, 150 counted", "not understood"]
+
+
+@needs_real_conversations
+@pytest.mark.parametrize("name", ["15-per-hour-seattle", "brexit-consensus"])
+def test_a_report_of_a_real_conversation_is_recounted(name: str, tmp_path: Path) -> None:
+    report = reported(real_conversation(name), tmp_path)
+    sentences, faults = recount(FOLDER / name / "votes.csv", FOLDER / name / "comments.csv", report)
+    assert faults == []
+    assert sentences > 40

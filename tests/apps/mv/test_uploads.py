@@ -1,0 +1,107 @@
+"""Files of projects and reference pictures: told by their content, kept under the design's keys, out of reach of others."""
+
+import struct
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from gateleg.apps.mv.tables import Project
+from gateleg.objects import sniff
+from tests.apps.mv.served import Served, serving
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    async with serving(tmp_path) as served:
+        yield served
+
+
+def png() -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"\0\xff\0\0")) + chunk(b"IEND", b"")
+
+
+def wav() -> bytes:
+    sound = b"\0\0" * 800
+    head = b"RIFF" + struct.pack("<I", 36 + len(sound)) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16)
+    return head + b"data" + struct.pack("<I", len(sound)) + sound
+
+
+async def stored(served: Served, project: str) -> Project:
+    return await served.host.store.get(Project, project_id=UUID(project))
+
+
+async def test_track_lies_under_the_key_of_the_design_with_its_own_extension(served: Served) -> None:
+    project = (await served.create())["projectId"]
+    answer = await served["owner"].put(f"/api/mv/projects/{project}/audio", content=wav(), headers={"content-type": "audio/mpeg"})
+    assert answer.status_code == 200, answer.text
+    assert (await stored(served, project)).audio_backing_track_s3_key == f"mv/projects/{project}/audio.wav"
+    played = await served["owner"].get(answer.json()["audioBackingTrackUrl"])
+    assert played.content == wav()
+
+
+async def test_other_track_takes_the_place_of_the_first(served: Served) -> None:
+    project = (await served.create())["projectId"]
+    where, owner = f"/api/mv/projects/{project}/audio", served["owner"]
+    await owner.put(where, content=wav())
+    await served.host.store.patch(await stored(served, project), Project.audio_duration.set(3.0), Project.tempo.set(120.0))
+    answer = await owner.put(where, content=b"fLaC" + bytes(64))
+    assert (answer.json()["audioDuration"], answer.json()["tempo"]) == (None, None)
+    keys = [entry.key async for entry in served.host.objects.walk("mv/")]
+    assert keys == [f"mv/projects/{project}/audio.flac"]
+
+
+@pytest.mark.parametrize(
+    ("asset", "content"),
+    [
+        ("audio", png()),
+        ("audio", b"MZ" + bytes(100)),
+        ("audio", b""),
+        ("character", wav()),
+        ("character", b"<svg onload=alert(1)>"),
+        ("lyrics", png()),
+        ("lyrics", b"word " * 50_000),
+    ],
+)
+async def test_wrong_files_are_refused_and_nothing_is_kept(served: Served, asset: str, content: bytes) -> None:
+    project = (await served.create())["projectId"]
+    answer = await served["owner"].put(f"/api/mv/projects/{project}/{asset}", content=content)
+    assert answer.status_code in (400, 413, 415), answer.text
+    assert answer.json()["error"]["details"]["fix"]
+    assert [entry.key async for entry in served.host.objects.walk("mv/")] == []
+
+
+async def test_reference_is_kept_shown_and_deleted(served: Served) -> None:
+    owner, project = served["owner"], (await served.create())["projectId"]
+    made = (await owner.post("/api/mv/references", params={"description": "robot"}, content=png())).json()
+    key = f"mv/outputs/character_reference/{made['referenceId']}.png"
+    assert [entry.key async for entry in served.host.objects.walk("mv/")] == [key]
+    shown = await owner.put(f"/api/mv/projects/{project}/character/reference/{made['referenceId']}")
+    assert sniff((await owner.get(shown.json()["characterImageUrl"])).content) == "image/png"
+    assert [one["referenceId"] for one in (await owner.get("/api/mv/references")).json()["items"]] == [made["referenceId"]]
+    assert (await owner.delete(f"/api/mv/references/{made['referenceId']}")).status_code == 204
+    assert (await owner.get(f"/api/mv/references/{made['referenceId']}")).status_code == 404
+
+
+@pytest.mark.parametrize("caller", ["stranger", "namesake"])
+async def test_files_are_out_of_reach_of_others(served: Served, caller: str) -> None:
+    project = (await served.create())["projectId"]
+    reference = (await served["owner"].post("/api/mv/references", content=png())).json()["referenceId"]
+    other = (await served[caller].post("/api/mv/projects", json={"prompt": "x", "characterDescription": "y"})).json()["projectId"]
+    for method, path in (
+        ("PUT", f"/projects/{project}/character"),
+        ("PUT", f"/projects/{project}/character/reference/{reference}"),
+        ("PUT", f"/projects/{other}/character/reference/{reference}"),
+        ("GET", f"/references/{reference}"),
+        ("DELETE", f"/references/{reference}"),
+    ):
+        answer = await served[caller].request(method, f"/api/mv{path}", content=png())
+        assert answer.status_code == 404, path
+    assert (await served[caller].get("/api/mv/references")).json()["items"] == []
+    assert (await served["nobody"].post("/api/mv/references", content=png())).status_code == 401

@@ -1,0 +1,33 @@
+"""An application whose handler runs in a process, with settings of its own."""
+
+import os
+from typing import Any
+
+from pydantic import BaseModel
+
+from gateleg.jobs import JobContext, Jobs
+from gateleg.web import Application, Resources
+
+
+class StudioSettings(BaseModel):
+    greeting: str = "Hello"
+
+
+class Order(BaseModel):
+    word: str
+
+
+def make_jobs(resources: Resources[StudioSettings]) -> Jobs:
+    jobs = Jobs()
+
+    @jobs.handler("studio.render", runs="process", limit_per_worker=1)
+    def render(job: JobContext, order: Order) -> dict[str, Any]:
+        file = job.scratch / "film.txt"
+        file.write_text(f"{resources.settings.greeting}, {order.word}")
+        job.wait(resources.objects.put(f"studio/{job.job_id}.txt", file.read_bytes(), content_type="text/plain"))
+        return {"pid": os.getpid(), "status": job.wait(resources.queue.get(job.job_id)).status}
+
+    return jobs
+
+
+application = Application(name="studio", title="Studio", icon="movie", settings=StudioSettings, jobs=make_jobs)

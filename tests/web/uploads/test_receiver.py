@@ -1,0 +1,121 @@
+"""Files from requests: streamed to a folder or to objects, bounded and told by their content."""
+
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+
+from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
+from gateleg.web.envelope import answer
+from gateleg.web.errors import Refusal
+from gateleg.web.uploads import UploadRules, receive_files, receive_object
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
+BIG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 10_000
+
+
+@pytest.fixture
+def objects(tmp_path: Path) -> Iterator[AsyncObjects]:
+    with DirectoryObjects(tmp_path / "objects", durability="relaxed") as store:
+        yield ThreadedObjects(store)
+
+
+@pytest.fixture
+async def client(tmp_path: Path, objects: AsyncObjects) -> AsyncIterator[httpx.AsyncClient]:
+    app = FastAPI()
+    (tmp_path / "in").mkdir()
+
+    @app.exception_handler(Refusal)
+    async def told(request: Request, error: Exception) -> object:
+        return answer(error)
+
+    @app.post("/files")
+    async def files(request: Request, most: int = 10_000_000, files: int = 3) -> list[list[object]]:
+        rules = UploadRules(most, files, frozenset({"image/png", "text/plain"}))
+        found = await receive_files(request, tmp_path / "in", rules)
+        assert all(sha(one.path.read_bytes()) == one.sha256 for one in found)
+        return [[one.name, one.size, one.sha256, one.content_type] for one in found]
+
+    @app.put("/object")
+    async def one(request: Request) -> list[object]:
+        info = await receive_object(request, objects, "in/song", UploadRules(3_000_000, types=frozenset({"image/png"})))
+        return [info.size, info.sha256, info.content_type]
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        yield client
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+async def test_the_files_of_a_form_are_kept_under_plain_names(client: httpx.AsyncClient) -> None:
+    sent = [("file", ("../../Bild ü.mp3", PNG)), ("file", ("b.txt", b"hello")), ("file", ("c.csv", b"a,b\n1,2\n"))]
+    found = (await client.post("/files", files=sent, data={"title": "x"})).json()
+    assert found == [
+        ["Bild ü.mp3", len(PNG), sha(PNG), "image/png"],
+        ["b.txt", 5, sha(b"hello"), "text/plain"],
+        ["c.csv", 8, sha(b"a,b\n1,2\n"), "text/csv"],
+    ]
+
+
+async def test_one_file_may_be_the_whole_body(client: httpx.AsyncClient) -> None:
+    disposition = "attachment; filename*=UTF-8''k%C3%B6ln.png"
+    found = (await client.post("/files", content=BIG, headers={"content-disposition": disposition})).json()
+    assert found == [["köln.png", len(BIG), sha(BIG), "image/png"]]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 4096, 100_000])
+async def test_a_form_may_be_cut_anywhere(client: httpx.AsyncClient, size: int) -> None:
+    request = client.build_request("POST", "/files", files=[("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))])
+    body = request.read()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), size):
+            yield body[start : start + size]
+
+    answered = await client.post("/files", content=pieces(), headers={"content-type": request.headers["content-type"]})
+    assert [one[2] for one in answered.json()] == [sha(PNG), sha(b"hello")]
+
+
+@pytest.mark.parametrize(
+    ("query", "sent", "code"),
+    [
+        ("most=50", [("file", ("a.png", PNG))], "body-too-large"),
+        ("most=110", [("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))], "body-too-large"),
+        ("files=1", [("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))], "bad-form"),
+        ("", [("file", ("a.png", b"%PDF-1.7"))], "wrong-content"),
+        ("", [("file", ("a.txt", b"\x7fELF\x02\x01\x01\0"))], "wrong-content"),
+    ],
+)
+async def test_what_breaks_the_rules_is_refused(
+    client: httpx.AsyncClient, query: str, sent: list[tuple[str, tuple[str, bytes]]], code: str
+) -> None:
+    refused = await client.post(f"/files?{query}", files=sent)
+    assert refused.json()["error"]["code"] == code
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"--x\r\nbroken", b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello'],
+)
+async def test_a_form_that_ends_in_the_middle_is_refused(client: httpx.AsyncClient, body: bytes) -> None:
+    refused = await client.post("/files", content=body, headers={"content-type": "multipart/form-data; boundary=x"})
+    assert refused.json()["error"]["code"] == "bad-form"
+
+
+async def test_a_form_without_a_file_is_refused(client: httpx.AsyncClient) -> None:
+    refused = await client.post("/files", data={"a": "b"}, files={"c": (None, b"d")})
+    assert refused.json()["error"]["code"] == "bad-form"
+
+
+async def test_a_body_becomes_an_object_of_its_own_type(client: httpx.AsyncClient, objects: AsyncObjects) -> None:
+    assert (await client.put("/object", content=BIG)).json() == [len(BIG), sha(BIG), "image/png"]
+    assert await objects.get("in/song") == BIG
+    refused = await client.put("/object", content=b"\x89PNG\r\n\x1a\n" + b"x" * 3_000_000)
+    assert refused.json()["error"]["code"] == "body-too-large"
+    assert (await client.put("/object", content=b"%PDF-")).json()["error"]["code"] == "wrong-content"
+    assert await objects.get("in/song") == BIG

@@ -1,0 +1,193 @@
+"""Webhooks from the event to the receiver: signed, through the guard, tried again, logged, and sent again."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from fastapi import APIRouter
+
+from gateleg.jobs import ManualClock
+from gateleg.net import BadToken
+from gateleg.net.errors import AddressRefused
+from gateleg.net.webhook_signature import verify_webhook
+from gateleg.web import Application, Resources, Role
+from gateleg.web.app import create_app
+from gateleg.web.host import Host
+from gateleg.web.settings import Settings
+from gateleg.web.webhooks import WebhookNotFound, Webhooks
+from gateleg.web.webhooks.hooks import wants
+from gateleg.web.webhooks.routes import webhook_routes
+from tests.net.http.faulty import RESET, Service, answer, service
+from tests.web.conftest import client_of, run_all
+
+
+def routes(resources: Resources[Any]) -> APIRouter:
+    router = APIRouter()
+    router.include_router(webhook_routes(resources.webhooks))
+    return router
+
+
+@pytest.fixture
+def receiver() -> Iterator[Service]:
+    with service() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+async def shop(settings: Settings, clock: ManualClock, receiver: Service) -> AsyncIterator[Host]:
+    allowed = settings.model_copy(update={"outgoing_allow": ("127.0.0.1",)})
+    async with Host.open(allowed, [Application("shop", "Shop", "store", routes=routes)], clock=clock, ticks=clock) as host:
+        yield host
+
+
+@pytest.fixture
+def hooks(shop: Host) -> Webhooks:
+    return shop.resources["shop"].webhooks
+
+
+def received(request: bytes) -> tuple[dict[str, str], bytes]:
+    head, _, body = request.partition(b"\r\n\r\n")
+    lines = (line.partition(": ") for line in head.decode().split("\r\n")[1:])
+    return {name.lower(): value for name, _, value in lines}, body
+
+
+async def test_an_event_reaches_its_receiver_signed(shop: Host, hooks: Webhooks, receiver: Service, clock: ManualClock) -> None:
+    made = await hooks.create(f"{receiver.url}/hook", ["video.*"], tenant="acme")
+    assert made.signing_secret is not None
+    await hooks.create(f"{receiver.url}/other", ["audio.done"], tenant="acme")
+    await hooks.create(f"{receiver.url}/foreign", tenant="other")
+    (sent,) = await hooks.send("video.finished", {"project": "p1"}, tenant="acme")
+    await run_all(shop)
+    (request,) = receiver.requests
+    headers, body = received(request)
+    assert request.startswith(b"POST /hook ")
+    assert json.loads(body) | {"at": ""} == {
+        "event": "video.finished",
+        "application": "shop",
+        "tenant": "acme",
+        "at": "",
+        "data": {"project": "p1"},
+    }
+    assert (headers["gateleg-event"], headers["gateleg-delivery"]) == ("video.finished", sent.delivery_id)
+    verify_webhook(made.signing_secret, headers["gateleg-signature"], sent.delivery_id, body, clock())
+    with pytest.raises(BadToken):
+        verify_webhook("guess", headers["gateleg-signature"], sent.delivery_id, body, clock())
+    done = await hooks.delivery(sent.delivery_id, tenant="acme")
+    assert (done.state, done.attempts, done.answered, done.answer) == ("delivered", 1, 200, "{}")
+
+
+async def test_a_receiver_that_fails_is_tried_again_later(shop: Host, hooks: Webhooks, receiver: Service, clock: ManualClock) -> None:
+    receiver.script += [answer(b"busy", 503), RESET, answer(b"", 302, location="http://127.0.0.1/elsewhere")]
+    await hooks.create(receiver.url)
+    (sent,) = await hooks.send("x", 1)
+    seen = []
+    for _ in range(4):
+        await run_all(shop)
+        found = await hooks.delivery(sent.delivery_id)
+        seen.append((found.state, found.attempts, found.answered))
+        await run_all(shop)
+        assert len(receiver.requests) == found.attempts
+        clock.advance(7 * 3600)
+    assert seen == [("pending", 1, 503), ("pending", 2, None), ("pending", 3, 302), ("delivered", 4, 200)]
+    ids = {received(request)[0]["gateleg-delivery"] for request in receiver.requests}
+    assert ids == {sent.delivery_id}
+
+
+async def test_a_receiver_that_never_answers_ends_as_failed(shop: Host, hooks: Webhooks, receiver: Service, clock: ManualClock) -> None:
+    receiver.script += [answer(b"no", 500)] * 20
+    await hooks.create(receiver.url)
+    (sent,) = await hooks.send("x", 1)
+    for _ in range(14):
+        await run_all(shop)
+        clock.advance(7 * 3600)
+    found = await hooks.delivery(sent.delivery_id)
+    assert (found.state, found.attempts, found.answer) == ("failed", 13, "no")
+
+
+async def test_what_is_gone_is_not_asked_again_and_can_be_sent_again(
+    shop: Host, hooks: Webhooks, receiver: Service, clock: ManualClock
+) -> None:
+    receiver.script += [answer(b"gone", 410)]
+    await hooks.create(receiver.url)
+    (sent,) = await hooks.send("x", {"a": 1})
+    await run_all(shop)
+    clock.advance(100_000)
+    await run_all(shop)
+    assert (await hooks.delivery(sent.delivery_id)).state == "failed"
+    again = await hooks.send_again(sent.delivery_id)
+    await run_all(shop)
+    assert (await hooks.delivery(again.delivery_id)).state == "delivered"
+    assert received(receiver.requests[0])[1] == received(receiver.requests[1])[1]
+
+
+async def test_inner_addresses_are_refused_at_once_and_when_a_name_leads_there(settings: Settings) -> None:
+    async with Host.open(settings, [Application("shop", "Shop", "store")]) as host:
+        hooks = host.resources["shop"].webhooks
+        for url in ("http://127.0.0.1/x", "http://169.254.169.254/", "ftp://example.com/", "http://localhost:22/"):
+            with pytest.raises(AddressRefused):
+                await hooks.create(url)
+        await hooks.create("http://localhost/x")
+        (sent,) = await hooks.send("x", 1)
+        await run_all(host)
+        found = await hooks.delivery(sent.delivery_id)
+        assert (found.state, found.attempts) == ("failed", 1)
+        assert "not public" in found.answer
+
+
+async def test_a_deleted_webhook_gets_nothing_and_its_secret_is_forgotten(shop: Host, hooks: Webhooks, receiver: Service) -> None:
+    made = await hooks.create(receiver.url, tenant="acme")
+    (sent,) = await hooks.send("x", 1, tenant="acme")
+    await hooks.delete(made.webhook.hook_id, tenant="acme")
+    await run_all(shop)
+    assert receiver.requests == []
+    assert (await hooks.delivery(sent.delivery_id, tenant="acme")).state == "failed"
+    assert await shop.resources["shop"].secrets.list(tenant="acme") == []
+    with pytest.raises(WebhookNotFound):
+        await hooks.get(made.webhook.hook_id, tenant="acme")
+
+
+async def test_members_see_the_webhooks_of_their_tenant_and_admins_all(shop: Host, hooks: Webhooks, receiver: Service) -> None:
+    app = create_app(shop, console=False)
+    tokens = {
+        name: (await shop.keys.create(name, role, tenant=tenant)).token
+        for name, role, tenant in (("ann", Role.MEMBER, "acme"), ("eve", Role.MEMBER, "other"), ("root", Role.ADMIN, None))
+    }
+    clients = {name: client_of(app, token=token) for name, token in tokens.items()}
+    made = await clients["ann"].post("/api/shop/webhooks", json={"url": receiver.url, "events": ["x"]})
+    assert made.status_code == 201
+    secret, hook_id = made.json()["signing_secret"], made.json()["webhook"]["hook_id"]
+    await hooks.send("x", 1, tenant="acme")
+    await run_all(shop)
+    listed = (await clients["ann"].get("/api/shop/webhooks/deliveries")).json()["items"]
+    assert [(one["event"], one["state"], one["answered"]) for one in listed] == [("x", "delivered", 200)]
+    again = f"/api/shop/webhooks/deliveries/{listed[0]['delivery_id']}/again"
+    assert (await clients["eve"].post(again)).status_code == 404
+    assert (await clients["ann"].post(again)).status_code == 201
+    assert (await clients["eve"].get("/api/shop/webhooks")).json() == []
+    assert (await clients["eve"].delete(f"/api/shop/webhooks/{hook_id}")).status_code == 404
+    seen = await clients["root"].get("/api/webhooks/shop?tenant=acme")
+    assert [one["hook_id"] for one in seen.json()] == [hook_id]
+    assert secret not in seen.text
+    assert (await clients["ann"].get("/api/webhooks/shop")).status_code == 403
+    assert (await clients["root"].get("/api/webhooks/nothing")).status_code == 404
+    refused = await clients["ann"].post("/api/shop/webhooks", json={"url": "http://10.0.0.1/"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "address-refused")
+    assert (await clients["ann"].delete(f"/api/shop/webhooks/{hook_id}")).status_code == 204
+    for client in clients.values():
+        await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "event", "fine"),
+    [
+        (["*"], "a.b", True),
+        (["a.*"], "a.b", True),
+        (["a.*"], "ab.c", False),
+        (["a.b"], "a.b", True),
+        (["a"], "a.b", False),
+        ([], "a", False),
+    ],
+)
+def test_events_are_chosen_by_their_names(patterns: list[str], event: str, fine: bool) -> None:
+    assert wants(patterns, event) is fine
