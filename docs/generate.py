@@ -24,10 +24,13 @@ from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
+from gateleg.web import secret_store as secret_errors
 from gateleg.web.api import ROUTERS
 from gateleg.web.host import unopened_resources
 from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.uploads import rules as upload_errors
+from gateleg.web.webhooks import hooks as webhook_errors
 from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -103,6 +106,9 @@ def errors() -> str:
         ("Jobs", job_errors),
         ("Models", ai_errors),
         ("Host", web_errors),
+        ("Uploads", upload_errors),
+        ("Secrets", secret_errors),
+        ("Webhooks", webhook_errors),
         *application_errors().items(),
     ):
         kinds = [
