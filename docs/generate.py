@@ -141,10 +141,9 @@ def settings() -> str:
     ]
     lines += _settings_of(Settings)
     lines += [
-        "",
-        "## Models\n",
-        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
-        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+        "\n## Models\n",
+        f"Below `[models]`, or behind `{PREFIX}MODELS__`: two underscores stand between names, and what is a table may be given as JSON.",
+        f"`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY` is an example.",
     ]
     for title, model in (
         ("[models]", ModelSettings),
@@ -164,7 +163,8 @@ def settings() -> str:
 def _settings_of(model: type[BaseModel]) -> list[str]:
     rows = []
     for name, field in model.model_fields.items():
-        default = "" if field.is_required() else shown(field.get_default(call_default_factory=True))
+        given = None if field.is_required() else field.get_default(call_default_factory=True)
+        default = "" if isinstance(given, BaseModel) else shown(given)
         rows.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description or ''} |")
     return rows
 

@@ -6,7 +6,7 @@
     async def pca(job: JobContext, config: PcaConfig) -> PcaResult: ...
 
     queue = Queue(store, jobs)                              or AsyncQueue(store, jobs), whose verbs are awaited
-    queue.ensure_tables()
+    queue.ensure_tables()                                   JobQueue, JobLedger, JobArchive; Queue(..., tables=TableNames(...)) names others
     answer = pca.submit(queue, PcaConfig(), priority=80, subject="19305")
     await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
 
@@ -31,6 +31,7 @@ tests with a `ManualClock`. What dashboards read is in `gateleg.jobs.monitor`, t
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import (
     BadConfig,
+    BadEvent,
     BadHandler,
     BadSchedule,
     BadSubmission,
@@ -53,6 +54,7 @@ from gateleg.jobs.errors import (
     WrongState,
 )
 from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs, JobsFactory
+from gateleg.jobs.handling import giving_up, reporting
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
@@ -61,21 +63,26 @@ from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
+from gateleg.jobs.stages import Stage, direct_stages
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
+from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker
 
 __all__ = [
     "DRAIN_GRACE",
+    "LAYOUTS",
     "TABLES",
     "ArchivedJob",
     "AsyncQueue",
     "Attempt",
     "BadConfig",
+    "BadEvent",
     "BadHandler",
     "BadSchedule",
     "BadSubmission",
@@ -108,6 +115,7 @@ __all__ = [
     "QueueSettings",
     "QueueState",
     "QueueStats",
+    "QueueTables",
     "Readiness",
     "ResultTooLarge",
     "Results",
@@ -115,10 +123,12 @@ __all__ = [
     "Schedule",
     "ScheduleMissing",
     "Snooze",
+    "Stage",
     "Stopped",
     "Submission",
     "SubmitOptions",
     "Submitted",
+    "TableNames",
     "Task",
     "TestWorker",
     "TooManyDependencies",
@@ -128,8 +138,11 @@ __all__ = [
     "Worker",
     "WorkerRecord",
     "WrongState",
+    "direct_stages",
     "follow",
     "follow_async",
+    "giving_up",
+    "reporting",
 ]
 
 

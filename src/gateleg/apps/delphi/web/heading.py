@@ -16,6 +16,7 @@ from gateleg.web import Role
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
 from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -42,7 +43,7 @@ async def conversation_page(name: str, run: str, part: str, build: Part, title: 
             tag("h1", name)
             empty("search", "There is no such conversation", "It may have another name.", button="All conversations", href=HOME)
             return
-        shown = await portrait(view.host.store, known, run or None)
+        shown = await portrait(view.host.queue, known, run or None)
         _head(view, shown)
         _busy(view, shown, part)
         if shown.outing is None:
@@ -60,8 +61,8 @@ def _head(view: View, shown: Portrait) -> None:
         current = await view.host.store.find(StoredConversation, conversation_id=name, consistent=True)
         rules.changed(view.principal, rules.seen(view.principal, current, name))
         # Pressed twice, it is still one pipeline.
-        wanted = Submission(PIPELINE, WHOLE, subject=name, created_by=view.principal.name, unique_key=f"delphi/{name}")
-        job = (await view.host.queue.submit(wanted)).job
+        wanted = Submission(PIPELINE, WHOLE, subject=name, unique_key=f"delphi/{name}")
+        job = (await view.host.queue.submit(submitted_by(view.principal, wanted))).job
         await view.host.audit.note(view.principal, "delphi.submit", name, job_id=str(job.job_id), job_type=job.job_type)
 
     async def start() -> None:
@@ -85,7 +86,7 @@ def _head(view: View, shown: Portrait) -> None:
 
 def _busy(view: View, shown: Portrait, part: str) -> None:
     """What works on the conversation, while it does; once all of it is done the page is shown anew, with what was found."""
-    name, store = shown.conversation.conversation_id, view.host.store
+    name, queue = shown.conversation.conversation_id, view.host.queue
     if not shown.busy:
         return
     box = tag("div", classes="stack gap-1", role="status")
@@ -98,7 +99,7 @@ def _busy(view: View, shown: Portrait, part: str) -> None:
         if not jobs:
             ui.navigate.to(address_of(name, part if part in PARTS else ""))
 
-    follow(view.live, Topic(("delphi", name), lambda: busy_jobs(store, name)), show)
+    follow(view.live, Topic(("delphi", name), lambda: busy_jobs(queue, name)), show)
 
 
 def _job(view: View, job: Job) -> None:
