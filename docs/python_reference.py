@@ -196,6 +196,7 @@ def _shown(kind: Any) -> str:
 
 def _plain(text: str) -> str:
     """A value or a type without the modules that its names come from, and without addresses of objects, which differ from run to run."""
+    text = re.sub(r"<function [\w.<>]*<lambda> at 0x[0-9a-f]+>", "...", text)
     text = re.sub(
         r"<(?:built-in function|function|class|enum) '?([\w.<>]+?)'?(?: at 0x[0-9a-f]+)?>", lambda match: match[1].split(".")[-1], text
     )

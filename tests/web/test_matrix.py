@@ -33,6 +33,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
     ("GET", "/api/session"): MEMBER,
+    ("GET", "/api/search"): MEMBER,
     # Members of a tenant see that tenant's; these here have none.
     ("GET", "/api/models/usage"): VIEWER,
     ("GET", "/api/jobs"): VIEWER,

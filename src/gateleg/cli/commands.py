@@ -25,6 +25,8 @@ GROUPS = {
     "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
+    "doctor": "gateleg.cli.doctor",
+    "new": "gateleg.cli.new",
 }
 
 

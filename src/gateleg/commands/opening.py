@@ -62,6 +62,13 @@ def _explained(settings: Settings, status: int) -> Iterator[None]:
 
 def require_store(settings: Settings, status: int = FAILED) -> None:
     """End the command when the settings name an embedded store that does not exist: a mistyped path must not become an empty store."""
+    problem = missing_store(settings)
+    if problem is not None:
+        fail(problem, status)
+
+
+def missing_store(settings: Settings) -> str | None:
+    """What is wrong with an address that is none, or that names an embedded store which does not exist; None for any other."""
     from pathlib import Path
 
     from gateleg.store import StoreError
@@ -70,13 +77,12 @@ def require_store(settings: Settings, status: int = FAILED) -> None:
     try:
         address = parse_address(settings.store)
     except StoreError as error:
-        fail(str(error), status)
+        return str(error)
     if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)).is_file():
-        return
+        return None
     origin = settings.origin("store")
-    fail(
+    return (
         f"there is no store at {address.place} ({'the default' if origin == 'default' else f'from {origin}'}): "
         f"{database_file(address.place)} does not exist. Name another with --store, GATELEG_STORE or `store` in gateleg.toml, "
-        "or create this one with `gateleg up` or `gateleg tables apply`",
-        status,
+        "or create this one with `gateleg up` or `gateleg tables apply`"
     )

@@ -47,6 +47,8 @@ _FOR_PROGRAMS = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_n
 _PAGES_OWN = ("/_nicegui",)
 #: What pages are made of. Applications add their own paths.
 _FOR_MEMBERS = ("/_nicegui", "/_console/")
+#: What of the kit every caller needs; each answers with what the caller may see.
+_MEMBERS_TOO = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
 #: Where SDKs sign their requests.
 DYNAMODB_PATHS = ("/dynamodb", "/dynamodb/")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -254,7 +256,7 @@ class Gate:
 
 def is_for_members(path: str, applications: Iterable[str]) -> bool:
     """Whether a path is one of an application, or one that every caller needs."""
-    if path in ("/api/session", "/api/models/usage") or path.startswith(_FOR_MEMBERS) or _is_open(path):
+    if path in _MEMBERS_TOO or path.startswith(_FOR_MEMBERS) or _is_open(path):
         return True
     return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
-from gateleg.objects.private import make_private
 from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ class Resources(Generic[S]):
     def data(self) -> Path:
         """The application's own folder on this machine, made when it is asked for. Nobody but the owner of the host can enter it."""
         # Imported here, because declaring an application loads no store.
+        from gateleg.objects.private import make_private
 
         folder = self.host_data / "apps" / self.application
         make_private(folder)

@@ -15,7 +15,7 @@ from typing import Any
 from gateleg.apps.delphi import service, work
 from gateleg.apps.delphi.runs import topic_runs
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, JobContext, QueueSettings, Worker, reporting
+from gateleg.jobs import AsyncQueue, JobContext, QueueSettings, Worker
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
@@ -28,7 +28,7 @@ def arm(kind: str, which: str = "") -> None:
     """Make handlers die at the moment."""
     rooms: Any = vars(work)
     if kind == "step":
-        rooms["reporting"] = partial(dying_at_step, reporting, which)
+        rooms["reporting"] = partial(dying_at_step, rooms["reporting"], which)
     elif kind == "end":
         for name in ("analyse_votes", "find_topics", "write_report"):
             rooms[name] = dying_afterwards(getattr(work, name))

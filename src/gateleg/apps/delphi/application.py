@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import Principal, Resources, Tile
+    from gateleg.web import Found, Principal, Resources, Tile
 
 
 def check_installed() -> None:
@@ -30,7 +30,7 @@ def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, resources.models.for_threads)
+    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue)
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -56,7 +56,14 @@ async def find_tiles(resources: Resources, principal: Principal) -> Sequence[Til
     """The last reports."""
     from gateleg.apps.delphi.web.showcase import last_reports
 
-    return await last_reports(resources.store)
+    return await last_reports(resources.store, principal)
+
+
+async def search(resources: Resources, principal: Principal, text: str) -> Sequence[Found]:
+    """Conversations by their topic or name."""
+    from gateleg.apps.delphi.web.showcase import find_conversations
+
+    return await find_conversations(resources.store, principal, text)
 
 
 async def sees_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
@@ -99,6 +106,7 @@ application = Application(
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,
+    search=search,
     sees_job=sees_job,
     changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",

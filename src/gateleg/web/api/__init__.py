@@ -1,8 +1,17 @@
-"""The kit over HTTP: jobs, tables, objects, keys, secrets, the audit log and the usage of models."""
+"""The kit over HTTP: jobs, tables, objects, keys, secrets, search, the audit log and the usage of models."""
 
-from gateleg.web.api import audit, jobs, keys, models, objects, secrets, tables
+from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, tables
 
 __all__ = ["ROUTERS"]
 
 #: All routes of the kit under `/api`, with their whole paths.
-ROUTERS = (*jobs.ROUTERS, tables.router, objects.router, keys.router, secrets.router, audit.router, models.router)
+ROUTERS = (
+    *jobs.ROUTERS,
+    tables.router,
+    objects.router,
+    keys.router,
+    secrets.router,
+    search.router,
+    audit.router,
+    models.router,
+)

@@ -148,8 +148,8 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
                     tag("a", crumb.title, href=crumb.href)
             with tag("li"):
                 tag("span", title, aria_current="page")
-        if view.may(Role.VIEWER):
-            _search_box(view.request.query_params.get("q", "") if view.request.url.path == "/search" else "")
+        typed = view.request.query_params.get("q", "") if view.request.url.path == "/search" else ""
+        _search_box(typed, "Search jobs, tables and pages" if view.may(Role.VIEWER) else "Search")
         with tag("span", classes="place", title=f"Where the data is: {view.host.environment}"):
             ui.icon("dns")
             tag("span", view.host.environment, "word clip")
@@ -157,7 +157,7 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
         _account_menu(view)
 
 
-def _search_box(typed: str) -> None:
+def _search_box(typed: str, label: str) -> None:
     """The search field. `static/search.js` shows what it finds while somebody types."""
     with tag("form", classes="search", action="/search", method="get", role="search"):
         ui.icon("search")
@@ -169,7 +169,7 @@ def _search_box(typed: str) -> None:
             value=typed,
             placeholder="Search",
             role="combobox",
-            aria_label="Search jobs, tables and pages",
+            aria_label=label,
             aria_autocomplete="list",
             aria_expanded="false",
             aria_controls="search-places",

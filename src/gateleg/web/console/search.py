@@ -1,4 +1,5 @@
-"""Search: jobs by id or subject, and pages, applications, job types, queues and tables by name; while typing, and as a page."""
+"""Search: jobs by id or subject, pages, applications, job types, queues and tables by name, and what applications find; while typing, and
+as a page. Members find applications and what those find for them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import nicegui
-from fastapi import HTTPException, Request
+from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
@@ -41,15 +42,20 @@ class Place:
     title: str
     href: str
     icon: str
+    #: whether an application has found it by more than its name
+    found: bool = False
 
 
 def known_places(host: Host, principal: Principal) -> list[Place]:
     """Everything that has a name and a page, and that somebody may look into."""
+    applications = [Place("Application", one.title, f"/{one.name}", one.icon) for one in host.applications if one.pages is not None]
+    if not principal.may(Role.VIEWER):
+        return applications
     handlers = list(host.queue.context.jobs)
     return [
         *(Place("Page", entry.title, entry.href, entry.icon) for entry in (*KIT, SETTINGS)),
         *(Place("Page", title, href, "checklist") for href, title in PLACES[1:]),
-        *(Place("Application", one.title, f"/{one.name}", one.icon) for one in host.applications if one.pages is not None),
+        *applications,
         *(Place("Job type", one.job_type, Filters(type=one.job_type).address(), "checklist") for one in handlers),
         *(Place("Queue", name, Filters(queue=name).address(), "reorder") for name in sorted({one.queue for one in handlers})),
         *(Place("Table", table.name, f"/tables/{table.name}", "table_chart") for table in host.tables_for(principal)),
@@ -76,7 +82,11 @@ async def found_places(host: Host, principal: Principal, text: str) -> list[Plac
     text = text.strip()
     if not text:
         return []
-    places = matching(known_places(host, principal), text)
+    hits = await host.search(principal, text)
+    own = [Place(hit.found.kind, hit.found.title, hit.found.href, hit.found.icon or hit.application.icon, True) for hit in hits]
+    places = [*matching(known_places(host, principal), text), *own]
+    if not principal.may(Role.VIEWER):
+        return places
     job_id = uuid_of(text)
     if job_id is not None and (job := await _job(host, job_id)) is not None:
         places.insert(0, Place("Job", job.job_type, f"/jobs/{job_id}", "checklist"))
@@ -92,9 +102,13 @@ async def _job(host: Host, job_id: UUID) -> Job | ArchivedJob | None:
         return None
 
 
+def _is_named(place: Place) -> bool:
+    return place.kind != "Jobs about" and not place.found
+
+
 def exact(places: Sequence[Place], text: str) -> Place | None:
     """The place that a text names: a job by its id, or the only one with exactly this name."""
-    named = [place for place in places if place.kind == "Job" or (place.title.lower() == text.lower() and place.kind != "Jobs about")]
+    named = [place for place in places if place.kind == "Job" or (_is_named(place) and place.title.lower() == text.lower())]
     return named[0] if len(named) == 1 else None
 
 
@@ -115,10 +129,8 @@ def register() -> None:
         return None
 
     @nicegui.app.get("/search/places")
-    async def places(request: Request, q: str = "") -> list[dict[str, str]]:
+    async def places(request: Request, q: str = "") -> list[dict[str, object]]:
         principal: Principal = request.state.principal
-        if not principal.may(Role.VIEWER):
-            raise HTTPException(403)
         console: Console = request.app.state.console
         return [asdict(place) for place in (await found_places(console.host, principal, q))[:_SUGGESTED]]
 

@@ -1,27 +1,49 @@
-"""The last reports, for the overview of the console."""
+"""What the console shows of Delphi outside of its own pages: the last reports on the overview, and conversations that a search finds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gateleg.apps.delphi import service
+from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
-from gateleg.web import Tile
+from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.web import Found, Tile
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.store import AsyncStore
+    from gateleg.web import Principal
 
 _SHOWN = 4
+#: Conversations that a search looks at, and those that it shows.
+_SEARCHED, _FOUND = 500, 10
 _PICTURE = "maps/groups.svg"
 
 
-async def last_reports(store: AsyncStore) -> list[Tile]:
-    """The reports of the conversations that were changed last. Who sees the overview may see all conversations."""
+def _recent(store: AsyncStore, principal: Principal, limit: int) -> AsyncIterator[StoredConversation]:
+    """The conversations that somebody may see, the last changed first."""
+    question, condition = StoredConversation.recent(), rules.listed(principal)
+    return store.query(question if condition is None else question.filter(condition), limit=limit)
+
+
+async def find_conversations(store: AsyncStore, principal: Principal, text: str) -> list[Found]:
+    """Conversations that somebody may see with all words of a text in their topic or name, among those that were changed last."""
+    words, found = text.lower().split(), []
+    async for conversation in _recent(store, principal, _SEARCHED):
+        name = conversation.conversation_id
+        if all(word in f"{conversation.topic} {name}".lower() for word in words):
+            found.append(Found(conversation.topic or name, f"/delphi/{quote(name, safe='')}", "Conversation"))
+    return found[:_FOUND]
+
+
+async def last_reports(store: AsyncStore, principal: Principal) -> list[Tile]:
+    """The reports of the conversations that were changed last and that somebody may see."""
     found = []
-    async for conversation in service.conversations(store, limit=_SHOWN):
+    async for conversation in _recent(store, principal, _SHOWN):
         name = conversation.conversation_id
         try:
             report = await service.latest_run(store, name, REPORT_STAGE)

@@ -1,0 +1,87 @@
+"""`gateleg doctor`: whether everything that a host needs is there and works."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gateleg.commands.failures import FAILED
+from gateleg.commands.options import ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_from
+
+if TYPE_CHECKING:
+    from gateleg.cli.installed import Installed
+    from gateleg.web.doctor import Diagnosis
+    from gateleg.web.settings import Settings
+
+app = typer.Typer(add_completion=False)
+_MARKS = {"ok": "ok     ", "warning": "warning", "failed": "FAILED "}
+
+
+@app.command()
+def doctor(
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    objects: ObjectsOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check the store, its tables, objects, disk, workers, clocks and applications. Tables stay as they are. A failure gives status 1."""
+    import asyncio
+
+    from gateleg.cli.installed import find_installed
+    from gateleg.commands.printing import print_json
+
+    settings = settings_from(config, store=store, prefix=prefix, objects=objects)
+    installed = find_installed(settings)
+    found = [*_left_out(installed), *asyncio.run(_examined(settings, installed))]
+    if json:
+        print_json([_plain(one) for one in found])
+    else:
+        for one in found:
+            _print(one)
+    if any(one.result.status == "failed" for one in found):
+        raise typer.Exit(FAILED)
+
+
+def _left_out(installed: "Installed") -> "list[Diagnosis]":
+    from gateleg.web.contributions import CheckResult
+    from gateleg.web.doctor import Diagnosis
+
+    broken = [one for one in installed.left_out if not one.is_optional]
+    return [Diagnosis("application", CheckResult("failed", one.reason, fix="Mend or uninstall it."), one.name) for one in broken]
+
+
+async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagnosis]":
+    from gateleg.commands.opening import missing_store
+    from gateleg.web.contributions import CheckResult
+    from gateleg.web.doctor import Diagnosis, examine
+    from gateleg.web.host import Host
+
+    problem = missing_store(settings)
+    if problem is not None:
+        return [Diagnosis("store", CheckResult("failed", problem))]
+    try:
+        async with Host.open(settings, installed.applications, prepare=False, tolerant=True) as host:
+            left_out = (host.left_out or {}).items()
+            broken = [Diagnosis("start", CheckResult("failed", reason, fix="See the log."), name) for name, reason in left_out]
+            return [*broken, *await examine(host)]
+    except Exception as error:
+        return [Diagnosis("host", CheckResult("failed", f"{type(error).__name__}: {error}"))]
+
+
+def _plain(one: "Diagnosis") -> dict[str, Any]:
+    return {
+        "application": one.application,
+        "check": one.name,
+        "status": one.result.status,
+        "message": one.result.message,
+        "fix": one.result.fix,
+        "details": dict(one.result.details),
+    }
+
+
+def _print(one: "Diagnosis") -> None:
+    name = one.name if one.application is None else f"{one.application}: {one.name}"
+    typer.echo(f"{_MARKS[one.result.status]}  {name}: {one.result.message}")
+    if one.result.status != "ok" and one.result.fix:
+        typer.echo(f"         {one.result.fix}")

@@ -1,0 +1,39 @@
+"""`gateleg new`: a small application that runs, to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateleg.commands.failures import MISUSED, fail
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="The name of the application: lower-case letters, digits and hyphens.")],
+    folder: Annotated[Path | None, typer.Option("--in", help="Where to write it; a folder of that name when left out.")] = None,
+) -> None:
+    """Write a package with a table, a job, routes, a page, a command, settings and tests. `gateleg up` serves it once it is installed."""
+    import keyword
+
+    from gateleg.cli.scaffold import files_of
+    from gateleg.web import Application, Refusal
+    from gateleg.web.application import checked
+
+    try:
+        checked([Application(name=name, title=name, icon="notes")])
+    except Refusal as error:
+        fail(str(error), MISUSED)
+    if keyword.iskeyword(name):
+        fail(f"{name} is a word of Python and cannot be a package", MISUSED)
+    place = folder or Path(name)
+    if place.exists() and any(place.iterdir() if place.is_dir() else [place]):
+        fail(f"{place} exists already and is not an empty folder", MISUSED)
+    for path, text in files_of(name).items():
+        file = place / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    typer.echo(f"{name} is written to {place}. To run it:")
+    typer.echo(f"  cd {place} && pip install -e . && gateleg up")

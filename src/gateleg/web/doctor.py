@@ -1,0 +1,148 @@
+"""The checks of `gateleg doctor`: whether what a host and its applications need is there and works."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from gateleg.web.contributions import Check, CheckResult
+from gateleg.web.settings import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gateleg.jobs import WorkerRecord
+    from gateleg.web.host import Host
+
+#: Seconds that one check may take.
+PATIENCE = 20.0
+#: Bytes of free disk below which there is a warning, and a failure.
+_LOW, _FULL = 2_000_000_000, 200_000_000
+#: Seconds by which clocks may differ.
+_APART = 5.0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a check has found; `application` is None for those of the kit."""
+
+    name: str
+    result: CheckResult
+    application: str | None = None
+
+
+async def examine(host: Host) -> list[Diagnosis]:
+    """Run all checks of the kit and of the applications, one after another."""
+    found = [Diagnosis(check.name, await run(check)) for check in kit_checks(host)]
+    for application in host.applications:
+        if application.checks is None:
+            continue
+        try:
+            checks = application.checks(host.resources[application.name])
+        except Exception as error:
+            found.append(Diagnosis("checks", _failure(error), application.name))
+        else:
+            found += [Diagnosis(check.name, await run(check), application.name) for check in checks]
+    return found
+
+
+async def run(check: Check) -> CheckResult:
+    """The result of a check; an error, or no answer in time, is a failure."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await check.run()
+    except TimeoutError:
+        return CheckResult("failed", f"no answer within {PATIENCE:g} s")
+    except Exception as error:
+        return _failure(error)
+
+
+def _failure(error: Exception) -> CheckResult:
+    message = getattr(error, "message", None) or str(error) or "no reason given"
+    return CheckResult("failed", f"{type(error).__name__}: {message}", fix=str(getattr(error, "fix", "") or ""))
+
+
+def kit_checks(host: Host) -> list[Check]:
+    """The checks of the kit."""
+    return [
+        Check("store", lambda: _store(host)),
+        Check("tables", lambda: _tables(host)),
+        Check("objects", lambda: _objects(host)),
+        Check("disk", lambda: _disk(host.settings.data)),
+        Check("worker", lambda: _worker(host)),
+        Check("clock", lambda: _clock(host)),
+    ]
+
+
+async def _store(host: Host) -> CheckResult:
+    health = await host.store.within(5.0).health()
+    place = shown(host.settings.store)
+    if health.well:
+        return CheckResult("ok", f"{place} answers")
+    return CheckResult("failed", "; ".join(health.problems), fix=f"Check that {place} runs, can be reached, and takes your credentials.")
+
+
+async def _tables(host: Host) -> CheckResult:
+    health = await host.store.within(10.0).health(*host.tables)
+    if health.well:
+        return CheckResult("ok", f"all {len(host.tables)} tables are as they are declared")
+    return CheckResult(
+        "failed", "; ".join(health.problems), fix="`gateleg tables plan` shows what differs, `gateleg tables apply` changes it."
+    )
+
+
+async def _objects(host: Host) -> CheckResult:
+    key, content, place = f"gateleg/doctor/{uuid4()}", b"gateleg doctor", shown(host.settings.objects)
+    await host.objects.put(key, content)
+    try:
+        read = await host.objects.get(key)
+    finally:
+        await host.objects.delete(key)
+    if read != content:
+        return CheckResult("failed", f"{place} gave back something else than was written", fix="Check the bucket or the folder.")
+    return CheckResult("ok", f"{place} keeps and gives back what is written")
+
+
+async def _disk(folder: Path) -> CheckResult:
+    return disk_result(shutil.disk_usage(folder).free, folder)
+
+
+def disk_result(free: int, folder: Path) -> CheckResult:
+    """What free disk space means."""
+    message = f"{free / 1e9:,.1f} GB free at {folder}"
+    if free >= _LOW:
+        return CheckResult("ok", message)
+    return CheckResult("failed" if free < _FULL else "warning", message, fix="Free some space, or move `data` to a larger disk.")
+
+
+async def _worker(host: Host) -> CheckResult:
+    handled = {handler.queue for handler in host.queue.context.jobs}
+    return worker_result(await host.queue.workers(), handled)
+
+
+def worker_result(workers: Sequence[WorkerRecord], handled: set[str]) -> CheckResult:
+    """Whether somebody works on every queue that has handlers."""
+    served = {queue for worker in workers for queue in worker.queues if worker.state == "running"}
+    if handled <= served:
+        return CheckResult("ok", f"{len(workers)} seen in the last minute" if workers else "no application has jobs")
+    missing = ", ".join(sorted(handled - served))
+    return CheckResult(
+        "warning", f"no worker has been seen for {missing}", fix="Start one: `gateleg worker`, or `gateleg up`, which has one."
+    )
+
+
+async def _clock(host: Host) -> CheckResult:
+    return clock_result(await host.queue.workers())
+
+
+def clock_result(workers: Sequence[WorkerRecord]) -> CheckResult:
+    """Whether the clocks of workers agree; leases and delays are counted by them."""
+    apart = [worker for worker in workers if abs(worker.clock_ahead) > _APART]
+    if apart:
+        told = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
+        return CheckResult("warning", f"clocks differ: {told}", fix="Set the clocks by NTP.")
+    return CheckResult("ok", "no worker's clock differs from the others")
