@@ -121,7 +121,7 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
     try:
         found = entry.load()
     except ModuleNotFoundError as error:
-        return LeftOut(entry.name, _missing(entry, error), is_optional=_is_of_others(entry, error))
+        return LeftOut(entry.name, reason_for(entry, error), is_optional=_is_of_others(entry, error))
     except Exception as error:  # a module may raise anything while it is imported
         return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} cannot be loaded: {type(error).__name__}: {error}")
     if not isinstance(found, Application):
@@ -131,7 +131,8 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
     return found
 
 
-def _missing(entry: EntryPoint, error: ModuleNotFoundError) -> str:
+def reason_for(entry: EntryPoint, error: ModuleNotFoundError) -> str:
+    """Why an application is left out whose import misses a module; with the extra, where one of Gateleg's has the application's name."""
     extras = [] if entry.dist is None else entry.dist.metadata.get_all("Provides-Extra") or []
     if package_of(entry) == _OWN and entry.name in extras and _is_of_others(entry, error):
         return str(MissingPackage(error.name or "", entry.name))
