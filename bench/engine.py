@@ -1,14 +1,16 @@
 """The engine beside the other emulators, in one run on one machine.
 
-    python bench/engine.py [--quick] [in-process | endpoint | million | start]
+    python bench/engine.py [--quick] [in-process | endpoint | processes | million | start]
 
 In process: `Engine.call` beside boto3 on each peer, which is how Python reaches them, and beside plain HTTP without an SDK.
 Endpoint: answers per second of a fast raw client on 1, 8 and 32 connections. Every figure is the best of several rounds.
+Processes: the same of `serve --processes`, with as many clients as processes; both share the machine's cores.
 """
 
 import argparse
 import http.client
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -289,6 +291,35 @@ def throughput(url: str, name: str, connections: int, seconds: float) -> str:
     return f"{max(rates):,.0f}"
 
 
+def processes(seconds: float) -> None:
+    """Throughput of one port that several processes serve."""
+    table = Table(title=f"Processes on one port, answers per second (full durability, {os.cpu_count()} cores)", title_justify="left")
+    for name in ("processes and clients", "get, 16 conn. each", "times one", "put, 16 conn. each", "times one"):
+        table.add_column(name, justify="right")
+    first: list[float] = []
+    for number in (1, 2, 4):
+        with folder() as path, running(ours("full", path, ["--processes", str(number)])) as url:
+            fill(over_http(url))
+            rates = [max(summed(url, name, number, seconds) for _ in range(3)) for name in ("get", "put")]
+        first = first or rates
+        shown_rates = [text for rate, base in zip(rates, first, strict=True) for text in (f"{rate:,.0f}", f"{rate / base:.2f}")]
+        table.add_row(str(number), *shown_rates)
+    CONSOLE.print(table)
+
+
+def summed(url: str, name: str, clients: int, seconds: float) -> float:
+    """Answers per second of several clients at once, each a process."""
+    operation, requests = REQUESTS[name]
+    command = [sys.executable, str(Path(__file__).with_name("load.py")), url, "16", str(seconds), operation]
+    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(clients)]
+    for client in started:
+        assert client.stdin is not None
+        client.stdin.write(b"\n".join(map(orjson.dumps, requests)))
+        client.stdin.close()
+        client.stdin = None
+    return sum(float(client.communicate()[0]) for client in started)
+
+
 def million(count: int) -> None:
     """A large table: the rate of loading, the cost of a get beside that on a small table, memory."""
     rows = Table(title=f"{count:,} items (relaxed durability, batches of 25)", title_justify="left")
@@ -357,16 +388,18 @@ def _wait_until_listening(path: str) -> float:
 def main() -> None:
     """Run what was asked for, or everything."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", nargs="*", choices=["in-process", "endpoint", "million", "start", []])
+    parser.add_argument("what", nargs="*", choices=["in-process", "endpoint", "processes", "million", "start", []])
     parser.add_argument("--quick", action="store_true", help="a tenth of the time and of the items")
     given = parser.parse_args()
-    what, scale = given.what or ["start", "in-process", "endpoint", "million"], 0.1 if given.quick else 1.0
+    what, scale = given.what or ["start", "in-process", "endpoint", "processes", "million"], 0.1 if given.quick else 1.0
     if "start" in what:
         start()
     if "in-process" in what:
         in_process(2.0 * scale)
     if "endpoint" in what:
         endpoint(3.0 * scale)
+    if "processes" in what:
+        processes(3.0 * scale)
     if "million" in what:
         million(int(1_000_000 * scale))
 

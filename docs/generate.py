@@ -24,10 +24,13 @@ from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
+from gateleg.web import secret_store as secret_errors
 from gateleg.web.api import ROUTERS
 from gateleg.web.host import unopened_resources
 from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
+from gateleg.web.uploads import rules as upload_errors
+from gateleg.web.webhooks import hooks as webhook_errors
 from gateleg.web.webhooks import routes as webhooks
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -103,6 +106,9 @@ def errors() -> str:
         ("Jobs", job_errors),
         ("Models", ai_errors),
         ("Host", web_errors),
+        ("Uploads", upload_errors),
+        ("Secrets", secret_errors),
+        ("Webhooks", webhook_errors),
         *application_errors().items(),
     ):
         kinds = [
@@ -135,10 +141,9 @@ def settings() -> str:
     ]
     lines += _settings_of(Settings)
     lines += [
-        "",
-        "## Models\n",
-        f"Below `[models]` in `gateleg.toml`, or as `{PREFIX}MODELS__...`: two underscores stand between names, and what is a table may be",
-        f"given as JSON (`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY`).\n",
+        "\n## Models\n",
+        f"Below `[models]`, or behind `{PREFIX}MODELS__`: two underscores stand between names, and what is a table may be given as JSON.",
+        f"`{PREFIX}MODELS__PROVIDERS__ANTHROPIC__KEY_ENV=ANTHROPIC_API_KEY` is an example.",
     ]
     for title, model in (
         ("[models]", ModelSettings),
@@ -158,7 +163,8 @@ def settings() -> str:
 def _settings_of(model: type[BaseModel]) -> list[str]:
     rows = []
     for name, field in model.model_fields.items():
-        default = "" if field.is_required() else shown(field.get_default(call_default_factory=True))
+        given = None if field.is_required() else field.get_default(call_default_factory=True)
+        default = "" if isinstance(given, BaseModel) else shown(given)
         rows.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description or ''} |")
     return rows
 

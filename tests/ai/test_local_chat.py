@@ -97,7 +97,19 @@ def test_stream_of_a_call_has_the_call() -> None:
     assert deltas[0].call.name == "weather"
     last = deltas[-1].reply
     assert last is not None
-    assert last.calls[0].text == deltas[0].call.text
+    pieces = [delta.call.text for delta in deltas if delta.call is not None]
+    assert len(pieces) > 2
+    assert last.calls[0].text == "".join(pieces)
+    assert Place.model_validate(last.calls[0].arguments)
+
+
+def test_answer_beside_tools_is_streamed_as_it_is_written() -> None:
+    ask = [User("Say hello to me. Do not use a tool.")]
+    deltas = list(Models().chat().stream(ask, tools=[WEATHER], max_tokens=30, temperature=0))
+    last = deltas[-1].reply
+    assert last is not None
+    assert last.text == "".join(delta.text for delta in deltas)
+    assert len([delta for delta in deltas if delta.text or delta.call]) > 2
 
 
 def test_nobody_without_the_key_can_use_it() -> None:

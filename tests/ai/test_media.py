@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gateleg.ai import (
+    MODEL_TABLES,
     Account,
     AsyncModels,
     Attachment,
@@ -27,7 +28,7 @@ from gateleg.ai import (
     SubmissionUnknown,
     UsageDay,
 )
-from gateleg.ai.tables import TABLES, Spend
+from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.driving import Ticking
 from tests.ai.speaking import asked, head, said
@@ -41,7 +42,7 @@ NAME = "models/veo-x/operations/op1"
 @pytest.fixture
 def store() -> Store:
     store = Store.embedded()
-    store.ensure_tables(*TABLES)
+    store.ensure_tables(*MODEL_TABLES)
     return store
 
 
@@ -308,7 +309,7 @@ def spends(store: Store) -> list[Spend]:
 
 async def test_media_are_awaited_alike() -> None:
     async with AsyncStore.embedded() as store:
-        await store.ensure_tables(*TABLES)
+        await store.ensure_tables(*MODEL_TABLES)
         with service(said(prediction("starting"), 201), said(prediction("succeeded", "https://x/1.mp4"))) as server:
             async with AsyncModels(store=store, sleep=Ticking().asleep) as own:
                 veo = own.media(f"replicate:google/veo-3@{server.url}", key="k")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gateleg.ai import (
+    MODEL_TABLES,
     Account,
     AsyncModels,
     BadAsk,
@@ -31,7 +32,7 @@ from gateleg.ai import (
 )
 from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.spending import Spending
-from gateleg.ai.tables import TABLES, Spend
+from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.speaking import events, said
 from tests.net.http.faulty import service
@@ -45,7 +46,7 @@ DELPHI = Account("delphi", "acme")
 @pytest.fixture
 def store() -> Store:
     store = Store.embedded()
-    store.ensure_tables(*TABLES)
+    store.ensure_tables(*MODEL_TABLES)
     return store
 
 
@@ -173,7 +174,7 @@ def test_concurrent_calls_do_not_pass_the_cap_together(store: Store) -> None:
 async def test_overshoot_is_at_most_what_calls_in_flight_cost_more_than_estimated() -> None:
     """Calls that cost more than estimated: none begins once the cap is reached, and what went over is theirs."""
     async with AsyncStore.embedded() as store:
-        await store.ensure_tables(*TABLES)
+        await store.ensure_tables(*MODEL_TABLES)
         script = Script([Reply("a", usage=Usage(0, 100)) for _ in range(30)])
         async with AsyncModels(settings(applications={"*": 120}), store=store, account=DELPHI) as models:
             chat = models.chat_with(script, MODEL)
@@ -200,7 +201,7 @@ def test_stream_that_is_given_up_counts_with_what_had_come(store: Store) -> None
 
 async def test_call_that_is_cancelled_counts_with_its_estimate() -> None:
     async with AsyncStore.embedded() as store:
-        await store.ensure_tables(*TABLES)
+        await store.ensure_tables(*MODEL_TABLES)
         asked = asyncio.Event()
 
         class Slow(Script):
@@ -290,7 +291,7 @@ def test_account_needs_a_store() -> None:
 
 async def test_models_for_threads_record_on_the_loops_store() -> None:
     async with AsyncStore.embedded() as store:
-        await store.ensure_tables(*TABLES)
+        await store.ensure_tables(*MODEL_TABLES)
         async with AsyncModels(settings(), store=store, account=DELPHI) as models:
             blocking = models.for_threads()
             chat = blocking.chat_with(Script([Reply("a", usage=Usage(1, 1))]), MODEL)

@@ -1,14 +1,18 @@
 """Tools in words, for models that know none."""
 
+import itertools
+import json
+
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from gateleg.ai import Assistant, Message, Reply, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai import Assistant, BadArguments, CallDelta, Delta, Message, Reply, System, Tool, ToolCall, ToolResult, Usage, User
 from gateleg.ai.asking import asked_of
-from gateleg.ai.providers.spoken_tools import heard, spoken
+from gateleg.ai.providers.spoken_tools import ToolSpeech, heard, spoken
+from gateleg.ai.replies import Gathering
 
 
 class Inner(BaseModel):
@@ -71,7 +75,53 @@ def test_call_is_heard_with_its_arguments(arguments: dict[str, int]) -> None:
     assert (reply.text, reply.finish, reply.calls[0].id, reply.calls[0].arguments) == ("", "tools", "call_1", arguments)
 
 
-@pytest.mark.parametrize(("said", "text"), [('{"answer": "Hi"}', "Hi"), ('{"answer": "H', '{"answer": "H'), ("[1]", "[1]"), ("{}", "")])
+@pytest.mark.parametrize(("said", "text"), [('{"answer": "Hi"}', "Hi"), ('{"answer": "H', "H"), ("[1]", "[1]"), ("{}", "")])
 def test_answer_is_heard_as_text(said: str, text: str) -> None:
     reply = heard(asked_of([User("?")], {"tools": [LOOK]}), Reply(said, finish="length"))
     assert (reply.text, reply.calls, reply.finish) == (text, (), "length")
+
+
+def pieces(said: str, cuts: list[int]) -> Gathering:
+    """What is heard of a text that comes in pieces."""
+    speech, gathering = ToolSpeech(asked_of([User("?")], {"tools": [LOOK]})), Gathering()
+    places = sorted({0, len(said), *(cut % (len(said) + 1) for cut in cuts)})
+    for start, end in itertools.pairwise(places):
+        for delta in speech.feed(said[start:end]):
+            gathering.add(delta)
+    for delta in speech.rest():
+        gathering.add(delta)
+    return gathering
+
+
+@given(st.text(max_size=20), st.booleans(), st.lists(st.integers(0, 200), max_size=12))
+def test_answer_in_pieces_is_the_answer(text: str, ascii_only: bool, cuts: list[int]) -> None:
+    said = json.dumps({"answer": text}, ensure_ascii=ascii_only)
+    assert pieces(said, cuts).whole("stop", Usage(), "m").text == text
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.lists(st.text(max_size=3), max_size=2), max_size=3),
+    st.lists(st.integers(0, 200), max_size=12),
+)
+def test_call_in_pieces_is_the_call(arguments: dict[str, object], cuts: list[int]) -> None:
+    said = json.dumps({"tool": "look", "arguments": arguments}, indent=1)
+    (call,) = pieces(said, cuts).whole("stop", Usage(), "m").calls
+    assert (call.name, call.arguments) == ("look", arguments)
+
+
+def test_pieces_are_told_before_the_end() -> None:
+    speech = ToolSpeech(asked_of([User("?")], {"tools": [LOOK]}))
+    assert speech.feed('{"answer": "He') == [Delta(text="He")]
+    assert speech.feed("llo\\u00") == [Delta(text="llo")]
+    assert speech.feed('e9"}') == [Delta(text="é")]
+    called = ToolSpeech(asked_of([User("?")], {"tools": [LOOK]}))
+    assert called.feed('{"tool": "look", "argu') == []
+    assert called.feed('ments": {"inner"') == [Delta(call=CallDelta(0, "call_0", "look")), Delta(call=CallDelta(0, text='{"inner"'))]
+    assert called.feed(": 1}}") == [Delta(call=CallDelta(0, text=": 1}"))]
+
+
+def test_call_that_was_cut_off_says_so_when_it_is_read() -> None:
+    reply = heard(asked_of([User("?")], {"tools": [LOOK]}), Reply('{"tool": "look", "arguments": {"a', finish="length"))
+    assert (reply.finish, reply.calls[0].name) == ("length", "look")
+    with pytest.raises(BadArguments):
+        _ = reply.calls[0].arguments

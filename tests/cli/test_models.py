@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gateleg.ai import Account, Models, Reply, Script, Usage, User
-from gateleg.ai.tables import TABLES
+from gateleg.ai import MODEL_TABLES, Account, Models, Reply, Script, Usage, User
 from gateleg.cli.commands import app
 from gateleg.store import Store
 
@@ -23,7 +22,7 @@ def run(*words: str) -> str:
 
 def test_usage_is_printed_by_model_and_an_unknown_cost_is_called_so() -> None:
     with Store.connect("embedded:./data") as store, Models(store=store, account=Account("mv", "acme")) as models:
-        store.ensure_tables(*TABLES)
+        store.ensure_tables(*MODEL_TABLES)
         models.chat_with(Script([Reply("a", usage=Usage(5, 2))]), "openai:x").reply([User("?")])
         models.chat_with(Script([Reply("a", usage=Usage(5, 2))]), "local:own").reply([User("?")])
     rows = {row["model"]: row for row in json.loads(run("--json"))}
@@ -36,6 +35,6 @@ def test_usage_is_printed_by_model_and_an_unknown_cost_is_called_so() -> None:
 
 def test_period_that_is_too_long_is_told() -> None:
     with Store.connect("embedded:./data") as store:
-        store.ensure_tables(*TABLES)
+        store.ensure_tables(*MODEL_TABLES)
     result = CliRunner().invoke(app, ["models", "usage", "--since", "2020-01-01"])
     assert (result.exit_code, "bad-period" in result.output) == (1, True)

@@ -141,9 +141,10 @@ def test_a_batch_of_wrong_keys_is_refused(music: World, keys: list[Item], messag
 
 def test_what_does_not_fit_into_an_answer_is_left_for_the_next(music: World) -> None:
     names = [f"{number:03}" for number in range(50)]
-    for name in names:
-        music.put(song(name, filler={"S": "x" * 380_000}))
-    left = {"Music": {"Keys": [song(name) for name in names], "ProjectionExpression": "title"}}
+    songs = [{**song(name), "artist": {"S": name}} for name in names]
+    for each in songs:
+        music.put({**each, "filler": {"S": "x" * 380_000}})
+    left = {"Music": {"Keys": songs, "ProjectionExpression": "title"}}
     found: list[str] = []
     asked = 0
     while left:
@@ -152,3 +153,24 @@ def test_what_does_not_fit_into_an_answer_is_left_for_the_next(music: World) -> 
         left = answer["UnprocessedKeys"]
         asked += 1
     assert (sorted(found), asked) == (names, 2)
+
+
+def test_a_partition_answers_a_megabyte_at_a_time(music: World) -> None:
+    names = [f"{number:03}" for number in range(6)]
+    for name in names:
+        music.put(song(name, filler={"S": "x" * 380_000}))
+    other = {**song("other"), "artist": {"S": "Other"}}
+    music.put(other)
+    left: Any = {"Music": {"Keys": [*(song(name) for name in names), other], "ProjectionExpression": "title"}}
+    found: list[list[str]] = []
+    while left:
+        answer = music.call("BatchGetItem", RequestItems=left)
+        found.append([item["title"]["S"] for item in answer["Responses"]["Music"]])
+        left = answer["UnprocessedKeys"]
+    assert found == [["000", "001", "other"], ["002", "003"], ["004", "005"]]
+
+
+def test_a_table_that_is_named_by_its_arn_is_answered_so(music: World) -> None:
+    music.put(song("one"))
+    answer = music.call("BatchGetItem", RequestItems={music.arn(): {"Keys": [song("one")]}})
+    assert answer["Responses"] == {music.arn(): [song("one")]}

@@ -373,6 +373,34 @@ def test_a_table_can_be_made_anew_while_the_old_one_is_being_removed(music: Worl
     assert music.items() == [text(a="new")]
 
 
+def test_another_process_does_not_find_what_was_dropped(tmp_path: Path) -> None:
+    first, second = World(tmp_path / "music.db"), World(tmp_path / "music.db")
+    first.create("a")
+    for number in range(10):
+        first.put(text(a=str(number)))
+    assert second.call("GetItem", TableName="Music", Key=text(a="1")) == {"Item": text(a="1")}
+    first.call("DeleteTable", TableName="Music")
+    assert second.refusal("GetItem", TableName="Music", Key=text(a="1")).code == "ResourceNotFoundException"
+    assert second.refusal("Scan", TableName="Music").code == "ResourceNotFoundException"
+    first.engine.close()
+    second.engine.close()
+
+
+def test_another_process_finds_what_has_been_restored(tmp_path: Path) -> None:
+    first, second = World(tmp_path / "music.db"), World(tmp_path / "music.db")
+    first.create("a")
+    for number in range(10):
+        first.put(text(a=str(number)))
+    arn = backup(first)
+    first.engine.maintain()
+    first.call("RestoreTableFromBackup", BackupArn=arn, TargetTableName="Restored")
+    assert second.refusal("Scan", TableName="Restored").code == "ResourceNotFoundException"
+    first.engine.maintain()
+    assert second.items("Restored") == first.items()
+    first.engine.close()
+    second.engine.close()
+
+
 def test_one_process_at_a_time_takes_the_steps(tmp_path: Path) -> None:
     first, second = World(tmp_path / "music.db"), World(tmp_path / "music.db")
     for world in (first, second):

@@ -47,6 +47,7 @@ def take(world: World, step: Step) -> None:
 
 def with_world(test: Callable[[World], None]) -> None:
     with TemporaryDirectory() as folder:
+        (Path(folder) / "bucket").mkdir()
         world = World(exports=Path(folder))
         world.create("k", defined=["k", "v"], GlobalSecondaryIndexes=[index("by-v", "v")], **stream())
         world.recoverable()

@@ -232,15 +232,15 @@ def test_a_projection_is_applied_to_every_item(music: World) -> None:
         ),
         (
             {"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "title"},
-            "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES",
+            "1 validation error detected: Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES",
         ),
         (
             {"Select": "COUNT", "ProjectionExpression": "title"},
-            "Cannot specify the ProjectionExpression when choosing to get only the Count",
+            "1 validation error detected: Cannot specify the ProjectionExpression when choosing to get only the Count",
         ),
         (
             {"Select": "ALL_PROJECTED_ATTRIBUTES"},
-            "One or more parameter values were invalid: ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName",
+            "1 validation error detected: ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName",
         ),
     ],
 )

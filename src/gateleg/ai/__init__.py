@@ -55,15 +55,16 @@ from gateleg.ai.messages import (
 )
 from gateleg.ai.metering import Meter
 from gateleg.ai.prices import Price
-from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, Chat, Embeddings, Media
+from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank, Chat, Embeddings, Media, Rerank
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
 from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import UsageDay, cache_table, media_table, usage_table
+from gateleg.ai.tables import MODEL_TABLES, UsageDay, cache_table, media_table, usage_table
 
 __all__ = [
+    "MODEL_TABLES",
     "Account",
     "AiError",
     "AskOptions",
@@ -72,6 +73,7 @@ __all__ = [
     "AsyncEmbeddings",
     "AsyncMedia",
     "AsyncModels",
+    "AsyncRerank",
     "Attachment",
     "BadAnswer",
     "BadArguments",
@@ -109,6 +111,7 @@ __all__ = [
     "Purpose",
     "RateLimited",
     "Reply",
+    "Rerank",
     "Script",
     "SpendCapReached",
     "SpendCaps",

@@ -14,7 +14,7 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings, open_media
+from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 from gateleg.ai.synchronous import Models, check_recordable
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia
+    from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
+    from gateleg.ai.reranking import Reranking
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
@@ -99,6 +100,10 @@ class AsyncModels:
         loop = asyncio.get_running_loop()
         store = None if self._store is None else _LoopStore(self._store, loop)
         return self._shared.blocking().with_setup(self._setup, store, partial(_check_thread, loop))
+
+    def reranker(self, address: str, *, key: str | None = None) -> AsyncRerank:
+        """A model that scores how well texts answer a query. There is no local one."""
+        return _AsyncRerank(self, open_reranker(address, self._setup, key))
 
     def media(self, address: str, *, key: str | None = None) -> AsyncMedia:
         """A model that makes pictures, films or sound. Its jobs are kept in the store."""
@@ -321,3 +326,16 @@ class _AsyncMedia:
 
     async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
         return await self._models.run(self._generation.fetch(job.outputs[number]))
+
+
+class _AsyncRerank:
+    def __init__(self, models: AsyncModels, reranking: Reranking) -> None:
+        self._models = models
+        self._reranking = reranking
+
+    @property
+    def model(self) -> str:
+        return str(self._reranking.address)
+
+    async def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
+        return await self._models.run(self._reranking.scores(query, texts, timeout))

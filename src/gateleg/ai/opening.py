@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gateleg.ai.generating import Generation
     from gateleg.ai.providers.bedrock import BedrockClient
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
+    from gateleg.ai.reranking import Reranking
     from gateleg.ai.setup import Setup
 
 
@@ -66,6 +67,13 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
             return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
+        case "openai-responses":
+            from gateleg.ai.providers import openai, openai_responses, remote
+
+            url = address.place or openai.USUAL
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            # Servers that speak the dialect need not know what OpenAI's own models think with.
+            return openai.OpenAIChat(address.model, endpoint, openai_responses.ResponsesDialect(reasoning=url == openai.USUAL))
         case "anthropic":
             from gateleg.ai.providers import anthropic, sdk
 
@@ -108,6 +116,20 @@ def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvide
             url = address.place or replicate.USUAL
             return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
     raise NotOffered(f"{address} makes no media.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
+
+
+def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
+    """The reranker at an address."""
+    from gateleg.ai.providers import remote, reranking
+    from gateleg.ai.reranking import Reranking
+
+    address = setup.settings.resolve(text)
+    if address.provider != "rerank":
+        raise NotOffered(f"{address} is not a reranker.", fix="Use rerank:MODEL@URL, such as rerank:rerank-v3.5@https://api.cohere.com/v2.")
+    if address.place is None:
+        raise BadModelAddress(f"{text!r} does not say where the reranker is.", fix="Write rerank:MODEL@https://host/v1.")
+    endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
+    return Reranking(address, reranking.RemoteReranker(address.model, endpoint), setup)
 
 
 def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:

@@ -196,3 +196,29 @@ class AsyncMedia(Protocol):
     async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
         """One of the things that were made."""
         ...
+
+
+class Rerank(Protocol):
+    """A model that scores how well texts answer a query."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
+        """A score for each text, in order: the higher, the better. Scores of different models do not compare."""
+        ...
+
+
+class AsyncRerank(Protocol):
+    """A model that scores how well texts answer a query, awaited."""
+
+    @property
+    def model(self) -> str:
+        """Its address."""
+        ...
+
+    async def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
+        """A score for each text, in order: the higher, the better. Scores of different models do not compare."""
+        ...

@@ -12,7 +12,7 @@ from gateleg.ai.answering import Answering
 from gateleg.ai.asking import asked_of
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
-from gateleg.ai.opening import open_chat, open_embeddings, open_media
+from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
 from gateleg.net.http import Client
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
     from gateleg.ai.opening import EmbeddingOptions
-    from gateleg.ai.protocol import Chat, Embeddings, Media
+    from gateleg.ai.protocol import Chat, Embeddings, Media, Rerank
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
+    from gateleg.ai.reranking import Reranking
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.setup import Setup
     from gateleg.ai.spending import Account
@@ -56,7 +57,7 @@ class Carrier(Protocol):
 class Models:
     """Models by their addresses. Any number of threads may share one.
 
-    With a `store`, vectors are kept there, and replies of chats that ask for it; create the tables with `store.ensure_tables(*TABLES)`.
+    With a `store`, vectors are kept there, and replies of chats that ask for it (`store.ensure_tables(*MODEL_TABLES)`).
     With an `account`, what is used is recorded there for it, and calls are kept under the spend caps of the settings.
     """
 
@@ -106,6 +107,10 @@ class Models:
         found = copy(self)
         found._setup, found._store, found._check = setup, store, check
         return found
+
+    def reranker(self, address: str, *, key: str | None = None) -> Rerank:
+        """A model that scores how well texts answer a query. There is no local one."""
+        return _Rerank(self, open_reranker(address, self._setup, key))
 
     def media(self, address: str, *, key: str | None = None) -> Media:
         """A model that makes pictures, films or sound. Its jobs are kept in the store."""
@@ -279,3 +284,16 @@ class _Media:
 
     def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
         return self._models.run(self._generation.fetch(job.outputs[number]))
+
+
+class _Rerank:
+    def __init__(self, models: Models, reranking: Reranking) -> None:
+        self._models = models
+        self._reranking = reranking
+
+    @property
+    def model(self) -> str:
+        return str(self._reranking.address)
+
+    def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
+        return self._models.run(self._reranking.scores(query, texts, timeout))

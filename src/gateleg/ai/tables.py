@@ -6,7 +6,7 @@ from decimal import Decimal
 from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
-__all__ = ["TABLES"]
+__all__ = ["MODEL_TABLES"]
 
 cache_table = Table("GatelegModelCache", hash="digest")
 media_table = Table("GatelegMediaJobs", hash="token")
@@ -105,4 +105,4 @@ class MediaRecord(Entity, table=media_table):
 
 
 #: All tables of models.
-TABLES = (cache_table, usage_table, media_table)
+MODEL_TABLES = (cache_table, usage_table, media_table)

@@ -56,11 +56,14 @@ def serve(
     like_local: Annotated[
         bool, typer.Option("--like-local", help="Do as DynamoDB Local does where it differs from the service; implies --separate.")
     ] = False,
+    processes: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes that serve the port together, so that reads use as many cores; not for :memory:.")
+    ] = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
     config: ConfigOption = None,
 ) -> None:
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
-    from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_until_signal
+    from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_from_processes, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
     from gateleg.store.addresses import database_file
 
@@ -81,7 +84,16 @@ def serve(
     try:
         place = _place(path, config)
         file = database_file(place.place)
-        engine = Engine(file, durability=durability or place.durability, namespace=Namespace(account, region), like_local=like_local)
+        if processes > 1 and file == ":memory:":
+            fail("--processes needs a file: each process would have a memory of its own", MISUSED)
+
+        def open_engine(*, background: bool = True) -> Engine:
+            namespace = Namespace(account, region)
+            return Engine(
+                file, durability=durability or place.durability, namespace=namespace, background=background, like_local=like_local
+            )
+
+        engine = open_engine(background=processes == 1)
     except EngineError as error:
         fail(str(error.message))
     except OSError as error:
@@ -92,7 +104,11 @@ def serve(
 
             load(engine)
         try:
-            serve_until_signal(engine, options, lambda url: _announce(url, file, options))
+            if processes == 1:
+                serve_until_signal(engine, options, lambda url: _announce(url, file, options))
+                return
+            engine.close()
+            serve_from_processes(open_engine, options, processes, lambda url: _announce(url, file, options))
         except OSError as error:
             fail(_cannot_listen(error, options))
 

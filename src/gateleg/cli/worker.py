@@ -86,10 +86,9 @@ async def _work(
                 typer.echo("Stopped before the store was there.")
                 return
             queue, objects = opened
-            named = queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1}
             worker = Worker(
                 queue,
-                queues=named,
+                queues=queues,
                 concurrency=concurrency,
                 limits=limits,
                 drain_seconds=drain,
@@ -98,7 +97,7 @@ async def _work(
                 scratch=settings.data / "scratch",
             )
             stopping = asyncio.create_task(_stop_when(stop, worker))
-            typer.echo(f"{worker.worker_id} works on {', '.join(named)} of {shown(settings.store)}")
+            typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {shown(settings.store)}")
             collect_garbage_less_often()
             await worker.run()
             stopping.cancel()

@@ -121,10 +121,8 @@ async def _work(task: Task) -> None:
     set_up_logs(settings)
     loop = asyncio.get_running_loop()
     async with Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True) as host:
-        queues = {handler.queue: 1 for handler in host.queue.context.jobs} or {"default": 1}
         worker = Worker(
             host.queue,
-            queues=queues,
             concurrency=task.concurrency,
             app_version=__version__,
             drain_seconds=task.drain_seconds,

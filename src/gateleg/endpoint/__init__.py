@@ -5,6 +5,7 @@ from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.options import EndpointOptions, OpenToAll
 from gateleg.endpoint.origins import BadOrigin
+from gateleg.endpoint.processes import serve_from_processes
 from gateleg.endpoint.server import Server, new_event_loop, serve_in_thread, serve_until_signal
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Server",
     "is_loopback",
     "new_event_loop",
+    "serve_from_processes",
     "serve_in_thread",
     "serve_until_signal",
 ]

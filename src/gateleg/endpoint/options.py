@@ -30,6 +30,8 @@ class EndpointOptions:
     #: each access key id and region has its own tables
     separate: bool = False
     region: str = "us-east-1"
+    #: other processes may listen on the same port; the system gives each a share of the connections
+    reuse_port: bool = False
     tls: ssl.SSLContext | None = None
     limits: Limits = field(default_factory=Limits)
     #: commit in a thread of its own; by default as the engine's durability asks for

@@ -73,6 +73,7 @@ class Server:
                 ssl_shutdown_timeout=_FAREWELL if options.tls else None,
                 backlog=1024,
                 reuse_address=True,
+                reuse_port=options.reuse_port or None,
             )
         except BaseException:
             self._release(shared)
@@ -126,14 +127,19 @@ async def _serve(server: Server, ready: Callable[[], None], until: asyncio.Event
         await until.wait()
 
 
-def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. `ready` is told the URL once clients can connect."""
+def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callable[[str], None], until_closed: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, then drain. `ready` is told the URL once clients can connect.
+
+    With `until_closed`, the end of a pipe, also until the other end is closed.
+    """
 
     async def serve() -> None:
         until = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, until.set)
+        if until_closed is not None:
+            loop.add_reader(until_closed, until.set)
         server = Server(engine, options)
         await _serve(server, lambda: ready(server.url), until)
 

@@ -17,7 +17,7 @@ from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
 #: Rows that are taken in one transaction, so that writers need not wait long.
-CHUNK = 250
+CHUNK = 100
 
 
 def pending(table: Table) -> bool:

@@ -21,9 +21,9 @@ from gateleg.engine.values import item_size
 
 #: The most rows, and about the most bytes, that are copied in one transaction, so that writers need not wait long.
 CHUNK = 1000
-BYTES = 1_000_000
+BYTES = 500_000
 #: The same for rows whose keys go into an index, each to another page of it.
-INDEXED_CHUNK = 250
+INDEXED_CHUNK = 100
 
 #: What is being done: rows are copied, later changes undone by the log, or the rows of a backup counted.
 Phase = Literal["rows", "log", "count"]

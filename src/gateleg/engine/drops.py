@@ -8,16 +8,22 @@ from typing import Any
 import apsw
 
 #: The most rows, and about the most bytes, that are removed in one transaction; a table with less is dropped at once.
-CHUNK = 250
-BYTES = 1_000_000
+CHUNK = 100
+BYTES = 500_000
+
+_DROPPED = "dropped_"
 
 
 def drop(connection: apsw.Connection, name: str) -> None:
-    """Drop a table of rows, of an index or of a backup: at once if it is small, and otherwise in the background."""
+    """Drop a table of rows, of an index or of a backup: at once if it is small, and otherwise in the background.
+
+    It loses its name at once, so that another process that has not heard of it yet does not find it.
+    """
     if _ahead(connection, name)[1]:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     else:
-        connection.execute("INSERT OR IGNORE INTO drops VALUES (?)", (name,))
+        connection.execute(f"ALTER TABLE {name} RENAME TO {_DROPPED}{name}")
+        connection.execute("INSERT INTO drops VALUES (?)", (f"{_DROPPED}{name}",))
 
 
 def pending(connection: apsw.Connection) -> bool:
@@ -60,4 +66,4 @@ def _order(connection: apsw.Connection, name: str) -> str | None:
     row = connection.execute("SELECT wr FROM pragma_table_list(?)", (name,)).fetchone()
     if row is None:
         return None
-    return "rowid" if not row[0] else "k, b" if name.startswith("index_") else "k"
+    return "rowid" if not row[0] else "k, b" if "index_" in name else "k"

@@ -34,6 +34,9 @@ _PLAIN = is_plain("gets")
 #: Errors for which the definition of a table can be the reason.
 _BY_DEFINITION = {"ValidationException", "TransactionCanceledException"}
 
+#: Errors that DynamoDB sees only in requests that it could read to their end.
+_AFTER_TYPES = {"ValidationException", "ResourceNotFoundException"}
+
 _WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
 
@@ -67,16 +70,20 @@ class Engine:
         self.durability: Durability = durability
         self.namespace = namespace or Namespace()
         self.database = Database(path, durability, vfs)
+        self.clock = clock
+
+        def to_the_millisecond() -> float:
+            return int(clock() * 1000) / 1000
+
         try:
-            self.catalog = Catalog(self.database, clock)
+            self.catalog = Catalog(self.database, to_the_millisecond)
         except (apsw.Error, EngineError) as error:
             self.database.close()
             raise translate(error) from error
-        self.clock = clock
         if exports is None and path != ":memory:":
             exports = Path(path).parent / "exports"
         folder = Path(exports) if exports is not None else None
-        context = Context(self.database, self.catalog, clock, self.namespace, exports=folder, like_local=like_local)
+        context = Context(self.database, self.catalog, to_the_millisecond, self.namespace, exports=folder, like_local=like_local)
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.consider)
         # Without checksums, only reading an item shows whether it is one.
@@ -155,7 +162,12 @@ class Engine:
                     raise
             return handler(context, request)
         except ValueFault as fault:
+            protocol.check_types(operation, request)
             raise value_refusal(fault, operation, request) from None
+        except EngineError as error:
+            if error.code in _AFTER_TYPES:
+                protocol.check_types(operation, request)
+            raise
         except TABLE_GONE as error:
             # Another thread is creating the table, and has not committed it.
             _require_missing_table(error)

@@ -46,7 +46,8 @@ class EngineError(Exception):
         """The answer's body on the wire."""
         body: dict[str, Any] = {"__type": self.type, **self.extra}
         if self.message is not None:
-            body["Message" if self.code in _CAPITAL else "message"] = self.message
+            capital = self.code in _CAPITAL or (self.code == "ConditionalCheckFailedException" and "Item" in self.extra)
+            body["Message" if capital else "message"] = self.message
         return body
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from gateleg.engine.context import Context
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.operations.times import iso_milliseconds
 from gateleg.engine.schema import Table
-from gateleg.engine.transfers import FailedTransfer, InterruptedTransfer, Stopped, Transfer
+from gateleg.engine.transfers import NO_SUCH_BUCKET, FailedTransfer, InterruptedTransfer, Stopped, Transfer
 
 #: Bytes of the lines in one data file, before they are compressed.
 FILE_BYTES = 32 * 1024 * 1024
@@ -46,11 +46,14 @@ def export(context: Context, transfer: Transfer, stopped: Stopped) -> dict[str, 
 
 def _bucket(context: Context, transfer: Transfer) -> Bucket:
     if context.exports is None:
-        raise FailedTransfer("S3NoSuchBucket", "The specified bucket does not exist: this engine has no folder for exports")
+        raise FailedTransfer(*NO_SUCH_BUCKET)
     try:
-        return Bucket(context.exports, transfer.request["S3Bucket"])
+        bucket = Bucket(context.exports, transfer.request["S3Bucket"])
     except OutsideError:
         raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
+    if not bucket.exists:
+        raise FailedTransfer(*NO_SUCH_BUCKET)
+    return bucket
 
 
 def _table(context: Context, transfer: Transfer) -> Table:

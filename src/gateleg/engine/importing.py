@@ -2,9 +2,12 @@
 
 import csv
 import gzip
+import json
 import logging
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
@@ -21,15 +24,17 @@ from gateleg.engine.operations import definition
 from gateleg.engine.operations.writing import Change, check_item_size
 from gateleg.engine.pacing import paced
 from gateleg.engine.schema import Table
-from gateleg.engine.transfers import FailedTransfer, InterruptedTransfer, Stopped, Transfer
+from gateleg.engine.transfers import NO_SUCH_BUCKET, FailedTransfer, InterruptedTransfer, Stopped, Transfer
 from gateleg.engine.values import Item, examine_item
 
 #: Items that are written in one transaction, so that other writers need not wait long.
-CHUNK = 250
+CHUNK = 100
 #: More bytes than a line with the largest item, each of its characters escaped, can have.
 LINE_BYTES = 8 * 1024 * 1024
 
 _INVALID = "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details."
+
+_JSON = json.JSONDecoder()
 
 _log = logging.getLogger(__name__)
 
@@ -82,9 +87,7 @@ def _bucket(context: Context, transfer: Transfer) -> Bucket:
     except OutsideError:
         bucket = None
     if bucket is None or not bucket.exists:
-        raise FailedTransfer(
-            "S3NoSuchBucket", "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)"
-        )
+        raise FailedTransfer(*NO_SUCH_BUCKET)
     return bucket
 
 
@@ -138,7 +141,7 @@ def _read(bucket: Bucket, key: str, transfer: Transfer, table: Table, tally: _Ta
         with _opened(bucket.path(key), request.get("InputCompressionType") or "NONE") as file:
             lines = _counted(file, tally)
             if request["InputFormat"] == "CSV":
-                yield from _rows(lines, (request.get("InputFormatOptions") or {}).get("Csv") or {}, table)
+                yield from _rows(_whole(lines), (request.get("InputFormatOptions") or {}).get("Csv") or {}, table)
             else:
                 yield from _items(lines)
     except (OSError, EOFError, ValueError, zlib.error, csv.Error, ImportError) as error:
@@ -154,19 +157,61 @@ def _opened(path: Path, compression: str) -> BinaryIO:
 
 
 def _counted(file: BinaryIO, tally: _Tally) -> Iterator[bytes]:
+    """The lines of a file, or parts of very long ones."""
     while line := file.readline(LINE_BYTES):
-        if len(line) == LINE_BYTES:
-            raise ValueError("a line is longer than any item can be")
         tally.size += len(line)
         yield line
 
 
-def _items(lines: Iterator[bytes]) -> Iterator[Any]:
-    """The items of JSON lines; what follows a line that is no JSON is not read."""
+def _whole(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines none of which is only a part of one."""
     for line in lines:
-        if line.strip():
-            parsed = orjson.loads(line)
-            yield parsed.get("Item") if isinstance(parsed, dict) else parsed
+        if len(line) == LINE_BYTES:
+            raise ValueError("a line is longer than any item can be")
+        yield line
+
+
+def _items(lines: Iterator[bytes]) -> Iterator[Any]:
+    """The items of a file of JSON objects: one in each line, as exports have them, or with anything or nothing between them."""
+    for parsed in _objects(lines):
+        yield parsed.get("Item") if isinstance(parsed, dict) else parsed
+
+
+def _objects(lines: Iterator[bytes]) -> Iterator[Any]:
+    decoder, text = getincrementaldecoder("utf-8")(), ""
+    tried = 0
+    for line in lines:
+        if not text:
+            with suppress(orjson.JSONDecodeError):
+                parsed = orjson.loads(line) if line.strip() else None
+                if parsed is not None:
+                    yield parsed
+                continue
+        text = (text + decoder.decode(line)).lstrip()
+        if len(text) < 2 * tried:
+            continue  # an object that goes on for long is not read anew with each of its lines
+        found, text = _leading_objects(text)
+        tried = len(text)
+        if tried > LINE_BYTES:
+            raise ValueError("an object is longer than any item can be")
+        yield from found
+    found, text = _leading_objects(text + decoder.decode(b"", final=True))
+    yield from found
+    if text:
+        raise ValueError("the end of the file is not a whole JSON object")
+
+
+def _leading_objects(text: str) -> tuple[list[Any], str]:
+    """The JSON objects that a text begins with, and what follows them."""
+    found, place = [], 0
+    with suppress(json.JSONDecodeError, RecursionError):
+        while place < len(text):
+            parsed, end = _JSON.raw_decode(text, place)
+            found.append(parsed)
+            place = end
+            while place < len(text) and text[place].isspace():
+                place += 1
+    return found, text[place:]
 
 
 def _rows(lines: Iterator[bytes], options: dict[str, Any], table: Table) -> Iterator[Item]:

@@ -211,9 +211,8 @@ class _Repair:
                     continue
                 known.add(table.id)
                 yield table
-        dropped = {values[0] for _, values in self._salvage.tree("drops").records}
         for name in self._salvage.trees:
-            if name.startswith("items_") and name[6:].isdigit() and int(name[6:]) not in known and name not in dropped:
+            if name.startswith("items_") and name[6:].isdigit() and int(name[6:]) not in known:
                 self._report.notes.append(f"The definition of a table (number {name[6:]}) was lost, and its items with it.")
 
     def _keep_table(self, table: Table) -> None:

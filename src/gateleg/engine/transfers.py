@@ -13,6 +13,12 @@ from gateleg.engine.schema import Namespace
 #: Seconds after which a job whose process has not finished it is taken over by another.
 CLAIM_SECONDS = 900.0
 
+#: The code and the message for a bucket that there is not.
+NO_SUCH_BUCKET = (
+    "S3NoSuchBucket",
+    "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
+)
+
 Stopped = Callable[[], bool]
 
 

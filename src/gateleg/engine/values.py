@@ -279,6 +279,42 @@ _CHECKS: dict[str, _Check] = {
     ),
 }
 
+
+def check_types(value: Any, depth: int = 0) -> None:
+    """Refuse an attribute value in which something has another JSON type than it should have, and for nothing else.
+
+    DynamoDB reads a request to its end before it judges any value. What is nested deeper than an item may be is not looked at.
+    """
+    if type(value) is not dict:
+        raise serialization(wrong_json(value, "AttributeValue"))
+    for tag, content in value.items():
+        if content is None or tag not in _CHECKS:
+            continue
+        if tag in _SCALARS:
+            _SCALARS[tag](content)
+            continue
+        if type(content) is not (dict if tag == "M" else list):
+            raise serialization(wrong_json(content, "Map" if tag == "M" else "List"))
+        if tag in _MEMBERS:
+            for member in content:
+                _SCALARS[_MEMBERS[tag]](member)
+        elif depth < MAX_NESTING:
+            for member in content.values() if isinstance(content, dict) else content:
+                check_types(member, depth + 1)
+
+
+def _check_text(content: Any) -> None:
+    if type(content) is not str:
+        raise serialization(wrong_json(content, "String"))
+
+
+def _check_binary(content: Any) -> None:
+    _binary(content, 0)
+
+
+_SCALARS: dict[str, Callable[[Any], object]] = {"S": _check_text, "N": _check_text, "B": _check_binary, "BOOL": truth, "NULL": truth}
+_MEMBERS = {"SS": "S", "NS": "N", "BS": "B"}
+
 _JAVA = {
     "String": "class java.lang.String",
     "Boolean": "class java.lang.Boolean",

@@ -31,6 +31,7 @@ tests with a `ManualClock`. What dashboards read is in `gateleg.jobs.monitor`, t
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import (
     BadConfig,
+    BadEvent,
     BadHandler,
     BadSchedule,
     BadSubmission,
@@ -53,6 +54,7 @@ from gateleg.jobs.errors import (
     WrongState,
 )
 from gateleg.jobs.handlers import DeclaredSchedule, Handler, Jobs, JobsFactory
+from gateleg.jobs.handling import giving_up, reporting
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
@@ -61,6 +63,7 @@ from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
+from gateleg.jobs.stages import Stage, direct_stages
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
@@ -76,6 +79,7 @@ __all__ = [
     "AsyncQueue",
     "Attempt",
     "BadConfig",
+    "BadEvent",
     "BadHandler",
     "BadSchedule",
     "BadSubmission",
@@ -115,6 +119,7 @@ __all__ = [
     "Schedule",
     "ScheduleMissing",
     "Snooze",
+    "Stage",
     "Stopped",
     "Submission",
     "SubmitOptions",
@@ -128,8 +133,11 @@ __all__ = [
     "Worker",
     "WorkerRecord",
     "WrongState",
+    "direct_stages",
     "follow",
     "follow_async",
+    "giving_up",
+    "reporting",
 ]
 
 

@@ -58,6 +58,8 @@ class Handler:
     factory: JobsFactory | None = None
     #: how many jobs of its queue one worker runs at once; None: as many as the worker has places
     limit_per_worker: int | None = None
+    #: the application that it belongs to, where it is one of a host
+    application: str | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
@@ -291,10 +293,14 @@ class Jobs:
         """The schedules that are declared with the handlers."""
         return tuple(self._schedules.values())
 
-    def include(self, other: Jobs, factory: JobsFactory | None = None) -> None:
-        """Take over all handlers and declared schedules of another registry. `factory` is how a process makes that one again."""
+    def include(self, other: Jobs, factory: JobsFactory | None = None, *, application: str | None = None) -> None:
+        """Take over all handlers and declared schedules of another registry: those of an application, in a host.
+
+        `factory` is how a process makes that registry again.
+        """
         for handler in other:
-            self.add(handler if factory is None else replace(handler, factory=factory))
+            changes = {"factory": factory or handler.factory, "application": application or handler.application}
+            self.add(replace(handler, **changes))
         for schedule in other.schedules:
             self.add_schedule(schedule)
 

@@ -128,6 +128,7 @@ class QueueVerbs:
     history = Verb(_history.history)
     note_history = Verb(_history.note_history)
     jobs_page = Verb(listing.jobs_page)
+    own_jobs_page = Verb(listing.own_jobs_page)
     get_or_archived = Verb(listing.get_or_archived)
     look_on = Verb(follow.look_on)
     archive_page = Verb(listing.archive_page)

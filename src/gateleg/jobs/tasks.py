@@ -31,6 +31,7 @@ class SubmitOptions(TypedDict, total=False):
     priority: int | None
     subject: str | None
     created_by: str | None
+    tenant: str | None
     job_id: UUID | None
     run_at: datetime | None
     delay: float | None

@@ -55,17 +55,17 @@ def unpack(
     folder: Path,
     bounds: ArchiveBounds | None = None,
     *,
-    wanted: Callable[[str], bool] = lambda name: True,
-    seen: Callable[[Path, bytes], object] = lambda path, chunk: None,
+    wanted: Callable[[str], bool] | None = None,
+    seen: Callable[[Path, bytes], object] | None = None,
 ) -> list[Unpacked]:
-    """The wanted files of an archive, each in a folder of its own below `folder`, so that they keep their names.
+    """The wanted files of an archive, all of them by default, each in a folder of its own below `folder`, so that they keep their names.
 
     Paths in the archive do not matter, and links in it are left out. `seen` gets every chunk while it is unpacked, and may refuse it.
     Raises `ArchiveTooLarge` and `ArchiveRefused`; what was unpacked by then is left for the caller to remove with the folder.
     """
     bounds = bounds or ArchiveBounds()
     budget = _Budget(bounds, max(_FREE, path.stat().st_size * bounds.ratio))
-    return _Unpacking(folder, budget, wanted, seen).read(path, "", bounds.depth)
+    return _Unpacking(folder, budget, wanted or (lambda name: True), seen or (lambda path, chunk: None)).read(path, "", bounds.depth)
 
 
 class _Budget:

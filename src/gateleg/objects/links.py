@@ -48,6 +48,8 @@ class Grant:
             raise ValueError("A content type and a length are for links that PUT.")
         if self.method == "PUT" and self.download is not None:
             raise ValueError("The name of a download is for links that GET.")
+        if self.length is not None and self.most is not None:
+            raise ValueError("A link has an exact length or a greatest one, not both.")
         if min(self.length or 0, self.most or 0) < 0:
             raise ValueError("A length is not negative.")
         if self.content_type is not None:

@@ -31,6 +31,7 @@ from gateleg.web.event_routes import event_routes
 from gateleg.web.gate import Gate
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import Limits
+from gateleg.web.member_jobs import member_job_routes
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
@@ -115,6 +116,8 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
     found = surfaces.add(application.name, mounted, others)
     if routes is not None:
         app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
+    if application.jobs is not None:
+        app.include_router(member_job_routes(application))
     app.router.routes.extend((*streams.routes, *found))
 
 

@@ -83,6 +83,8 @@ class Application:
     checks: Callable[[Resources[Any]], Sequence[Check]] | None = None
     #: whether a member may see a job of the application's types; without it, members see the jobs that they submitted
     sees_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
+    #: whether a member who sees a job may cancel it and let it begin again; without it, members may do so with those that they submitted
+    changes_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
     #: loads demo data; called at every start with `--demo`, so it must be idempotent
     demo: Callable[[Resources[Any]], Awaitable[None]] | None = None
 

@@ -19,14 +19,13 @@ __all__ = ["factory_of", "open_jobs"]
 
 def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
     """How a process makes an application's handlers; None where its `jobs` are no function, or not one that can be imported."""
-    section = application.settings
     if application.jobs is None or isinstance(application.jobs, Jobs):
         return None
-    places = [address_of(application.jobs), None if section is None else address_of(section)]
-    if places[0] is None or (section is not None and places[1] is None):
+    needed = {"jobs": application.jobs, "settings": application.settings, "lifespan": application.lifespan}
+    parts = {field: address_of(one) for field, one in needed.items() if one is not None}
+    if None in parts.values():
         return None
-    arguments = {"settings": settings.pack(), "name": application.name, "make": places[0], "section": places[1]}
-    return JobsFactory("gateleg.web.handler_processes:open_jobs", arguments)
+    return JobsFactory("gateleg.web.handler_processes:open_jobs", {"settings": settings.pack(), "name": application.name, "parts": parts})
 
 
 def address_of(named: Any) -> str | None:
@@ -44,10 +43,11 @@ def _imported(address: str) -> Any:
 
 
 @asynccontextmanager
-async def open_jobs(settings: dict[str, Any], name: str, make: str, section: str | None) -> AsyncIterator[Jobs]:
-    """The handlers of an application, with the resources that a host gives it, opened in this process."""
+async def open_jobs(settings: dict[str, Any], name: str, parts: dict[str, str]) -> AsyncIterator[Jobs]:
+    """The handlers of an application, with the resources that a host gives it, opened in this process. `parts` are the fields of the
+    application that they need, by where they can be imported from."""
     from gateleg.web.host import Host
 
-    application = Application(name, name, "", jobs=_imported(make), settings=None if section is None else _imported(section))
+    application = Application(name, name, "", **{field: _imported(address) for field, address in parts.items()})
     async with Host.open(Settings.unpack(settings), [application], prepare=False) as host:
         yield host.queue.context.jobs

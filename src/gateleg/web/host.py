@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from gateleg.ai import Account, AsyncModels, ModelSettings, cache_table
-from gateleg.ai.tables import TABLES as MODEL_TABLES
+from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
 from gateleg.jobs import TABLES as JOB_TABLES
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
@@ -307,7 +306,7 @@ def _add_handlers(
     for application in applications:
         with _leaving_out(left_out, application):
             own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-            jobs.include(own or Jobs(), factory_of(settings, application))
+            jobs.include(own or Jobs(), factory_of(settings, application), application=application.name)
             found[application.name] = own or Jobs()
     return found
 

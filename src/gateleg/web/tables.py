@@ -1,4 +1,4 @@
-"""The tables of the host: API keys, sessions of the console, the audit log, secrets, uploads and webhooks."""
+"""The tables of the host: API keys, sessions of the console, the audit log, secrets, uploads, webhooks and watches."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -16,6 +16,7 @@ audit_table = Table(
 secrets_table = Table("GatelegSecrets", hash="pk", range="sk")
 uploads_table = Table("GatelegUploads", hash="pk", range="sk")
 webhooks_table = Table("GatelegWebhooks", hash="pk", range="sk", tag="kind")
+watches_table = Table("GatelegWatches", hash="pk", range="sk", tag="kind")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
@@ -173,5 +174,30 @@ class WebhookDelivery(Entity, table=webhooks_table, tag="delivery"):
     of_tenant = Pattern(title="The deliveries of a tenant's webhooks, newest first", order="desc")
 
 
+class WatchPlace(Entity, table=watches_table, tag="place"):
+    """Where a watch goes on, which reads a few pages of a listing at a time."""
+
+    watch: Attr[str]
+    #: the cursor of the listing, and the last key before it; none at the beginning
+    cursor: Attr[str | None] = field(None)
+    after: Attr[str | None] = field(None)
+    #: how often the whole listing has been read
+    rounds: Attr[int] = field(0)
+
+    key = Key("PLACE#{watch}", "PLACE")
+
+
+class SeenObject(Entity, table=watches_table, tag="seen"):
+    """An object that a watch has seen, as it was then."""
+
+    watch: Attr[str]
+    object_key: Attr[str]
+    etag: Attr[str]
+    size: Attr[int]
+
+    key = Key("WATCH#{watch}", "{object_key}")
+    of_watch = Pattern(title="The objects that a watch has seen, in the order of their keys")
+
+
 #: All tables of the host.
-TABLES = (access_table, audit_table, secrets_table, uploads_table, webhooks_table)
+TABLES = (access_table, audit_table, secrets_table, uploads_table, webhooks_table, watches_table)

@@ -28,6 +28,8 @@ class Counted:
     """What two CSV files and the tables of a report say."""
 
     votes: dict[tuple[str, str], int]
+    #: of the votes that count
+    times: list[float]
     bodies: dict[str, str]
     out: set[str]
     group_of: dict[str, str]
@@ -51,12 +53,17 @@ class Counted:
                 found[choice] += 1
         return found
 
-    def grouped(self) -> int:
-        """Who has voted often enough to be compared."""
+    def by_person(self) -> list[int]:
+        """How many votes each person has cast."""
         counts: dict[str, int] = {}
         for person, _ in self.votes:
             counts[person] = counts.get(person, 0) + 1
-        enough = sum(count >= min(_LET_IN, len({comment for _, comment in self.votes})) for count in counts.values())
+        return list(counts.values())
+
+    def grouped(self) -> int:
+        """Who has voted often enough to be compared."""
+        counts = self.by_person()
+        enough = sum(count >= min(_LET_IN, len({comment for _, comment in self.votes})) for count in counts)
         return max(enough, min(_FEWEST, len(counts)))
 
     def size(self, letter: str) -> int:
@@ -78,6 +85,7 @@ def read(votes: Path, comments: Path, report: Path) -> Counted:
     groups = read_rows(report / "data/groups.csv")
     return Counted(
         {key: choice for key, (_, choice) in latest.items()},
+        [time for time, _ in latest.values()],
         {row["comment-id"]: row["comment-body"] for row in rows},
         {row["comment-id"] for row in rows if row.get("moderated") == "-1" or row.get("is-meta", "").lower() in {"1", "true", "t"}},
         {row["participant"]: row["group-id"] for row in read_rows(report / "data/participant-votes.csv") if row["group-id"]},
@@ -273,6 +281,50 @@ def _few(counted: Counted, said: dict[str, str], cited: list[str], section: str)
 @proves(rf"(?P<left>{_N}) participants? voted too rarely to be in a group\.")
 def _left(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield same(said["left"], len(counted.people) - counted.grouped(), "participants")
+
+
+@proves(
+    rf"(?P<rare>{_N}) of (?P<people>{_N}) participants? cast fewer than seven votes each, "
+    rf"and (?P<cast>{_N}) of the (?P<votes>{_N}) votes?\."
+)
+def _rare(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    few = [count for count in counted.by_person() if count < _LET_IN]
+    yield same(said["rare"], len(few), "participants")
+    yield same(said["people"], len(counted.people), "participants in all")
+    yield same(said["cast"], sum(few), "of their votes")
+    yield same(said["votes"], len(counted.votes), "votes")
+
+
+@proves(rf"The busiest tenth of the participants, (?P<people>{_N}) of them, cast (?P<share>\d+)% of the (?P<votes>{_N}) votes?\.")
+def _busiest(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    counts = sorted(counted.by_person(), reverse=True)
+    yield same(said["people"], round(len(counts) / 10), "participants")
+    yield same(said["votes"], len(counted.votes), "votes")
+    if abs(100 * sum(counts[: number(said["people"])]) / len(counted.votes) - int(said["share"])) > 0.5 + 1e-9:
+        yield f"{sum(counts[: number(said['people'])])} of {len(counted.votes)} counted"
+
+
+@proves(
+    rf"(?P<first>\d+)% of the (?P<votes>{_N}) votes? were cast in the first quarter of the time between the first vote and the last, "
+    r"(?P<last>\d+)% in the last quarter\."
+)
+def _quarters(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    times = counted.times
+    begun, ended = min(times), max(times)
+    yield same(said["votes"], len(times), "votes")
+    for which, count in (
+        ("first", sum(time - begun < (ended - begun) / 4 for time in times)),
+        ("last", sum(time - begun >= 3 * (ended - begun) / 4 for time in times)),
+    ):
+        if abs(100 * count / len(times) - int(said[which])) > 0.5 + 1e-9:
+            yield f"{count} of {len(times)} in the {which} quarter"
+
+
+@proves(rf"(?P<few>{_N}) of (?P<comments>{_N}) comments? had votes of fewer than a tenth of the participants\.")
+def _seldom(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    few = [comment for comment in counted.shown if sum(counted.tally(comment).values()) * 10 < len(counted.people)]
+    yield same(said["few"], len(few), "comments")
+    yield same(said["comments"], len(counted.shown), "comments in all")
 
 
 @proves(rf"(?P<comments>{_N}) comments? with (?P<votes>{_N}) votes? in all\.")

@@ -183,6 +183,25 @@ def test_the_history_that_exact_mode_assumes_can_be_chosen(export: Path, options
     assert said in (export / "report" / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_spreadsheet_of_answers_becomes_a_report(tmp_path: Path) -> None:
+    answers = [[str(1 + (person + number) % 5) for number in range(8)] for person in range(20)]
+    titles = ",".join(f"We should plant trees in street {number}" for number in range(8))
+    (tmp_path / "answers.csv").write_text("\n".join([titles, *map(",".join, answers)]), encoding="utf-8")
+    told = CliRunner().invoke(app, ["convert", str(tmp_path / "answers.csv"), "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    assert "160 answers to 8 statements" in told.output
+    assert _run(tmp_path, "--no-topics").exit_code == 0
+    assert (tmp_path / "report" / "summary.html").is_file()
+
+
+def test_a_spreadsheet_that_cannot_be_read_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("Trees,Cars\n1,4\n", encoding="utf-8")
+    told = CliRunner().invoke(app, ["convert", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "out")])
+    assert told.exit_code == 1
+    assert "--scale" in told.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_conversations_of_a_host_are_submitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = f"embedded:{tmp_path / 'store'}"

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from gateleg.ai import UsageDay
 from gateleg.apps.delphi.application import application
+from gateleg.apps.delphi.commands import app
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import VOTES_STAGE, latest_run, run_votes, upload_conversation
-from gateleg.cli.commands import app
 from gateleg.jobs import Job, JobStatus, Submission
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -105,7 +105,7 @@ def test_report_of_the_seed_runs_by_the_command_line(tmp_path: Path, monkeypatch
     folder = exported(tmp_path, comments=7)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEST_ANTHROPIC_KEY", "sk-ant-0123456789")
-    words = ["delphi", "run", str(folder / "votes.csv"), str(folder / "comments.csv"), "--no-topics", "--out", "out"]
+    words = ["run", str(folder / "votes.csv"), str(folder / "comments.csv"), "--no-topics", "--out", "out"]
     with service(*[section() for _ in range(20)]) as server:
         settings_file(tmp_path, server)
         result = CliRunner().invoke(app, [*words, "--author", f"anthropic:{MODEL}"])

@@ -23,6 +23,8 @@ RENAME = ((401, 404, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
 SUBMIT = ((401, 404, 201, 403, 201, 201), (401, 403, 403, 403, 201, 201))
 #: What is about all conversations is for operators.
 OPERATE = ((401, 403, 403, 403, 201, 201), (401, 403, 403, 403, 201, 201))
+#: The operator deletes the run, and the admin finds nothing more; of a group's conversation, the member has deleted it before.
+DELETE = ((401, 404, 200, 404, 404, 404), (401, 403, 403, 403, 200, 404))
 #: A name that is taken by what a caller may not know of is taken all the same.
 UPLOAD = ((401, 409, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
 
@@ -36,7 +38,6 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/conversations/{conversation}/runs/latest"): LOOK,
     ("GET", "/conversations/{conversation}/results/{table}"): LOOK,
     ("POST", "/conversations/{conversation}/jobs"): SUBMIT,
-    ("GET", "/jobs/{job_id}"): LOOK,
     ("GET", "/runs/{job_id}"): LOOK,
     ("GET", "/runs/{job_id}/results/{table}"): LOOK,
     ("GET", "/runs/{job_id}/results/{table}/{key}"): LOOK,
@@ -45,6 +46,7 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/runs/{job_id}/atlas"): LOOK,
     ("GET", "/comparison"): LOOK,
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): RENAME,
+    ("DELETE", "/runs/{job_id}"): DELETE,
 }
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PUT", "/conversations/{conversation}"): FILES | {"group": "others"},

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.delphi import work
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, QueueSettings, Submission, Worker, follow_async
+from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, QueueSettings, Submission, Worker, follow_async, stages
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
@@ -116,7 +115,7 @@ async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQue
 async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing_when_tried_again(
     queue: AsyncQueue, store: AsyncStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "_LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(stages, "LOOK_AGAIN", 0.05)
     config = {"stages": [{"stage": "PCA"}, {"stage": "REPORT"}]}
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="later"))
     assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)

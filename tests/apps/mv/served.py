@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from fastapi import APIRouter
 
-from gateleg.apps.mv.tables import TABLES
-from gateleg.web import Application, Resources
+from gateleg.apps.mv.application import application
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
@@ -24,18 +22,6 @@ CALLERS: dict[str, tuple[str, Role, str | None]] = {
     "viewer": ("vera", Role.VIEWER, None),
     "operator": ("otto", Role.OPERATOR, None),
 }
-
-
-def routes(resources: Resources[Any]) -> APIRouter:
-    from gateleg.apps.mv import api
-    from gateleg.apps.mv.web import upload_api
-
-    router = APIRouter()
-    router.routes.extend((*api.router.routes, *upload_api.router.routes))
-    return router
-
-
-application = Application(name="mv", title="Music videos", icon="movie", tables=TABLES, routes=routes)
 
 
 @dataclass(frozen=True)
@@ -58,9 +44,9 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[Served]:
-    """A host in memory."""
-    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
+async def serving(folder: Path, store: str = "embedded::memory:") -> AsyncIterator[Served]:
+    """A host, in memory unless processes of its own are to read the store."""
+    settings = Settings(store=store, objects=f"dir:{folder}/objects", data=folder)
     async with Host.open(settings, [application]) as host:
         app = create_app(host, console=False)
         callers = {"nobody": _client(app, {})}

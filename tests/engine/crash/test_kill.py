@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,12 @@ def started(*arguments: str) -> Iterator[Process]:
     finally:
         process.kill()
         process.communicate()
+
+
+def children(number: int) -> list[int]:
+    """The processes that a process has started."""
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(number)], capture_output=True, check=False).stdout
+    return [int(child) for child in listed.split()]
 
 
 def _wait(reached: Callable[[], bool], processes: list[Process]) -> None:
@@ -65,7 +71,7 @@ def _round(path: Path, journals: Path, number: int, chance: random.Random) -> No
     engines = [f"r{number}-engine{n}" for n in range(3)]
     clients = [f"r{number}-client{n}" for n in range(4)]
     with (
-        started("-m", "gateleg", "engine", "serve", "--path", str(path), "--port", "0") as endpoint,
+        started("-m", "gateleg", "engine", "serve", "--path", str(path), "--port", "0", "--processes", "2") as endpoint,
         started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[:1]) as first,
         started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[1:]) as second,
     ):
@@ -76,13 +82,19 @@ def _round(path: Path, journals: Path, number: int, chance: random.Random) -> No
             target = chance.randint(60, 600)
             _wait(lambda: _progress(journals, engines + clients) >= target, processes)
             victim = chance.choice([endpoint, first, second])
-            os.kill(victim.pid, signal.SIGKILL)
-            victim.wait()
+            if victim is endpoint and chance.random() < 0.5:
+                os.kill(chance.choice(children(endpoint.pid)), signal.SIGKILL)  # another one takes its place
+            else:
+                for number in (*children(victim.pid), victim.pid):
+                    os.kill(number, signal.SIGKILL)
+                victim.wait()
             others = [*engines] if victim is endpoint else clients
             reached = _progress(journals, others) + chance.randint(10, 100)
             _wait(lambda: _progress(journals, others) >= reached, processes)
             for process in chance.sample(processes, len(processes)):
-                process.kill()
+                for number in (*children(process.pid), process.pid):
+                    with suppress(ProcessLookupError):
+                        os.kill(number, signal.SIGKILL)
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,3 +264,13 @@ def test_a_refused_update_changes_nothing(provisioned: Engine) -> None:
     before = described(provisioned)
     refused(provisioned, ProvisionedThroughput={"ReadCapacityUnits": 9, "WriteCapacityUnits": 9}, **drop("nothing"))
     assert described(provisioned) == before
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("before", [True, False])
+def test_encryption_that_was_changed_is_being_updated(engine: Engine, enabled: bool, before: bool) -> None:
+    engine.call("CreateTable", table("a", SSESpecification={"Enabled": before}))
+    answer = engine.call("UpdateTable", {"TableName": "Music", "SSESpecification": {"Enabled": enabled}})["TableDescription"]
+    assert answer["SSEDescription"]["Status"] == "UPDATING"
+    assert ("KMSMasterKeyArn" in answer["SSEDescription"]) == (enabled or before)
+    assert ("SSEDescription" in described(engine)) == enabled

@@ -21,6 +21,7 @@ def music(tmp_path: Path) -> Iterator[World]:
     world.recoverable()
     for key in "xyz":
         world.put(text(a=key, b="1"))
+    bucket(world).mkdir(parents=True)
     yield world
     world.engine.close()
 
@@ -128,6 +129,7 @@ def test_an_empty_table_is_exported_as_an_empty_file(tmp_path: Path) -> None:
     world = World(tmp_path / "data.db")
     world.create("a")
     world.recoverable()
+    bucket(world).mkdir(parents=True)
     done = export(world)
     assert (done["ExportStatus"], done["ItemCount"]) == ("COMPLETED", 0)
     assert len(files(world, done)) == 1
@@ -299,24 +301,24 @@ def test_a_token_makes_a_repeated_request_harmless(music: World) -> None:
 def test_nothing_outside_of_the_bucket_is_written(music: World, prefix: str) -> None:
     done = export(music, S3Prefix=prefix)
     assert (done["ExportStatus"], done["FailureCode"]) == ("FAILED", "S3AccessDenied")
-    assert not bucket(music).exists()
+    assert list(bucket(music).iterdir()) == []
 
 
 def test_a_link_out_of_the_bucket_is_not_followed(music: World, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    bucket(music).mkdir(parents=True)
     (bucket(music) / "link").symlink_to(outside)
     assert export(music, S3Prefix="link")["FailureCode"] == "S3AccessDenied"
     assert list(outside.iterdir()) == []
 
 
 def test_an_engine_in_memory_exports_to_the_folder_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "there" / "bucket").mkdir(parents=True)
     world = World(exports=tmp_path / "there")
     world.create("a")
     world.recoverable()
     assert export(world)["ExportStatus"] == "COMPLETED"
-    assert (tmp_path / "there" / "bucket").is_dir()
+    assert (tmp_path / "there" / "bucket" / "AWSDynamoDB").is_dir()
     world.engine.close()
 
 
@@ -326,9 +328,14 @@ def test_an_engine_without_a_folder_has_no_buckets(world: World) -> None:
     assert export(world)["FailureCode"] == "S3NoSuchBucket"
 
 
+def test_an_export_to_a_bucket_that_is_not_there_fails_and_makes_none(music: World) -> None:
+    done = export(music, S3Bucket="missing")
+    assert (done["ExportStatus"], done["FailureCode"]) == ("FAILED", "S3NoSuchBucket")
+    assert not (bucket(music).parent / "missing").exists()
+
+
 def test_a_disk_that_cannot_be_written_to_fails_the_export(music: World) -> None:
-    bucket(music).parent.mkdir()
-    bucket(music).write_bytes(b"in the way")
+    (bucket(music) / "AWSDynamoDB").write_bytes(b"in the way")
     done = export(music)
     assert (done["ExportStatus"], done["FailureCode"]) == ("FAILED", "UNKNOWN")
 

@@ -125,9 +125,31 @@ def test_any_line_is_survived(target: World, line: bytes) -> None:
     assert outcome(load(target)) == ("FAILED", "ItemValidationError", 1, 0, 1)
 
 
+@pytest.mark.parametrize("between", [b"", b" ", b"\n\n", b"\r\n"])
+def test_items_need_not_be_on_lines_of_their_own(target: World, monkeypatch: pytest.MonkeyPatch, between: bytes) -> None:
+    monkeypatch.setattr("gateleg.engine.importing.LINE_BYTES", 100)
+    items = [text(a=f"{number}", b="gr\u00fc\u00dfe " * 3) for number in range(20)]
+    upload(target, "data/1.json", between.join(json.dumps({"Item": item}, ensure_ascii=False).encode() for item in items))
+    assert outcome(load(target)) == ("COMPLETED", None, 20, 20, 0)
+    assert target.items() == sorted(items, key=lambda item: item["a"]["S"])
+
+
+def test_an_item_may_be_written_on_several_lines(target: World) -> None:
+    items = [text(a="x", b="1"), text(a="y", b="2")]
+    upload(target, "data/1.json", b"\n".join(json.dumps({"Item": item}, indent=2).encode() for item in items))
+    assert outcome(load(target)) == ("COMPLETED", None, 2, 2, 0)
+    assert target.items() == items
+
+
+def test_what_comes_before_a_fault_is_imported(target: World) -> None:
+    upload(target, "data/1.json", b'{"Item":{"a":{"S":"x"}}}{"Item":{"a":{"S":"y"}}} no JSON {"Item":{"a":{"S":"z"}}}')
+    assert outcome(load(target)) == ("FAILED", "ItemValidationError", 3, 2, 1)
+    assert target.items() == [text(a="x"), text(a="y")]
+
+
 def test_a_line_without_end_is_given_up(target: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.engine.importing.LINE_BYTES", 100)
-    upload(target, "data/1.json", b" " * 200)
+    upload(target, "data/1.json", b'{"Item":{"a":{"S":"' + b"x" * 200)
     assert outcome(load(target)) == ("FAILED", "ItemValidationError", 1, 0, 1)
 
 

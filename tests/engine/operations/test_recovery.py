@@ -36,15 +36,9 @@ def rows(world: World, name: str) -> list[tuple[Any, ...]]:
 def test_a_new_table_cannot_be_recovered(world: World) -> None:
     world.create("a")
     assert state(world) == {
-        "ContinuousBackupsStatus": "DISABLED",
+        "ContinuousBackupsStatus": "ENABLED",
         "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
     }
-
-
-def test_continuous_backups_enable_themselves_after_a_while(world: World) -> None:
-    world.create("a")
-    world.now += 11
-    assert state(world)["ContinuousBackupsStatus"] == "ENABLED"
 
 
 def test_recovery_reaches_from_its_beginning_to_now(music: World) -> None:

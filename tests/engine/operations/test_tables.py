@@ -184,3 +184,22 @@ def test_vector_indexes_are_refused(engine: Engine) -> None:
 
 def test_every_operation_here_has_a_shape() -> None:
     assert set(OPERATIONS) <= set(SHAPES)
+
+
+def test_warm_throughput_that_was_asked_for_is_being_prepared(engine: Engine) -> None:
+    warm = {"ReadUnitsPerSecond": 20000, "WriteUnitsPerSecond": 9000}
+    created = engine.call("CreateTable", table("a", WarmThroughput=warm))["TableDescription"]
+    assert created["WarmThroughput"] == {**warm, "Status": "UPDATING"}
+    assert described(engine)["WarmThroughput"] == {**warm, "Status": "ACTIVE"}
+
+
+@pytest.mark.parametrize("key", [None, "alias/aws/dynamodb", "arn:aws:kms:us-east-1:123456789012:alias/aws/dynamodb"])
+def test_the_key_of_an_alias_is_named_by_its_id(engine: Engine, key: str | None) -> None:
+    engine.call("CreateTable", table("a", SSESpecification={"Enabled": True, **({"KMSMasterKeyId": key} if key else {})}))
+    arn = described(engine)["SSEDescription"]["KMSMasterKeyArn"]
+    assert re.fullmatch(r"arn:aws:kms:us-east-1:123456789012:key/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", arn)
+
+
+def test_times_are_told_to_the_millisecond(engine: Engine) -> None:
+    created = engine.call("CreateTable", table("a"))["TableDescription"]["CreationDateTime"]
+    assert created == round(created, 3)

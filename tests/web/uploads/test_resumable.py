@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
 from gateleg.jobs import Job, JobContext, Jobs, ManualClock, Submission
+from gateleg.objects import DigestMismatch
 from gateleg.web import Application, Principal, Resources, Role
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
@@ -215,6 +216,9 @@ async def test_the_protocol_is_that_of_tus(shop: Host) -> None:
         place = begun.headers["location"]
         assert (begun.status_code, begun.headers["upload-offset"]) == (201, "0")
         kind = {"content-type": "application/offset+octet-stream"}
+        whole = await client.post("/api/shop/uploads/picture", headers={"upload-length": str(len(PNG))})
+        assert len(PNG) > shop.settings.body_limit
+        assert (await client.patch(whole.headers["location"], content=PNG, headers={"upload-offset": "0", **kind})).status_code == 204
         part = await client.patch(place, content=PNG[:4000], headers={"upload-offset": "0", **kind})
         assert (part.status_code, part.headers["upload-offset"]) == (204, "4000")
         assert (await client.patch(place, content=b"x", headers={"upload-offset": "1", **kind})).status_code == 409
@@ -251,3 +255,16 @@ async def test_the_table_keeps_no_upload_for_ever(shop: Host, uploads: Uploads) 
     done = await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
     assert isinstance(done, PendingUpload)
     assert done.expires_at is not None
+
+
+async def test_what_is_not_what_was_announced_is_given_up(shop: Host, uploads: Uploads, clock: ManualClock) -> None:
+    upload = await uploads.begin(ANN, "picture", "a.png", len(PNG), sha256="0" * 64)
+    with pytest.raises(DigestMismatch):
+        await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
+    direct, form = await uploads.begin_direct(ANN, "picture", "b.png")
+    await shop.objects.put(f"shop/uploads/{direct.upload_id}/whole", b"%PDF-")
+    assert form.method == "PUT"
+    clock.advance(2 * 24 * 3600)
+    assert await uploads.sweep() == 2
+    assert await submitted(shop) == []
+    assert await leftovers(shop) == []

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 from gateleg.ai.errors import ModelFailed
 from gateleg.ai.providers.openai import OpenAIDialect
 from gateleg.ai.providers.remote import Endpoint, RemoteChat, exchange
-from gateleg.ai.providers.spoken_tools import heard, spoken
-from gateleg.ai.replies import CallDelta, Delta, TokenCount
+from gateleg.ai.providers.spoken_tools import ToolSpeech, heard, speaks_of_tools, spoken
+from gateleg.ai.replies import Gathering, TokenCount
 from gateleg.ai.steps import Say, Work
 from gateleg.ai.weights import packaged, without
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateleg.ai.asking import Asked
-    from gateleg.ai.replies import Gathering, Reply
+    from gateleg.ai.replies import Delta, Reply
     from gateleg.ai.steps import Flow
     from gateleg.ai.trying import Deadline
 
@@ -115,17 +117,22 @@ class LocalChat:
         return heard(asked, (yield from chat.reply(spoken(asked), _patient(deadline))))
 
     def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
-        """The answer piece by piece."""
-        if not asked.tools or asked.tool_choice == "none":
-            chat = yield from self._chat()
+        """The answer piece by piece; of tools, as soon as it is known whether it is a call or a text."""
+        chat = yield from self._chat()
+        if not speaks_of_tools(asked):
             return (yield from chat.stream(spoken(asked), _patient(deadline), gathering))
-        # Whether it is a call or a text is known when the JSON is whole.
-        reply = yield from self.reply(asked, deadline)
-        calls = [CallDelta(number, call.id, call.name, call.text) for number, call in enumerate(reply.calls)]
-        for delta in [Delta(text=reply.text)] if reply.text else [Delta(call=call) for call in calls]:
-            gathering.add(delta)
+        speech = ToolSpeech(asked)
+
+        def told(deltas: list[Delta]) -> list[Delta]:
+            for delta in deltas:
+                gathering.add(delta)
+            return deltas
+
+        written = chat.stream(spoken(asked), _patient(deadline), Gathering())
+        reply = yield from _retold(written, lambda delta: told(speech.feed(delta.text)))
+        for delta in told(speech.rest()):
             yield Say(delta)
-        return reply
+        return gathering.whole(reply.finish, reply.usage, reply.model)
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
         """How long a text is."""
@@ -142,3 +149,26 @@ class LocalChat:
 def _patient(deadline: Deadline) -> Deadline:
     """Answers wait for each other in silence, as there is one at a time: only the time of the whole call counts."""
     return replace(deadline, timeouts=replace(deadline.timeouts, read=math.inf))
+
+
+def _retold(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow[Reply]:
+    """The steps of a flow, with other pieces said in place of its own."""
+    try:
+        step = next(flow)
+        while True:
+            if isinstance(step, Say):
+                for delta in tell(step.delta):
+                    yield Say(delta)
+                step = flow.send(None)
+                continue
+            try:
+                came = yield step
+            except Exception as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(came)
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+    finally:
+        flow.close()

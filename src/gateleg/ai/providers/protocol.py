@@ -27,6 +27,25 @@ class Embedded:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Scores, one for each text, and what they took."""
+
+    scores: tuple[float, ...]
+    usage: Usage
+
+
+class RerankProvider(Protocol):
+    """Runs a reranker. A flow is one attempt; failures are `AiError`s."""
+
+    #: texts that one call takes
+    batch: int
+
+    def rerank(self, query: str, texts: Sequence[str], deadline: Deadline) -> Flow[Reranked]:
+        """The scores of at most `batch` texts."""
+        ...
+
+
 class ChatProvider(Protocol):
     """Runs a chat model. A flow is one attempt; failures are `AiError`s."""
 

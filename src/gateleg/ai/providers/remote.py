@@ -42,7 +42,7 @@ class StreamReader(Protocol):
         ...
 
 
-class Dialect(Protocol):
+class ChatDialect(Protocol):
     """How an endpoint writes asks and answers. Pure: no I/O."""
 
     def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
@@ -60,6 +60,10 @@ class Dialect(Protocol):
     def reader(self) -> StreamReader:
         """What reads them."""
         ...
+
+
+class EmbeddingsDialect(Protocol):
+    """How an endpoint is asked for vectors. Pure: no I/O."""
 
     def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
         """The path and the body of a request for vectors."""
@@ -110,7 +114,7 @@ class Endpoint:
 class RemoteChat:
     """A chat model behind an endpoint."""
 
-    def __init__(self, model: str, endpoint: Endpoint, dialect: Dialect) -> None:
+    def __init__(self, model: str, endpoint: Endpoint, dialect: ChatDialect) -> None:
         self.model = model
         self.endpoint = endpoint
         self.dialect = dialect
@@ -160,7 +164,13 @@ class RemoteEmbeddings:
     batch = 128
 
     def __init__(
-        self, model: str, endpoint: Endpoint, dialect: Dialect, *, dimensions: int | None = None, prefixes: dict[Purpose, str] | None = None
+        self,
+        model: str,
+        endpoint: Endpoint,
+        dialect: EmbeddingsDialect,
+        *,
+        dimensions: int | None = None,
+        prefixes: dict[Purpose, str] | None = None,
     ) -> None:
         self.model = model
         self.endpoint = endpoint

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from gateleg.ai.asking import Shape
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai.messages import Assistant, Message, System, Tool, ToolResult, User
+from gateleg.ai.replies import CallDelta, Delta, Gathering
 
 if TYPE_CHECKING:
     from gateleg.ai.asking import Asked
     from gateleg.ai.replies import Reply
+
+_ANSWER = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
+_CALL = re.compile(r'\s*\{\s*"tool"\s*:\s*"(?P<name>[^"\\]*)"\s*,\s*"arguments"\s*:\s*')
+#: Characters and whole escapes of a JSON text, up to its end or to what is not whole yet.
+_TEXT = re.compile(r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
+#: The first half of a surrogate pair at the end.
+_HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
 
 
 def spoken(asked: Asked) -> Asked:
@@ -30,18 +40,94 @@ def spoken(asked: Asked) -> Asked:
 
 
 def heard(asked: Asked, reply: Reply) -> Reply:
-    """The reply to a spoken ask, with the call that it makes. JSON that was cut off stays as it is."""
-    if not asked.tools or asked.tool_choice == "none":
+    """The reply to a spoken ask, with the call that it makes."""
+    if not speaks_of_tools(asked):
         return reply
-    try:
-        found = orjson.loads(reply.text)
-    except orjson.JSONDecodeError:
-        return reply
-    if not isinstance(found, dict) or "tool" not in found:
-        return replace(reply, text=str(found.get("answer", "")) if isinstance(found, dict) else reply.text)
-    made = sum(len(message.calls) for message in asked.messages if isinstance(message, Assistant))
-    call = ToolCall(f"call_{made}", str(found["tool"]), orjson.dumps(found.get("arguments") or {}).decode())
-    return replace(reply, text="", calls=(call,), finish="tools")
+    speech, gathering = ToolSpeech(asked), Gathering()
+    for delta in (*speech.feed(reply.text), *speech.rest()):
+        gathering.add(delta)
+    whole = gathering.whole(reply.finish, reply.usage, reply.model)
+    return replace(whole, reasoning=reply.reasoning, cached=reply.cached)
+
+
+def speaks_of_tools(asked: Asked) -> bool:
+    """Whether the answer to an ask is JSON with a call or a text."""
+    return bool(asked.tools) and asked.tool_choice != "none"
+
+
+class ToolSpeech:
+    """Tells the text of an answer or the pieces of a call from JSON that is still being written."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._made = sum(len(message.calls) for message in asked.messages if isinstance(message, Assistant))
+        self._raw = ""
+        self._part: Literal["unknown", "answer", "arguments", "over"] = "unknown"
+        #: in arguments: how deep, and whether inside of a text
+        self._depth = 0
+        self._quoted = False
+        self._escaped = False
+
+    def feed(self, text: str) -> list[Delta]:
+        """The pieces that are known now."""
+        self._raw += text
+        if self._part == "unknown":
+            return self._begin()
+        if self._part == "answer":
+            return self._answer()
+        return self._arguments() if self._part == "arguments" else []
+
+    def rest(self) -> list[Delta]:
+        """The pieces that are left when the model has ended: JSON of another form, or none at all."""
+        if self._part != "unknown" or not self._raw:
+            return []
+        try:
+            found = orjson.loads(self._raw)
+        except orjson.JSONDecodeError:
+            return [Delta(text=self._raw)]
+        if not isinstance(found, dict):
+            return [Delta(text=self._raw)]
+        if "tool" in found:
+            return [self._call(str(found["tool"]), orjson.dumps(found.get("arguments") or {}).decode())]
+        return [Delta(text=str(found["answer"]))] if found.get("answer") else []
+
+    def _begin(self) -> list[Delta]:
+        if begun := _ANSWER.match(self._raw):
+            self._part, self._raw = "answer", self._raw[begun.end() :]
+            return self._answer()
+        if begun := _CALL.match(self._raw):
+            self._part, self._raw = "arguments", self._raw[begun.end() :]
+            return [self._call(begun["name"]), *self._arguments()]
+        return []
+
+    def _call(self, name: str, text: str = "") -> Delta:
+        return Delta(call=CallDelta(0, f"call_{self._made}", name, text))
+
+    def _answer(self) -> list[Delta]:
+        """The text so far. An escape that is not whole waits for the rest of it, and half of a surrogate pair for the other."""
+        whole = _TEXT.match(self._raw)
+        assert whole is not None
+        text, self._raw = whole[0], self._raw[whole.end() :]
+        if self._raw.startswith('"'):
+            self._part = "over"
+        elif half := _HALF.search(text):
+            text, self._raw = text[: half.start()], text[half.start() :] + self._raw
+        return [Delta(text=json.loads(f'"{text}"', strict=False))] if text else []
+
+    def _arguments(self) -> list[Delta]:
+        """The arguments as they are written, up to the bracket that closes them."""
+        end = len(self._raw)
+        for place, character in enumerate(self._raw):
+            if self._quoted:
+                self._quoted = self._escaped or character != '"'
+                self._escaped = not self._escaped and character == "\\"
+                continue
+            self._quoted = character == '"'
+            self._depth += (character in "{[") - (character in "}]")
+            if character in "}]" and self._depth <= 0:
+                self._part, end = "over", place + (self._depth == 0)
+                break
+        text, self._raw = self._raw[:end], ""
+        return [Delta(call=CallDelta(0, text=text))] if text else []
 
 
 def _told(message: Message) -> Message:

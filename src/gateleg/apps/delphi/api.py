@@ -4,8 +4,7 @@ What a run has found is in `run_api`.
 """
 
 import asyncio
-from typing import Annotated, Any, Literal, get_args
-from uuid import UUID
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -17,7 +16,7 @@ from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
-from gateleg.apps.delphi.runs.withdrawal import REDACTION, withdraw_rejected
+from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
@@ -27,6 +26,7 @@ from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import submitted_by
 from gateleg.web.uploads import turn, upload_folder
 
 router = APIRouter()
@@ -207,8 +207,8 @@ async def submit(call: Using, response: Response, conversation: Name, new: NewWo
     """Submit a job on a conversation: one stage, or all of them as a pipeline. Its config is checked now."""
     rules.changed(call.principal, await seen(call, conversation))
     rules.sent(call.principal, models_of(new.job_type, new.config))
-    submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority, created_by=call.principal.name)
-    job = (await call.host.queue.submit(submission)).job
+    submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority)
+    job = (await call.host.queue.submit(submitted_by(call.principal, submission))).job
     await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)
     response.headers["Location"] = f"/api/delphi/jobs/{job.job_id}"
     return JobView.of(job)
@@ -231,17 +231,3 @@ async def run_again(call: Using, new: Again) -> list[JobView]:
     jobs = await reprocess(call.host.store, call.host.queue, new.conversations, new.config, call.principal.name)
     await call.note("delphi.reprocess", "*" if new.conversations is None else ", ".join(new.conversations)[:500], jobs=len(jobs))
     return [JobView.of(job) for job in jobs]
-
-
-@router.get("/jobs/{job_id}")
-async def get_job(call: Using, job_id: UUID) -> JobView:
-    """How a job on a conversation does."""
-    try:
-        job = await call.host.queue.get_or_archived(job_id)
-        if job.subject is None or job.job_type not in (*get_args(JobType), REDACTION):
-            raise JobMissing(f"Job {job_id} is about something else.")
-        await seen(call, job.subject)
-    except (JobMissing, Unknown):
-        # Whether there is a job that the caller may not know of cannot be told from the answer.
-        raise Unknown(f"There is no job {job_id} on a conversation.") from None
-    return JobView.of(job)

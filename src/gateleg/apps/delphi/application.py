@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.jobs import Jobs
+    from gateleg.jobs import ArchivedJob, Job, Jobs
     from gateleg.web import Found, Principal, Resources, Tile
 
 
@@ -30,7 +30,7 @@ def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, resources.models.for_threads)
+    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads())
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -66,6 +66,28 @@ async def search(resources: Resources, principal: Principal, text: str) -> Seque
     return await find_conversations(resources.store, principal, text)
 
 
+async def sees_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member sees the conversation that a job is about."""
+    from gateleg.apps.delphi.rules import may_see
+
+    conversation = await _conversation_of(resources, job)
+    return conversation is not None and may_see(principal, conversation.group)
+
+
+async def changes_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member may change the conversation that a job is about."""
+    from gateleg.apps.delphi.rules import may_change
+
+    conversation = await _conversation_of(resources, job)
+    return conversation is not None and may_change(principal, conversation.group)
+
+
+async def _conversation_of(resources: Resources, job: Job | ArchivedJob) -> run_tables.StoredConversation | None:
+    if job.subject is None:
+        return None
+    return await resources.store.find(run_tables.StoredConversation, conversation_id=job.subject, consistent=True)
+
+
 async def load_demo(resources: Resources) -> None:
     """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
     from gateleg.apps.delphi.demonstration import load
@@ -85,6 +107,8 @@ application = Application(
     pages=register_pages,
     tiles=find_tiles,
     search=search,
+    sees_job=sees_job,
+    changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
 )

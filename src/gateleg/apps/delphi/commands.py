@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
-from gateleg.commands import ConfigOption, Steps, StoreOption, fail, open_resources, read_config, require_packages, settings_from
+from gateleg.commands import (
+    ConfigOption,
+    Steps,
+    StoreOption,
+    bad_settings_told,
+    fail,
+    open_resources,
+    read_config,
+    require_packages,
+    settings_from,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,6 +110,35 @@ def run(
 
 
 @app.command()
+def convert(
+    answers: Annotated[Path, typer.Argument(help="A spreadsheet saved as CSV: a row for each person, a column for each statement.")],
+    out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
+    scale: Annotated[int | None, typer.Option(min=2, max=100, help="How many points answers have, from 1 on; 5 for Likert's.")] = None,
+    comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, where columns are numbers of comments.")] = None,
+) -> None:
+    """Make the two files of a conversation from a spreadsheet of statements and answers, or from Polis's participant-votes.csv."""
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.cli.installed import needs
+
+    needs("delphi", *NEEDED)
+    from gateleg.apps.delphi.conversations.exports import read_texts
+    from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
+
+    try:
+        found = read_spreadsheet(answers, scale=scale, comments=None if comments is None else read_texts(comments))
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in as_export(found).items():
+            (out / name).write_text(text, encoding="utf-8")
+    except DelphiError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
+    typer.echo(f"{len(found.votes):,} answers to {len(found.comments):,} statements")
+    typer.echo(f"next: gateleg delphi run {out / 'votes.csv'} {out / 'comments.csv'} --out report")
+
+
+@app.command()
 def reprocess(
     conversations: Annotated[list[str] | None, typer.Argument(help="The ids of conversations on a host.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All conversations.")] = False,
@@ -172,7 +211,6 @@ def _analysed(
 def _models() -> "Models":
     """The models of the settings: `[models]` in gateleg.toml, and GATELEG_MODELS__... variables."""
     from gateleg.ai import Models, ModelSettings
-    from gateleg.commands import bad_settings_told, settings_from
 
     settings = settings_from(None)
     with bad_settings_told():

@@ -6,7 +6,6 @@ loaded by the first job that needs it: a host that only declares the job types d
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -18,22 +17,18 @@ from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.runs import vote_tables
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
-from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by, verdict
+from gateleg.apps.delphi.runs.pipeline import PIPELINE, STAGES, PipelineConfig, needed_by
 from gateleg.apps.delphi.runs.run_tables import narratives_table
 from gateleg.apps.delphi.runs.withdrawal import REDACTION, redact_runs
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.jobs import AsyncQueue, DependencyMissing, GiveUp, Job, JobContext, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, Stage, Submission, direct_stages, giving_up, reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from uuid import UUID
+    from collections.abc import Callable
 
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
-
-#: Seconds after which a pipeline looks at its stages again.
-_LOOK_AGAIN = 2.0
 
 
 class VotesResult(BaseModel):
@@ -108,7 +103,7 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], M
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
-        return await direct_stages(job, config, store, jobs)
+        return await direct_pipeline(job, config, store, jobs)
 
     @jobs.handler(REDACTION, config=RedactionConfig, result=RedactionResult, priority=95, timeout=3600)
     async def redact(job: JobContext, config: RedactionConfig) -> RedactionResult:
@@ -117,22 +112,9 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], M
     return jobs
 
 
-@contextmanager
-def giving_up() -> Iterator[None]:
-    """Give a job up for what would be the same if it were tried again."""
-    try:
-        yield
-    except DelphiError as error:
-        raise GiveUp(str(error)) from error
-    except AiError as error:
-        if error.passing:
-            raise
-        raise GiveUp(str(error)) from error
-
-
 async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore) -> VotesResult:
     """Analyse the votes of the conversation that a job is about."""
-    with giving_up():
+    with giving_up(DelphiError, AiError):
         run = await run_votes(store, origin_of(job, VOTES_STAGE), config, reporting(job))
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", tables.extremities.name, *(table.name for table in vote_tables.TABLES))
@@ -147,7 +129,7 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
     """Find the topics of the conversation that a job is about."""
     from gateleg.apps.delphi.runs.topic_runs import run_topics
 
-    with giving_up():
+    with giving_up(DelphiError, AiError):
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", *(table.name for table in tables.TABLES if table is not tables.extremities))
@@ -161,7 +143,7 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
     from gateleg.apps.delphi.runs.report_runs import run_report
 
     origin = origin_of(job, REPORT_STAGE)
-    with giving_up():
+    with giving_up(DelphiError, AiError):
         run = await run_report(store, objects, origin, config, reporting(job), models)
     keys = [artifact_key(origin, name) for name in run.summary["artifacts"]]
     job.output("s3_artifacts", *keys)
@@ -175,88 +157,22 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
 async def redact_conversation(job: JobContext, store: AsyncStore, objects: AsyncObjects, models: Models) -> RedactionResult:
     """Take rejected comments out of the earlier runs of the conversation that a job is about."""
     conversation_id = origin_of(job, REDACTION).conversation_id
-    with giving_up():
+    with giving_up(DelphiError, AiError):
         done = await redact_runs(store, objects, conversation_id, reporting(job), models)
     return RedactionResult(conversation_id=conversation_id, **done)
 
 
-async def direct_stages(job: JobContext, config: PipelineConfig, store: AsyncStore, jobs: Jobs) -> PipelineResult:
-    """Submit the stages of a pipeline as children, and end as they end.
-
-    The handler does not wait in a worker's place: it is called again until all stages are done, and submits nothing twice.
-    """
+async def direct_pipeline(job: JobContext, config: PipelineConfig, store: AsyncStore, jobs: Jobs) -> PipelineResult:
+    """Submit the stages of a pipeline as children, and end as they end."""
     conversation_id = origin_of(job, PIPELINE).conversation_id
-    children = await _submitted(job, config, jobs, AsyncQueue(store, jobs))
-    states = {stage: (await store.get(Job, job_id=child, consistent=True)).status for stage, child in children.items()}
-    done = sum(state is JobStatus.COMPLETED for state in states.values())
-    job.progress(done, len(states), ", ".join(f"{stage} {state.value.lower()}" for stage, state in states.items()))
-    ended = verdict(states)
-    if ended is None:
-        raise Snooze(_LOOK_AGAIN)
-    if ended is not JobStatus.COMPLETED:
-        unlucky = ", ".join(f"{stage} (job {children[stage]})" for stage, state in states.items() if state is ended)
-        raise GiveUp(
-            f"Of the stages of the pipeline, {unlucky} {'failed' if ended is JobStatus.FAILED else 'was cancelled'}. "
-            "Try the pipeline again to run what is missing."
-        )
-    return PipelineResult(conversation_id=conversation_id, stages={stage: str(child) for stage, child in children.items()})
-
-
-async def _submitted(job: JobContext, config: PipelineConfig, jobs: Jobs, queue: AsyncQueue) -> dict[str, UUID]:
-    """The job of each stage; those that were submitted before are found by their keys.
-
-    A pipeline that has ended and is tried again lets stages that failed or were cancelled begin again. Otherwise what needs such a stage
-    is left out: it has gone down with it, and nothing new can wait for it.
-    """
-    stages = config.ordered([name for name in STAGES if name in jobs])
-    for stage in stages:
+    chosen = config.ordered([name for name in STAGES if name in jobs])
+    for stage in chosen:
         if stage.stage not in jobs:
             raise GiveUp(f"The stage {stage.stage} is not installed.")
-    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
-    children: dict[str, UUID] = {}
-    down: set[str] = set()
-    for stage in stages:
-        needed = needed_by(stage.stage, [one.stage for one in stages])
-        if down.intersection(needed):
-            down.add(stage.stage)
-            continue
-        submission = Submission(
-            stage.stage,
-            stage.config,
-            stage=stage.stage,
-            priority=job.job.priority,
-            created_by=job.job.created_by,
-            depends_on=[children[name] for name in needed],
-            idempotency_key=f"{job.job_id}:{stage.stage}",
-        )
-        try:
-            child = (await job.submit(submission)).job
-        except DependencyMissing:
-            # What it needs has failed since it was submitted, a moment ago.
-            down.add(stage.stage)
-            continue
-        children[stage.stage] = child.job_id
-        if child.status in (JobStatus.FAILED, JobStatus.CANCELLED):
-            if again:
-                await queue.retry(child.job_id)
-            else:
-                down.add(stage.stage)
-    return children
-
-
-def reporting(job: JobContext) -> Callable[[float, str], None]:
-    """Tells a job's progress, logs each step once, and ends the work when the job is to stop."""
-    said = ""
-
-    def report(done: float, step: str) -> None:
-        nonlocal said
-        job.check()
-        job.progress(done, 1.0, step)
-        if step != said:
-            job.log(step)
-            said = step
-
-    return report
+    names = [stage.stage for stage in chosen]
+    stages = [Stage(one.stage, Submission(one.stage, one.config), needed_by(one.stage, names)) for one in chosen]
+    children = await direct_stages(job, AsyncQueue(store, jobs), stages)
+    return PipelineResult(conversation_id=conversation_id, stages={stage: str(child) for stage, child in children.items()})
 
 
 def origin_of(job: JobContext, stage: str) -> Origin:

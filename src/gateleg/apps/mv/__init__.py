@@ -2,11 +2,12 @@
 
     song = listen(Path("song.mp3"))                                  tempo, beats, bars, sections, key, loudness
     plan = plan_video(song, find_preset("neon-noir"))                scenes on bar lines, to the frame
-    texts = write_scenes("a robot walks through the rain", plan, find_preset("neon-noir"), subject="a silver robot")
-    make_video(Path("song.mp3"), "a robot walks through the rain", Path("out.mp4"), models.embeddings().embed)      all of it
+    texts = write_scenes("a robot in the rain", plan, find_preset("neon-noir"), subject="a silver robot")
+    make_video(Path("song.mp3"), "a robot in the rain", Path("out.mp4"), open_library(models.embeddings().embed))
 
-Everything here is a pure function of its arguments and of the files that it is given by path; long work takes a `progress` and a `cancelled`.
-The rooms, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` puts them together; `music` synthesises a song.
+Everything here is a pure function of its arguments and of the files that it is given by path; long work takes a `progress` and a
+`cancelled`. The rooms, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` puts them together; `music`
+synthesises a song.
 """
 
 from importlib import import_module
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.composing.assembly import compose
     from gateleg.apps.mv.composing.clips import ClipOrder, render_clip, render_still
     from gateleg.apps.mv.composing.encoding import Canvas
+    from gateleg.apps.mv.drawing.looks import open_library
     from gateleg.apps.mv.listening.song import Song, listen
     from gateleg.apps.mv.music import synthesise_song
     from gateleg.apps.mv.planning.plan import plan_video
@@ -52,6 +54,7 @@ __all__ = [
     "find_preset",
     "listen",
     "make_video",
+    "open_library",
     "order_clips",
     "plan_video",
     "preset_names",
@@ -72,6 +75,7 @@ _LATER = {
     "find_preset": "planning.presets",
     "listen": "listening.song",
     "make_video": "studio",
+    "open_library": "drawing.looks",
     "order_clips": "studio",
     "plan_video": "planning.plan",
     "preset_names": "planning.presets",

@@ -1,7 +1,8 @@
 """The studio: from a song and a sentence to a music video, on this machine, with no account.
 
     with Models() as models:
-        made = make_video(Path("song.mp3"), "a silver robot walks through Austin at night", Path("out.mp4"), models.embeddings().embed)
+        library = open_library(models.embeddings().embed)
+        made = make_video(Path("song.mp3"), "a silver robot walks through Austin at night", Path("out.mp4"), library)
 
 The steps can be taken one by one, as jobs do: `listen`, `plan_video`, `write_scenes`, `order_clips`, `render_clip` for each, `compose`.
 """
@@ -21,7 +22,6 @@ from gateleg.apps.mv.composing.clips import Clip, ClipOrder
 from gateleg.apps.mv.composing.encoding import HD, Canvas
 from gateleg.apps.mv.composing.flashes import FlashReport, check_flashes
 from gateleg.apps.mv.composing.workers import render_clips
-from gateleg.apps.mv.drawing.looks import open_library
 from gateleg.apps.mv.drawing.scene import Scene
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
@@ -33,7 +33,7 @@ from gateleg.apps.mv.writing.scenes import SceneText, read_camera, write_scenes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.mv.drawing.looks import Embed, Library, Look
+    from gateleg.apps.mv.drawing.looks import Library, Look
     from gateleg.apps.mv.planning.plan import Slot
     from gateleg.apps.mv.reports import Cancelling, Progress
 
@@ -132,7 +132,7 @@ def order_clips(
 #: titles are seen in scenes that start before this, in seconds
 _TITLED = 4.2
 #: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
-_CALMER = (0.55, 0.75, 0.88)
+_CALMER = (0.6, 0.85, 0.95)
 
 
 def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
@@ -150,7 +150,7 @@ def make_video(
     song: Path,
     concept: str,
     out: Path,
-    embed: Embed,
+    library: Library,
     wish: VideoWish | None = None,
     workers: int | None = None,
     progress: Progress = quietly,
@@ -163,7 +163,7 @@ def make_video(
     plan = plan_video(heard, preset, wish.canvas.fps, wish.most)
     texts = write_scenes(concept, plan, preset, wish.subject, wish.seed)
     progress(0.06, "choosing what is seen")
-    looks = choose_looks(plan, texts, open_library(embed), wish)
+    looks = choose_looks(plan, texts, library, wish)
     lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
     orders = list(order_clips(plan, texts, looks, wish, concept, lyrics))
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".clips-") as folder:

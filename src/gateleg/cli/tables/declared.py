@@ -29,7 +29,7 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 
 
 def _installed_tables(settings: Settings) -> list[Table]:
-    from gateleg.ai.tables import TABLES as MODEL_TABLES
+    from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs import TABLES as JOB_TABLES
     from gateleg.web.tables import TABLES as WEB_TABLES

@@ -109,7 +109,13 @@ def alter(table: Table, request: Wire, times: Times) -> Alteration:
     changed = _change_stream(changed, request, times)
     changed = _change_settings(changed, request, times)
     shown = replace(shown, stream=changed.stream, stream_label=changed.stream_label, status="UPDATING")
-    shown = replace(shown, settings={**changed.settings, "ProvisionedThroughput": shown.settings.get("ProvisionedThroughput")})
+    settings = {**changed.settings, "ProvisionedThroughput": shown.settings.get("ProvisionedThroughput")}
+    if request.get("SSESpecification") is not None:
+        settings |= {
+            "SSESpecification": settings.get("SSESpecification") or table.settings.get("SSESpecification"),
+            "SSEStatus": "UPDATING",
+        }
+    shown = replace(shown, settings=settings)
     return _with_index(changed, shown, request, updates)
 
 

@@ -1,5 +1,6 @@
 """BatchGetItem and BatchWriteItem."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +18,8 @@ GET_LIMIT = 100
 WRITE_LIMIT = 25
 #: Bytes of items that one BatchGetItem answers; what lies beyond is left as unprocessed.
 GET_BYTES = 16 * 1024 * 1024
+#: The same for the items of one partition.
+PARTITION_BYTES = 1024 * 1024
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -38,20 +41,33 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         for name, (keys, prepared) in wanted.items():
             entry = request["RequestItems"][name]
             layout, stored, units = layouts[name], [], 0.0
-            for position, row_key in enumerate(rows[name]):
+            left: list[Item] = []
+            partitions: Counter[str] = Counter()
+            for key, row_key in zip(keys, rows[name], strict=True):
                 row = connection.execute(layout.get, (row_key,)).fetchone()
                 size = row[0] if row else 0
-                if total + size > GET_BYTES:
-                    unprocessed[name] = {**entry, "Keys": keys[position:]}
-                    break
+                partition = _partition(layout, key)
+                if total + size > GET_BYTES or (size and partitions[partition] + size > PARTITION_BYTES):
+                    left.append(key)
+                    continue
                 total += size
+                partitions[partition] += size
                 units += capacity.read_units(size, bool(entry.get("ConsistentRead")))
                 if row:
                     stored.append(row[1])
-            responses[layout.table.name] = _projected(context, prepared, stored)
+            if left:
+                unprocessed[name] = {**entry, "Keys": left}
+            responses[name] = _projected(context, prepared, stored)
             consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
     answer: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     return _with_capacity(answer, consumed)
+
+
+def _partition(layout: Layout, key: Item) -> str:
+    """The value of the partition key."""
+    attribute = layout.table.keys.hash[0]
+    value: str = key[attribute.name][attribute.type]
+    return value
 
 
 def _check_projections(entries: Iterable[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.engine.operations.definition import ON_DEMAND
 from gateleg.engine.schema import Index, Namespace, Table
@@ -44,9 +45,7 @@ def describe(table: Table, census: Census) -> dict[str, Any]:
         if member in table.settings:
             answer[member] = table.settings[member]
     answer["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
-    if table.status != "CREATING":
-        answer["WarmThroughput"] = _warm(table.settings, billing)
-    return answer
+    return answer | _warmed(table.settings, billing, table.status)
 
 
 def describe_deleted(table: Table, census: Census) -> dict[str, Any]:
@@ -110,9 +109,7 @@ def _global_index(table: Table, index: Index, census: Census) -> dict[str, Any]:
     answer["ProvisionedThroughput"] = _throughput(index.settings)
     if "OnDemandThroughput" in index.settings:
         answer["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
-    if table.status != "CREATING":
-        answer["WarmThroughput"] = _warm(index.settings, table.settings.get("BillingMode"))
-    return answer
+    return answer | _warmed(index.settings, table.settings.get("BillingMode"), table.status)
 
 
 def _stream(table: Table) -> dict[str, Any]:
@@ -126,14 +123,30 @@ def _stream(table: Table) -> dict[str, Any]:
 
 
 def _encryption(namespace: Namespace, settings: dict[str, Any]) -> dict[str, Any]:
-    specification = settings.get("SSESpecification")
+    specification, status = settings.get("SSESpecification"), settings.get("SSEStatus")
     if specification is None:
-        return {}
+        return {} if status is None else {"SSEDescription": {"Status": status}}
     key = specification.get("KMSMasterKeyId") or "alias/aws/dynamodb"
-    if not key.startswith("arn:"):
-        resource = key if key.startswith("alias/") else f"key/{key}"
-        key = f"arn:aws:kms:{namespace.region}:{namespace.account}:{resource}"
-    return {"SSEDescription": {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}}
+    return {"SSEDescription": {"Status": status or "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": _key_arn(namespace, key)}}
+
+
+def _key_arn(namespace: Namespace, key: str) -> str:
+    """The ARN of a key that is given by its ARN, its id or an alias, which always stands for the same key."""
+    if key.startswith("arn:") and ":alias/" not in key:
+        return key
+    alias = key.rpartition(":")[2]
+    if alias.startswith("alias/"):
+        key = str(uuid5(NAMESPACE_URL, f"{namespace.account}/{namespace.region}/{alias}"))
+    return f"arn:aws:kms:{namespace.region}:{namespace.account}:key/{key}"
+
+
+def _warmed(settings: dict[str, Any], billing: str | None, status: str) -> dict[str, Any]:
+    """The warm throughput; of a table that is being created, only what was asked for."""
+    if status != "CREATING":
+        return {"WarmThroughput": _warm(settings, billing)}
+    if "WarmThroughput" in settings:
+        return {"WarmThroughput": {**settings["WarmThroughput"], "Status": "UPDATING"}}
+    return {}
 
 
 def _warm(settings: dict[str, Any], billing: str | None) -> dict[str, Any]:

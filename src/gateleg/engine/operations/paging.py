@@ -89,16 +89,16 @@ def source(context: Context, request: dict[str, Any]) -> Source:
 
 
 def check_select(request: dict[str, Any], projection: Projection | None, envelope: str = "") -> None:
-    """Refuse a Select that contradicts the other parameters. Query puts one of these faults into an envelope."""
+    """Refuse a Select that contradicts the other parameters. Query puts most of these faults into an envelope."""
     select = request.get("Select")
     if select == "SPECIFIC_ATTRIBUTES" and projection is None:
         raise validation(f"{envelope}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
     if projection is not None and select not in {None, "SPECIFIC_ATTRIBUTES"}:
         member = "AttributesToGet" if "AttributesToGet" in request else "ProjectionExpression"
         choice = "only the Count" if select == "COUNT" else select
-        raise validation(f"Cannot specify the {member} when choosing to get {choice}")
+        raise validation(f"{envelope}Cannot specify the {member} when choosing to get {choice}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
-        raise invalid_parameter("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+        raise validation(f"{envelope}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 
 
 def read_page(context: Context, where: Source, span: Span, request: dict[str, Any], prepared: Prepared) -> Page:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from gateleg.engine.context import Context
-from gateleg.engine.errors import EngineError, not_found, validation
+from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
+from gateleg.engine.operations.lookup import existing
 from gateleg.engine.schema import Table
 
 _MAX_SIZE = 20 * 1024
@@ -21,7 +22,7 @@ def put_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, 
         table = _owner(context, arn)
         kept = _policies(table)
         current = kept.get(arn)
-        _check_revision(request.get("ExpectedRevisionId"), current, arn)
+        _check_revision(request.get("ExpectedRevisionId"), current, table, arn)
         if current is not None and current["Policy"] == policy:
             return {"RevisionId": current["RevisionId"]}
         revision = _revision(context.now(), current)
@@ -45,7 +46,7 @@ def delete_resource_policy(context: Context, request: dict[str, Any]) -> dict[st
         table = _owner(context, arn)
         kept = _policies(table)
         current = kept.get(arn)
-        _check_revision(request.get("ExpectedRevisionId"), current, arn)
+        _check_revision(request.get("ExpectedRevisionId"), current, table, arn)
         if current is None:
             return {}
         context.catalog.replace(connection, _with_policies(table, {a: p for a, p in kept.items() if a != arn}))
@@ -59,14 +60,22 @@ def table_policy(table: Table, policy: str) -> Table:
 
 
 def _owner(context: Context, arn: str) -> Table:
-    table = context.catalog.lookup(context.namespace, arn)
-    if table is None or not _belongs(table, arn):
-        raise not_found(f"Requested resource not found: ResourceArn: {arn} not found")
+    """The table that an ARN names, or whose stream it names."""
+    if not arn.startswith("arn:"):
+        raise invalid_parameter(f"ARNs must start with 'arn:': {arn}")
+    resource, _, label = arn.partition("/stream/")
+    head, _, name = resource.partition(":table/")
+    account = head.rpartition(":")[2]
+    if account != context.namespace.account:
+        raise validation("This action is only supported by accounts that match the resource owner\u2019s account.")
+    if "/" in name:
+        raise invalid_parameter(f"Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
+    if resource != context.namespace.arn(f"table/{name}"):
+        raise invalid_parameter(f"Invalid resource Arn: {arn}")
+    table = existing(context, name)
+    if label and label != table.stream_label:
+        raise not_found(f"Requested resource not found: Stream: {label} not found for Table: {name}")
     return table
-
-
-def _belongs(table: Table, arn: str) -> bool:
-    return arn == table.arn or (table.stream_label is not None and arn == f"{table.arn}/stream/{table.stream_label}")
 
 
 def _policies(table: Table) -> dict[str, dict[str, str]]:
@@ -88,19 +97,25 @@ def _check_policy(policy: str) -> None:
         raise validation("Resource policy is not a valid policy document: Syntax errors in policy.")
 
 
-def _check_revision(expected: str | None, current: dict[str, str] | None, arn: str) -> None:
-    if expected is None:
+def _check_revision(expected: str | None, current: dict[str, str] | None, table: Table, arn: str) -> None:
+    if expected is None or (expected == _NONE_YET and current is None):
         return
-    if expected == _NONE_YET and current is None:
-        return
-    if current is None or current["RevisionId"] != expected:
-        raise EngineError(
-            "PolicyNotFoundException", f"Resource-based policy not found for the provided ResourceArn: {arn} and revision id: {expected}"
+    if current is None:
+        raise _no_policy(arn)
+    revision = current["RevisionId"]
+    if expected == _NONE_YET:
+        raise _no_policy(
+            f"Requested policy update expecting none to be present for table {table.name}, but a policy exists with revision id {revision}."
+        )
+    if revision != expected:
+        raise _no_policy(
+            f"Requested update for policy with revision id {expected}, "
+            f"but the policy associated to target table {table.name} has revision id {revision}."
         )
 
 
-def _no_policy(arn: str) -> EngineError:
-    return EngineError("PolicyNotFoundException", f"Resource-based policy not found for the provided ResourceArn: {arn}")
+def _no_policy(why: str) -> EngineError:
+    return EngineError("PolicyNotFoundException", f"Resource-based policy not found for the provided ResourceArn: {why}")
 
 
 def _revision(now: float, current: dict[str, str] | None = None) -> str:

@@ -15,8 +15,6 @@ from gateleg.engine.operations.times import iso_seconds
 from gateleg.engine.schema import Table
 
 DAYS = 35
-#: Seconds after a table's creation for which DynamoDB calls its continuous backups disabled.
-_SETTLING_SECONDS = 10
 
 
 def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -30,8 +28,7 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
         now = context.now()
         # What lies before the window as it was may be forgotten already, so a longer period does not bring it back.
         since = (recovery.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
-        settings = {**table.settings, "ContinuousBackups": True}
-        table = replace(table, recovery_since=since, recovery_days=days or DAYS, settings=settings)
+        table = replace(table, recovery_since=since, recovery_days=days or DAYS)
         context.catalog.replace(connection, table)
     return _described(table, now)
 
@@ -58,13 +55,7 @@ def _described(table: Table, now: float) -> dict[str, Any]:
             "EarliestRestorableDateTime": int(window[0]),
             "LatestRestorableDateTime": int(window[1]),
         }
-    settled = "ContinuousBackups" in table.settings or now - table.created > _SETTLING_SECONDS
-    return {
-        "ContinuousBackupsDescription": {
-            "ContinuousBackupsStatus": "ENABLED" if settled else "DISABLED",
-            "PointInTimeRecoveryDescription": status,
-        }
-    }
+    return {"ContinuousBackupsDescription": {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": status}}
 
 
 def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:

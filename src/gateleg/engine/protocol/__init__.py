@@ -13,7 +13,7 @@ from gateleg.engine.protocol.deserialize import read
 from gateleg.engine.protocol.kinds import Structure
 from gateleg.engine.protocol.quick_check import compiled
 
-__all__ = ["OPERATIONS", "check"]
+__all__ = ["OPERATIONS", "check", "check_types"]
 
 #: Every operation of DynamoDB and of DynamoDB Streams, with the shape of its request.
 OPERATIONS: dict[str, Structure] = {shape.name: shape for shape in (*items.OPERATIONS, *tables.OPERATIONS, *administration.OPERATIONS)}
@@ -31,6 +31,11 @@ def check(operation: str, request: Any) -> None:
     glance = _glances.get(operation) or _prepared(operation)
     if type(request) is not dict or not glance(request):
         _look_closely(OPERATIONS[operation], request)
+
+
+def check_types(operation: str, request: Any) -> None:
+    """Raise a `SerializationException` if anything in a request, attribute values included, has another type than it should have."""
+    read(OPERATIONS[operation], request)
 
 
 def _prepared(operation: str) -> Callable[[dict[str, Any]], bool]:

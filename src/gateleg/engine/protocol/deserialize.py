@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from gateleg.engine.errors import EngineError, serialization
+from gateleg.engine.errors import serialization
 from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
 from gateleg.engine.protocol.printing import java_class
-from gateleg.engine.values import examine, truth, wrong_json
+from gateleg.engine.values import check_types, truth, wrong_json
 
 _NOT_EXPECTED = "Start of structure or map found where not expected"
 
@@ -42,20 +42,12 @@ def _structure(kind: Structure, value: Any, element: bool) -> Any:
     if not isinstance(value, dict):
         raise serialization("Unexpected value type in payload" if element else "Unexpected field type")
     if kind.name == "AttributeValue":
-        _look_into(value)
+        # Whatever else is wrong with it is found later, where it is used.
+        check_types(value)
     for name, member in value.items():
         if (expected := kind.members.get(name)) is not None:
             value[name] = read(expected, member)
     return value
-
-
-def _look_into(value: dict[str, Any]) -> None:
-    """Refuse an attribute value for its types. Whatever else is wrong with it is found later, where it is used."""
-    try:
-        examine(value, 0)
-    except EngineError as error:
-        if error.code == "SerializationException":
-            raise
 
 
 def _listing(kind: Listing, value: Any, element: bool) -> Any:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.archive import ArchivedJob
-from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page, find, page
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
@@ -60,6 +61,25 @@ def jobs_page(
     if job_type is None and not internal:
         question = question.filter(~Job.job_type.begins_with(INTERNAL))
     return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup))
+
+
+def own_jobs_page(
+    context: QueueContext,
+    created_by: str,
+    tenant: str | None = None,
+    *,
+    job_types: Collection[str] | None = None,
+    limit: int = 25,
+    cursor: str | None = None,
+) -> Flow[Page[Job]]:
+    """The jobs that somebody has submitted, with all below them, newest first; those of some types, if they are given."""
+    owner = owner_of(tenant, created_by)
+    if owner is None or (job_types is not None and not job_types):
+        return Page([])
+    question = Job.of_owner(owner=owner)
+    if job_types is not None:
+        question = question.filter(Job.job_type.is_in(sorted(job_types)))
+    return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED, hydrate=True).flow(context.setup))
 
 
 def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:

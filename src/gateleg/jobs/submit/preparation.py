@@ -15,7 +15,7 @@ from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, TooMan
 from gateleg.jobs.names import is_name
 from gateleg.jobs.rules import readiness_at
 from gateleg.jobs.submit.submission import Submission, check_submission
-from gateleg.jobs.tables.job import MAX_DEPENDENCIES, Job
+from gateleg.jobs.tables.job import MAX_DEPENDENCIES, Job, owner_of
 
 if TYPE_CHECKING:
     from gateleg.jobs.handlers import Handler
@@ -55,6 +55,8 @@ def prepared(context: QueueContext, submission: Submission, now: datetime, place
         "priority": handler.priority if submission.priority is None else submission.priority,
         "subject": submission.subject,
         "created_by": submission.created_by,
+        "tenant": submission.tenant,
+        "owner": owner_of(submission.tenant, submission.created_by),
         "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
         "timeout_seconds": submission.timeout or handler.timeout,
         "run_at": run_at,

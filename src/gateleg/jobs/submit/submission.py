@@ -34,7 +34,10 @@ class Submission:
     priority: int | None = None
     #: what the job is about: a conversation, a project, a collection
     subject: str | None = None
+    #: who submits it; a child without has those of its parent
     created_by: str | None = None
+    #: their business partition
+    tenant: str | None = None
     #: chosen by the caller, so that jobs submitted together can depend on each other
     job_id: UUID | None = None
     #: not to be started before
@@ -145,9 +148,10 @@ def below(job: Job, parent: Job) -> Job:
     path = f"{parent.tree_path or parent.job_id}/{job.job_id}"
     if len(path) > 1000:
         raise BadSubmission("The job would be more than 27 levels below its root.", fix="Let deep recursion begin new trees.")
-    return job.model_copy(
-        update={"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
-    )
+    values = {"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
+    if job.created_by is None:
+        values |= {"created_by": parent.created_by, "tenant": parent.tenant, "owner": parent.owner}
+    return job.model_copy(update=values)
 
 
 def check_cycles(jobs: Sequence[Job]) -> None:

@@ -31,6 +31,7 @@ class ArchivedJob(Entity, table=archive_table):
     completed_at: Attr[datetime]
     archived_at: Attr[datetime]
     created_by: Attr[str | None] = field(None)
+    tenant: Attr[str | None] = field(None)
     worker_id: Attr[str | None] = field(None)
     retry_count: Attr[int] = field(0)
     #: how often it was tried
@@ -71,6 +72,7 @@ def summary_of(job: Job, now: datetime, log_location: str | None = None) -> Arch
         completed_at=ended,
         archived_at=now,
         created_by=job.created_by,
+        tenant=job.tenant,
         worker_id=job.worker_id,
         retry_count=job.retry_count,
         attempt=job.tries,

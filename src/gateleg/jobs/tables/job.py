@@ -1,8 +1,9 @@
-"""The job queue: four indexes of its document, and four sparse ones of ours that hold only what is waiting, running or in a tree."""
+"""The job queue: four indexes of its document, and sparse ones of ours for what waits, runs, is in a tree or has an owner."""
 
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
+from urllib.parse import quote
 from uuid import UUID
 
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
@@ -20,6 +21,7 @@ KEPT_ATTEMPTS = 20
 #: A job and all it depends on are written in one transaction of at most 100 items.
 MAX_DEPENDENCIES = 90
 MAX_DEPENDENTS = 1000
+_LONGEST_OWNER = 1500
 
 queue_table = Table(
     "DelphiJobQueue",
@@ -33,6 +35,7 @@ queue_table = Table(
         GSI("DueIndex", hash="due_queue", range="run_at", project=_WAKING),
         GSI("LeaseIndex", hash="lease_queue", range="lease_until", project=("version", "status", "queue", "job_type", "worker_id")),
         GSI("TreeIndex", hash="root_job_id", range="tree_path", project=_OVERVIEW),
+        GSI("OwnerIndex", hash="owner", range="created_at", project=("job_type",)),
     ],
 )
 
@@ -49,6 +52,14 @@ class JobStatus(States):
 
 #: The states that a job has left the queue with.
 FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
+
+
+def owner_of(tenant: str | None, created_by: str | None) -> str | None:
+    """Whoever has submitted a job, as one key; None without a name, or with one that no index holds."""
+    if created_by is None:
+        return None
+    owner = f"{quote(tenant or '', safe='')}#{quote(created_by, safe='')}"
+    return owner if len(owner) <= _LONGEST_OWNER else None
 
 
 class Readiness(StrEnum):
@@ -151,6 +162,10 @@ class Job(Entity, table=queue_table):
     job_results: Attr[Results | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
     created_by: Attr[str | None] = field(None)
+    #: the business partition of whoever has submitted it
+    tenant: Attr[str | None] = field(None, max_length=500)
+    #: both, for a list of somebody's jobs
+    owner: Attr[str | None] = field(None)
     dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
     dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
     version: Attr[Version] = field(0)
@@ -217,6 +232,7 @@ class Job(Entity, table=queue_table):
     ready = Pattern("ReadyIndex", title="Claimable jobs of a queue, in the order to be claimed")
     due = Pattern("DueIndex", title="Delayed jobs of a queue, soonest first")
     leased = Pattern("LeaseIndex", title="Running jobs of a queue, by the end of their lease")
+    of_owner = Pattern("OwnerIndex", title="Jobs that somebody has submitted, newest first", order="desc")
     in_tree = Pattern("TreeIndex", title="The jobs below a root, each after its parent")
 
     @property

@@ -74,10 +74,11 @@ _NAMED = 20
 class Worker:
     """Runs the jobs of some queues.
 
-    `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. `idle` are the
-    shortest and longest seconds between two looks at queues that are empty: by default up to 0.2 with an engine in this process, where
-    a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in the same process ends the wait, and so does
-    one of another process to the same embedded store. After `stop`, running jobs have `drain_seconds` to end before they are given back.
+    `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. By default they
+    are the queues of all handlers. `idle` are the shortest and longest seconds between two looks at queues that are empty: by default up to
+    0.2 with an engine in this process, where a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in
+    the same process ends the wait, and so does one of another process to the same embedded store. After `stop`, running jobs have
+    `drain_seconds` to end before they are given back.
     One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
     logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false. `scratch` is the
     folder in which attempts have theirs; by default one in the system's temporary folder. `limits` are the most jobs of a queue that run
@@ -101,7 +102,7 @@ class Worker:
         limits: Mapping[str, int] | None = None,
     ) -> None:
         self.queue = shared(queue)
-        self.queues = dict(queues or {"default": 1})
+        self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
         self.app_version = app_version

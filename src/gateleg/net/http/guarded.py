@@ -69,7 +69,7 @@ class GuardedStream:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                with _explained(self.url):
+                with _Explained(self.url):
                     async with asyncio.timeout_at(self._ends):
                         piece = await self._response.receive(max(0.001, self._ends - loop.time()))
                 if not piece:
@@ -124,7 +124,7 @@ class GuardedClient:
             raise AddressRefused("The method of the request is not one of HTTP.")
         address = self.guard.check_url(request.url)
         pool = AsyncPool(address, tls=self.tls, connect=self._connect, limit=self.limit + _HEAD, keep=0)
-        with _explained(request.url):
+        with _Explained(request.url):
             async with asyncio.timeout_at(ends):
                 return await pool.open(request.encode(), Timeouts(connect=self.seconds, read=self.seconds))
 
@@ -165,7 +165,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-class _explained:
+class _Explained:
     """Puts words for users to what goes wrong on the way to an address."""
 
     def __init__(self, url: str) -> None:

@@ -71,6 +71,7 @@ class Wanted(BaseModel):
         default=None, description="What a PUT must have as its Content-Type."
     )
     length: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The exact bytes that a PUT must have.")
+    most: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The most bytes that a PUT may have; the answer may be a form.")
     download: Annotated[str, Field(pattern=r'^[^/\\\x00-\x1f\x7f"]+$', max_length=255)] | None = Field(
         default=None, description="The name under which browsers save a GET."
     )
@@ -81,14 +82,15 @@ class BadLink(Refusal):
 
     code = "bad-link"
     status = 422
-    fix = "A content type and a length are for PUT, the name of a download is for GET."
+    fix = "A content type, a length and a bound of it are for PUT, and only one of the last two; the name of a download is for GET."
 
 
 class Link(BaseModel):
     """A link: who has it may read or write one object until it expires."""
 
     url: str
-    method: Literal["GET", "PUT"]
+    method: Literal["GET", "PUT", "POST"]
+    fields: dict[str, str] = Field(default={}, description="With these the request is a form of them, and the file its last field `file`.")
 
 
 @router.get("")
@@ -110,9 +112,16 @@ async def sign(call: Viewing, wanted: Wanted) -> Link:
     if wanted.method == "PUT" and not call.principal.may(Role.OPERATOR):
         raise NotAllowed("A link to write needs the role operator.")
     try:
-        Grant(wanted.key, wanted.method, wanted.content_type, wanted.length, wanted.download)
+        Grant(wanted.key, wanted.method, wanted.content_type, wanted.length, wanted.download, wanted.most)
     except ValueError as error:
         raise BadLink(str(error)) from None
+    if wanted.method == "PUT":
+        await call.note("object.sign-put", wanted.key, expires=wanted.expires)
+    if wanted.most is not None:
+        form = await call.host.objects.presign_upload(
+            wanted.key, most=wanted.most, expires=wanted.expires, content_type=wanted.content_type
+        )
+        return Link(url=form.url, method=form.method, fields=dict(form.fields))
     url = await call.host.objects.presign(
         wanted.key,
         method=wanted.method,
@@ -121,8 +130,6 @@ async def sign(call: Viewing, wanted: Wanted) -> Link:
         length=wanted.length,
         download=wanted.download,
     )
-    if wanted.method == "PUT":
-        await call.note("object.sign-put", wanted.key, expires=wanted.expires)
     return Link(url=url, method=wanted.method)
 
 

@@ -5,6 +5,7 @@ Layout          `section` has a heading, `card` a border; `stack` and `line` pla
 Table           `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
                 `bar_cell` and `button_cell`
 Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
+Uploads         `UploadField` sends files to the application's uploads, in parts and with progress
 Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it
 Status          `badge` is a state as icon, word and colour; `ago`, `since` and `duration` are times
 States of pages `empty` where there is nothing yet, `trouble` for an error, `show_when_there` while something slow is read
@@ -35,6 +36,7 @@ from gateleg.web.console.paging import address, pager
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago, duration, since
+from gateleg.web.console.uploads import UPLOAD_MODULE, UploadField
 
 if TYPE_CHECKING:
     from nicegui.element import Element
@@ -64,6 +66,7 @@ def badge_cell(word: str, kind: Kind = "neutral", *, icon: str | None = None) ->
 
 
 __all__ = [
+    "UPLOAD_MODULE",
     "Column",
     "Crumb",
     "Field",
@@ -72,6 +75,7 @@ __all__ = [
     "Row",
     "Tabs",
     "Topic",
+    "UploadField",
     "View",
     "address",
     "ago",

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect
 
-from gateleg.objects import ByteRange, ObjectMissing, plain_name, sniff
+from gateleg.objects import ByteRange, DigestMismatch, ObjectMissing, plain_name, sniff
 from gateleg.objects.sniffing import HEAD, TAIL
 from gateleg.store import ConditionFailed
+from gateleg.web.errors import Refusal
 from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads.rules import NotUploaded, OffsetMismatch, UploadNotFound, UploadRules
 
@@ -120,7 +121,8 @@ class Uploads:
                 continue
             try:
                 await self._finish(upload)
-            except (NotUploaded, OffsetMismatch, ObjectMissing):
+            except (Refusal, ObjectMissing, DigestMismatch):
+                # It never arrived whole, or what arrived is not what it may be.
                 await self._drop(upload)
                 removed += 1
         return removed

@@ -10,6 +10,7 @@ from gateleg.apps.delphi.reports.personal import is_about_the_person
         "I'm a teacher in this town",
         "I live near the harbour",
         "My highest qualification is from secondary school",
+        "I voted to Remain.",
         "Ich bin Rentner.",
         "Je suis étudiante",
         "我是計程車司機",

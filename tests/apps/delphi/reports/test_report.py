@@ -113,4 +113,4 @@ def test_texts_of_either_direction_find_their_own() -> None:
 )
 def test_a_report_has_the_maps_that_are_wanted(wanted: Any, names: set[str]) -> None:
     files = make_artifacts(findings(), write_sections(findings()), {}, visualizations=wanted)
-    assert set(files) == names | {"report.html", "data/narrative.json"}
+    assert set(files) == names | {"report.html", "summary.html", "data/narrative.json"}

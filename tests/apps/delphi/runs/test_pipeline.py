@@ -1,8 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from gateleg.apps.delphi.runs.pipeline import STAGES, PipelineConfig, needed_by, verdict
-from gateleg.jobs import JobStatus
+from gateleg.apps.delphi.runs.pipeline import STAGES, PipelineConfig, needed_by
 
 #: The config of the document, with what its stages have here.
 DOCUMENT = {
@@ -49,20 +48,6 @@ def test_a_report_waits_for_the_stages_that_are_there() -> None:
     assert needed_by("REPORT", ["PCA", "UMAP"]) == ["PCA", "UMAP"]
     assert needed_by("REPORT", ["PCA"]) == ["PCA"]
     assert needed_by("UMAP", ["PCA"]) == []
-
-
-@pytest.mark.parametrize(
-    ("states", "expected"),
-    [
-        (["COMPLETED", "COMPLETED"], JobStatus.COMPLETED),
-        (["COMPLETED", "PROCESSING"], None),
-        (["FAILED", "PROCESSING"], JobStatus.FAILED),
-        (["CANCELLED", "FAILED"], JobStatus.FAILED),
-        (["CANCELLED", "COMPLETED"], JobStatus.CANCELLED),
-    ],
-)
-def test_a_pipeline_ends_as_its_stages_do(states: list[str], expected: JobStatus | None) -> None:
-    assert verdict({str(number): JobStatus(state) for number, state in enumerate(states)}) is expected
 
 
 def test_the_report_has_the_maps_that_the_pipeline_wants() -> None:

@@ -39,3 +39,8 @@ class Conversation:
     removed_participants: frozenset[int] = frozenset()
     #: the other figures of the export's summary, as they stand there
     summary: dict[str, str] = field(default_factory=dict)
+
+    def counted_votes(self, most: int | None = None) -> Votes:
+        """The votes of participants who are not taken out; the earliest `most` of them."""
+        cast = self.votes.without(self.removed_participants)
+        return cast if most is None else cast.first(most)

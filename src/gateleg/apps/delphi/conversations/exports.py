@@ -81,6 +81,14 @@ def read_export(
     )
 
 
+def read_texts(path: Path) -> dict[int, str]:
+    """The texts of an export's comments, by number."""
+    problems = Problems()
+    found = _read_comments(path, problems, {})
+    problems.check()
+    return {number: comment.body for number, comment in found.items()}
+
+
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from gateleg.apps.delphi.reports.config import MAP, REPORT
+from gateleg.apps.delphi.reports.config import MAP, REPORT, SUMMARY
 from gateleg.apps.delphi.reports.explorer import write_explorer
-from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, opinion_groups, participant_votes
+from gateleg.apps.delphi.reports.exporting import bridging_comments, comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.report import write_report
+from gateleg.apps.delphi.reports.summary import write_summary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +33,10 @@ def make_artifacts(
 ) -> dict[str, bytes]:
     """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people;
     `visualizations` says which maps there are."""
-    found: dict[str, str] = {REPORT: write_report(findings, sections, data, written_by)}
+    found: dict[str, str] = {
+        REPORT: write_report(findings, sections, data, written_by),
+        SUMMARY: write_summary(findings, sections),
+    }
     if "enhanced" in visualizations:
         found[MAP] = write_explorer(findings, matrix)
     if "basic" in visualizations:
@@ -53,6 +57,7 @@ def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Commen
         "participant-votes.csv": participant_votes(matrix, group_of, comments),
         "comment-groups.csv": comment_groups(findings),
         "groups.csv": opinion_groups(findings),
+        "bridging.csv": bridging_comments(findings),
     }
     return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
 

@@ -68,6 +68,7 @@ def general_facts(findings: Findings, section: str) -> frozenset[float]:
     numbers |= {totals.participants - totals.grouped, round(totals.votes_per_participant, 1), round(totals.votes_per_participant)}
     numbers |= {len(findings.groups), *(group.size for group in findings.groups)}
     numbers |= {len(findings.bridging()), len(findings.divisive()), len(findings.uncertain())}
+    numbers |= findings.participation.numbers
     numbers |= {sum(not statement.everybody.enough for statement in findings.statements.values())}
     numbers |= {sum(bool(findings.of_topic(topic)) for topic in layer) for layer in findings.topics}
     # A topic's section speaks of its own comments; other sections compare topics.
@@ -197,7 +198,8 @@ def _is_share(value: float, count: Count, side: str) -> bool:
 
 
 def _is_group_share(value: float, findings: Findings) -> bool:
-    """Whether a percentage is that of a group among all who are grouped, or of those among all participants."""
+    """Whether a percentage is that of a group among all who are grouped, of those among all participants, or of how votes were cast."""
     grouped = max(1, findings.totals.grouped)
     shares = [group.size / grouped for group in findings.groups] + [findings.totals.grouped / max(1, findings.totals.participants)]
+    shares += findings.participation.shares
     return any(abs(100 * share - value) <= 0.5 + 1e-9 for share in shares)

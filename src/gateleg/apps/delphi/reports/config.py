@@ -6,8 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gateleg.ai import parse_model_address
 
-#: The names of the two files that people open first.
+#: The names of the files that people open first.
 REPORT = "report.html"
+SUMMARY = "summary.html"
 MAP = "map.html"
 
 

@@ -11,6 +11,7 @@ import io
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.conversations.votes import Choice
+from gateleg.apps.delphi.reports.findings import least_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,6 +64,23 @@ def comment_groups(findings: Findings) -> str:
         row: list[Cell] = [number, _text(statement.body)]
         for count in (statement.everybody, *statement.groups):
             row += [count.votes, count.agrees, count.disagrees, count.passes]
+        rows.append(row)
+    return _csv(titles, rows)
+
+
+def bridging_comments(findings: Findings) -> str:
+    """A row for each opinion with votes enough in every group, surest first: how many agree in the group that agrees least, between which
+    bounds the true share lies in 95 of 100 cases, and the same for every group."""
+    titles = ["rank", "comment-id", "comment", "least-group", "least-bound"]
+    for group in findings.groups:
+        titles += [f"group-{group.letter.lower()}-{name}" for name in ("votes", "agree", "agree-low", "agree-high")]
+    rows = []
+    for rank, statement in enumerate(findings.bridges(), 1):
+        least = min(findings.groups, key=lambda group: statement.groups[group.place].interval("agree")[0])
+        row: list[Cell] = [rank, statement.comment_id, _text(statement.body), least.letter, round(least_bound(statement), 4)]
+        for count in statement.groups:
+            low, high = count.interval("agree")
+            row += [count.votes, round(count.share("agree"), 4), round(low, 4), round(high, 4)]
         rows.append(row)
     return _csv(titles, rows)
 

@@ -8,12 +8,13 @@ in it, so that nothing that is made from it can show them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
+from gateleg.apps.delphi.reports.participation import Participation, participation_of
 from gateleg.apps.delphi.reports.personal import is_about_the_person
 from gateleg.apps.delphi.topics.redaction import redacted
 
@@ -181,6 +182,7 @@ class Findings:
     known_words: float | None = None
     from_words: bool = False
     certainty: Certainty = Certainty()
+    participation: Participation = field(default_factory=Participation)
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -206,9 +208,12 @@ class Findings:
 
         What people say about themselves is no common ground, however many are alike in it.
         """
-        scored = [(_least(statement), statement) for statement in self.statements.values() if not statement.personal]
-        sure = [(least, statement) for least, statement in scored if least > 0.5]
-        return [statement for _, statement in sorted(sure, key=lambda pair: (-pair[0], pair[1].comment_id))]
+        return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
+
+    def bridges(self) -> list[Statement]:
+        """Opinions with votes enough in every group, by how many of the least convinced group agree at the least; surest first."""
+        known = [one for one in self.statements.values() if not one.personal and one.groups and all(count.enough for count in one.groups)]
+        return sorted(known, key=lambda one: (-least_bound(one), one.comment_id))
 
     def divisive(self) -> list[Statement]:
         """Comments on which a majority of one group agrees and one of another disagrees, with enough votes; most divisive first."""
@@ -227,9 +232,8 @@ def told(representatives: Iterable[Representative]) -> tuple[Representative, ...
     return tuple(one for one in voted if (one.agrees if one.side == "agree" else one.disagrees))
 
 
-def _least(statement: Statement) -> float:
-    if not statement.groups or not all(count.enough for count in statement.groups):
-        return 0.0
+def least_bound(statement: Statement) -> float:
+    """How many agree at the least, as far as the votes tell, in the group that agrees least."""
     return min(count.interval("agree")[0] for count in statement.groups)
 
 
@@ -274,6 +278,7 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         certainty=Certainty(
             None if opinions.stability is None else opinions.stability.overall, opinions.chance.draws, opinions.chance.as_strong
         ),
+        participation=participation_of(conversation.counted_votes(opinions.config.max_votes), statements),
     )
 
 

@@ -152,7 +152,7 @@ def _most(findings: Findings) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def uncertainty(findings: Findings) -> Section:
-    """What many passed on, and what too few have voted on."""
+    """What many passed on, what too few have voted on, and who was hardly heard."""
     unsure = findings.uncertain()[:_MOST_NAMED]
     few = sum(not statement.everybody.enough for statement in findings.statements.values())
     paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
@@ -162,9 +162,29 @@ def uncertainty(findings: Findings) -> Section:
     if findings.groups and (left := findings.totals.participants - findings.totals.grouped):
         said.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
     paragraphs.append(_paragraph("few_votes", "What is not known", said))
+    paragraphs.append(_paragraph("heard", "Who was not heard", _heard(findings)))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("Hardly anybody passed on a comment, and every comment had enough votes.")])]
     return Section(id="uncertainty", title="Uncertainty", paragraphs=_filled(paragraphs))
+
+
+def _heard(findings: Findings) -> list[Sentence]:
+    """How evenly people took part; nothing where all did alike."""
+    known, found = findings.participation, []
+    if known.rare:
+        cast = f"and {known.rare_votes:,} of the {_many(known.votes, 'vote')}"
+        found.append(sentence(f"{known.rare:,} of {_many(known.participants, 'participant')} cast fewer than seven votes each, {cast}."))
+    if known.busiest:
+        who = f"The busiest tenth of the participants, {known.busiest:,} of them,"
+        found.append(sentence(f"{who} cast {_whole(known.busiest_votes / known.votes)}% of the {_many(known.votes, 'vote')}."))
+    if known.first_quarter is not None and known.last_quarter is not None:
+        first, last = (_whole(count / known.votes) for count in (known.first_quarter, known.last_quarter))
+        when = "the first quarter of the time between the first vote and the last"
+        found.append(sentence(f"{first}% of the {_many(known.votes, 'vote')} were cast in {when}, {last}% in the last quarter."))
+    if known.seldom_seen:
+        of = f"{known.seldom_seen:,} of {_many(known.comments, 'comment')}"
+        found.append(sentence(f"{of} had votes of fewer than a tenth of the participants."))
+    return found
 
 
 def topic_section(findings: Findings, topic: Topic) -> Section:

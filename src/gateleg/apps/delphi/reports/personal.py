@@ -11,7 +11,7 @@ import re
 _ABOUT_ME = re.compile(
     r"\s*(?:"
     r"(?:i|we)(?: am|'m|'ve| have| had| was| were| live| lived| work| worked| own| rent| drive| use| used| identify| grew up| moved|"
-    r" attend| study| belong| earn| commute| grow)\b|(?:my|our) (?:\w+ )?"
+    r" attend| study| belong| earn| commute| grow| voted)\b|(?:my|our) (?:\w+ )?"
     r"(?:age|job|income|home|house|family|employer|gender|household|children|qualification|education) "
     r"|i(?: currently| usually| regularly| often)? (?:live|work|drive|use|rent|own|am|have)\b"
     r"|ich (?:bin|habe|wohne|lebe|arbeite|fahre|besitze|studiere)\b"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
-from gateleg.apps.delphi.reports.config import REPORT
+from gateleg.apps.delphi.reports.config import REPORT, SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -52,10 +52,10 @@ def draw_png(picture: bytes, width: int = 1920, height: int = 1240, timeout: flo
 
 
 def printed(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, bytes]:
-    """What Chromium makes of a report's files: its page as PDF, its maps as PNG, as far as they are wanted."""
-    found = {}
+    """What Chromium makes of a report's files: its pages to read as PDF, its maps as PNG, as far as they are wanted."""
+    found: dict[str, bytes] = {}
     if "pdf" in formats:
-        found[f"{REPORT.removesuffix('html')}pdf"] = print_pdf(files[REPORT])
+        found |= {f"{name.removesuffix('html')}pdf": print_pdf(files[name]) for name in (REPORT, SUMMARY) if name in files}
     if "png" in formats:
         found |= {f"{name.removesuffix('svg')}png": draw_png(files[name]) for name in files if name.endswith(".svg")}
     return found

@@ -18,12 +18,13 @@ from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gateleg.apps.delphi.reports.findings import Findings, Statement
+    from gateleg.apps.delphi.reports.findings import Count, Findings, Statement
     from gateleg.apps.delphi.reports.sections import Paragraph, Section
     from gateleg.apps.delphi.topics.stage import Topic
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _MOST_SHOWN = 5
+_MOST_RANKED = 15
 _CHAPTERS = (
     ("overview", "Overview"),
     ("groups", "Opinion groups"),
@@ -153,12 +154,44 @@ def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter(
         "common",
         _prose(sections.get("group_informed_consensus")),
+        _bridges(findings),
         _folded(
             f"Votes on what {'every group' if len(findings.groups) > 1 else 'a clear majority'} agrees with",
             [statement_card(findings, statement) for statement in shared],
             is_open=True,
         ),
     )
+
+
+def _bridges(findings: Findings) -> Markup | None:
+    """What bridges groups, ranked by the least that the group agrees which agrees least, with the interval of every group."""
+    ranked = findings.bridges()[:_MOST_RANKED]
+    if len(findings.groups) < 2 or not ranked:
+        return None
+    titles = ["Rank", "Comment", *(f"{group.letter}: agree" for group in findings.groups)]
+    head = tag("tr", None, (tag("th", {"scope": "col", "class": None if title == "Comment" else "number"}, title) for title in titles))
+    rows = [
+        tag(
+            "tr",
+            None,
+            tag("td", {"class": "number"}, str(rank)),
+            tag("td", {"class": "text", "dir": "auto"}, statement.body, cite_link(statement.comment_id)),
+            (tag("td", {"class": "number"}, _with_interval(count)) for count in statement.groups),
+        )
+        for rank, statement in enumerate(ranked, 1)
+    ]
+    table = tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))
+    note = (
+        "Comments by how well they bridge the groups: by the lower bound of agreement in the group where it is lowest. In brackets, "
+        "between which bounds the true share lies in 95 of 100 cases."
+    )
+    wide = tag("div", {"class": "wide", "tabindex": 0, "role": "region", "aria-label": "What bridges groups, ranked"}, table)
+    return _folded("What bridges the groups, ranked", [tag("p", {"class": "note"}, note), wide])
+
+
+def _with_interval(count: Count) -> str:
+    low, high = count.interval("agree")
+    return f"{count.share('agree'):.0%} of {count.votes:,} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 def _divided(findings: Findings) -> Markup:

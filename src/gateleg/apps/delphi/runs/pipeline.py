@@ -10,7 +10,6 @@ from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.reports.config import ReportConfig, Visualization
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,15 +81,3 @@ def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:
 def needed_by(stage: str, chosen: Sequence[str]) -> list[str]:
     """The stages of a pipeline that one must wait for."""
     return [name for name in STAGES[stage] if name in chosen]
-
-
-def verdict(states: Mapping[str, JobStatus]) -> JobStatus | None:
-    """What a pipeline has come to by its stages; None while some are not done.
-
-    A failure counts as soon as it is there, though other stages may still be running.
-    """
-    if JobStatus.FAILED in states.values():
-        return JobStatus.FAILED
-    if JobStatus.CANCELLED in states.values():
-        return JobStatus.CANCELLED
-    return JobStatus.COMPLETED if all(state is JobStatus.COMPLETED for state in states.values()) else None

@@ -21,6 +21,7 @@ from gateleg.apps.delphi.reports.findings import (
     told,
     whereabouts,
 )
+from gateleg.apps.delphi.reports.participation import participation_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +93,8 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         known_words=None if topics is None else topics.known_words,
         from_words=topics is not None and topics.model == "words",
         certainty=_certainty(run),
+        # The conversation was read with as many votes as the run has counted.
+        participation=participation_of(conversation.counted_votes(), statements),
     )
 
 

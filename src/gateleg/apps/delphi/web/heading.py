@@ -16,6 +16,7 @@ from gateleg.web import Role
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
 from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -60,8 +61,8 @@ def _head(view: View, shown: Portrait) -> None:
         current = await view.host.store.find(StoredConversation, conversation_id=name, consistent=True)
         rules.changed(view.principal, rules.seen(view.principal, current, name))
         # Pressed twice, it is still one pipeline.
-        wanted = Submission(PIPELINE, WHOLE, subject=name, created_by=view.principal.name, unique_key=f"delphi/{name}")
-        job = (await view.host.queue.submit(wanted)).job
+        wanted = Submission(PIPELINE, WHOLE, subject=name, unique_key=f"delphi/{name}")
+        job = (await view.host.queue.submit(submitted_by(view.principal, wanted))).job
         await view.host.audit.note(view.principal, "delphi.submit", name, job_id=str(job.job_id), job_type=job.job_type)
 
     async def start() -> None:

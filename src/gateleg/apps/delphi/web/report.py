@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.delphi.reports.config import MAP, REPORT
+from gateleg.apps.delphi.reports.config import MAP, REPORT, SUMMARY
 from gateleg.apps.delphi.web.portraits import files_of
 from gateleg.web.console.components import card, empty, show_when_there, tag
 
@@ -28,10 +28,14 @@ _KINDS = (
 _NAMES = {
     REPORT: "Report",
     MAP: "Maps",
+    SUMMARY: "On one page",
     "report.pdf": "Report",
+    "summary.pdf": "On one page",
     "data/participant-votes.csv": "Votes by participant",
     "data/comment-groups.csv": "Votes by group",
     "data/comment-clusters.csv": "Topics of comments",
+    "data/groups.csv": "Groups",
+    "data/bridging.csv": "What bridges groups",
     "data/narrative.json": "Text of the report",
 }
 

@@ -17,6 +17,7 @@ from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, a
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
+from gateleg.apps.delphi.service import delete_run
 from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.portraits import Outing
 from gateleg.apps.delphi.web.portraits import stages_of as told_by
@@ -28,6 +29,12 @@ from gateleg.web.errors import Unknown
 
 router = APIRouter()
 _COMPARISON = TypeAdapter(Comparison)
+
+
+class Removed(BaseModel):
+    """What was removed of a run."""
+
+    results: int = Field(description="How many results there were.")
 
 
 class NewName(BaseModel):
@@ -151,3 +158,15 @@ async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_lengt
     renamed = await rename_topic(call.host.store, job_id, topic, new.name, call.principal.name)
     await call.note("delphi.rename-topic", f"{job_id}/{topic}", name=renamed.topic_name)
     return result_view(renamed, await load_rejections(call.host.store, renamed.conversation_id))
+
+
+@router.delete("/runs/{job_id}")
+async def delete(call: Using, job_id: UUID) -> Removed:
+    """Remove the results of a job; the run before it becomes the latest. Those of a pipeline are removed stage by stage. Its files and the
+    job itself stay as long as the queue keeps them."""
+    for run in await stages_of(call, job_id):
+        found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
+        rules.changed(call.principal, found)
+    removed = await delete_run(call.host.store, job_id)
+    await call.note("delphi.delete-run", str(job_id), results=removed)
+    return Removed(results=removed)

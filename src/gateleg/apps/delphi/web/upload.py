@@ -12,7 +12,7 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.heading import WHOLE
 from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.web import Role
-from gateleg.web.console.components import Crumb, card, empty, frame, tag
+from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, tag
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.web import Principal
 
 
-class UploadForm(Element, component="delphi_upload.js"):
+class UploadForm(Element, component="delphi_upload.js", esm=UPLOAD_MODULE):
     """A form for the files of a conversation, which it sends to the API: with progress, and with what is wrong by line."""
 
     def __init__(self, most: int, *, name: str = "", topic: str = "", groups: Sequence[tuple[str, str]] = ()) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -10,19 +11,21 @@ import av
 import numpy as np
 
 from gateleg.apps.mv.composing.encoding import TICKS, Canvas
-from gateleg.apps.mv.composing.mastering import master
+from gateleg.apps.mv.composing.mastering import CEILING, master
 from gateleg.apps.mv.errors import UnreadableClip
-from gateleg.apps.mv.listening.sound import read_sound
+from gateleg.apps.mv.listening.loudness import true_peak
+from gateleg.apps.mv.listening.sound import Sound, read_sound
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gateleg.apps.mv.listening.sound import Sound
     from gateleg.apps.mv.reports import Cancelling, Progress
 
 _RATE = 48_000
+#: the highest true peak of a finished video, in dB
+_PEAK = -1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,14 @@ def compose(
 ) -> float:
     """Join clips and a song into an MP4 that starts playing before it is loaded; returns its length in seconds.
 
-    The clips must have been written for the canvas (`render_clip`, `conform_clip`): their packets are copied. The song is cut to the length of
-    the pictures and mastered to -14 LUFS. The file appears under its name when it is finished.
+    The clips must have been written for the canvas (`render_clip`, `conform_clip`): their packets are copied. The song is cut to the
+    length of the pictures and mastered to -14 LUFS. The file appears under its name when it is finished.
     """
     unfinished = out.with_name(out.name + ".part")
     try:
         progress(0.0, "mastering the song")
-        sound = master(read_sound(song, _RATE, 2, cancelled=cancelled)) if song is not None else None
+        length = sum(_count(path) for path in clips) * _RATE // canvas.fps
+        sound = _mastered(_cut(read_sound(song, _RATE, 2, cancelled=cancelled), length)) if song is not None else None
         with av.open(str(unfinished), "w", format="mp4", options={"movflags": "+faststart+use_metadata_tags"}) as target:
             _credit(target, credits or Credits())
             frames = _join(clips, target, canvas, sound, progress, cancelled)
@@ -61,6 +65,44 @@ def compose(
         unfinished.unlink(missing_ok=True)
     progress(1.0, "composed")
     return frames / canvas.fps
+
+
+def _count(path: Path) -> int:
+    with _opened(path) as source:
+        return sum(1 for packet in source.demux(source.streams.video[0]) if packet.size)
+
+
+def _cut(sound: Sound, length: int) -> Sound:
+    """What is heard of a song: as long as the pictures, with a short fade where it is cut."""
+    if sound.samples.shape[1] <= length:
+        return sound
+    samples = sound.samples[:, :length].copy()
+    fade = min(_RATE // 20, length)
+    samples[:, length - fade :] *= np.linspace(1.0, 0.0, fade, dtype=np.float32)
+    return Sound(samples, sound.rate)
+
+
+def _mastered(sound: Sound) -> Sound:
+    """The song mastered so that its true peak is under -1 dB after AAC, too: encoding moves peaks, so what it makes of them is measured."""
+    ceiling = CEILING
+    for _ in range(3):
+        made = master(sound, ceiling)
+        excess = true_peak(_encoded(made).samples) - _PEAK
+        if excess < 0:
+            break
+        ceiling -= excess + 0.2
+    return made
+
+
+def _encoded(sound: Sound) -> Sound:
+    """The song as it comes back from AAC."""
+    buffer = io.BytesIO()
+    with av.open(buffer, "w", format="mp4") as target:
+        _send(target, _add_audio(target), sound, 0, sound.samples.shape[1], last=True)
+    buffer.seek(0)
+    with av.open(buffer) as source:
+        parts = [frame.to_ndarray() for frame in source.decode(audio=0)]
+    return Sound(np.concatenate(parts, axis=1).astype(np.float32), sound.rate)
 
 
 def _credit(target: Any, credits: Credits) -> None:

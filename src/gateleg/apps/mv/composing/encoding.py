@@ -46,7 +46,7 @@ SQUARE = Canvas(1080, 1080)
 
 
 def add_video(container: Any, canvas: Canvas) -> Any:
-    """A video stream with the settings of a canvas: no frames out of order, a key frame at least every two seconds, colours as BT.709 says."""
+    """A video stream with the settings of a canvas: frames in order, a key frame at least every two seconds, colours by BT.709."""
     stream = container.add_stream("libx264", rate=canvas.fps)
     stream.width, stream.height, stream.pix_fmt = canvas.width, canvas.height, "yuv420p"
     stream.time_base = Fraction(1, TICKS)

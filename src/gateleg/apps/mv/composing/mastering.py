@@ -9,7 +9,7 @@ from gateleg.apps.mv.listening.sound import Doubles, Floats, Sound
 
 #: what services play at, in LUFS
 TARGET = -14.0
-#: the true peak before encoding, in dB: encoding adds up to half of one
+#: the true peak before encoding, in dB
 CEILING = -1.8
 #: within this distance of the target, and with a true peak under -1 dB, a song is left as it is
 TOLERANCE = 0.5
@@ -21,15 +21,15 @@ def needs_mastering(sound: Sound) -> bool:
     return abs(heard.integrated - TARGET) > TOLERANCE or heard.true_peak > -1.0
 
 
-def master(sound: Sound) -> Sound:
-    """The song at -14 LUFS with its true peak under -1.8 dB. Silence stays silent."""
+def master(sound: Sound, ceiling: float = CEILING) -> Sound:
+    """The song at -14 LUFS with its true peak under a ceiling in dB. Silence stays silent."""
     loudness = integrated_loudness(sound)
     if loudness <= SILENCE:
         return sound
     samples = sound.samples
     gain = 10 ** ((TARGET - loudness) / 20)
     for _ in range(3):
-        limited = _limited(samples * np.float32(gain), sound.rate)
+        limited = _limited(samples * np.float32(gain), sound.rate, ceiling)
         away = TARGET - integrated_loudness(Sound(limited, sound.rate))
         if abs(away) < 0.15:
             break
@@ -37,9 +37,9 @@ def master(sound: Sound) -> Sound:
     return Sound(limited, sound.rate)
 
 
-def _limited(samples: Floats, rate: int) -> Floats:
+def _limited(samples: Floats, rate: int, decibels: float) -> Floats:
     """Samples whose true peaks stay under the ceiling: turned down ahead of each peak, and back up in about 100 ms."""
-    ceiling = 10 ** (CEILING / 20)
+    ceiling = 10 ** (decibels / 20)
     peaks = peak_envelope(samples)
     if float(peaks.max(initial=0.0)) <= ceiling:
         return samples

@@ -96,7 +96,7 @@ def _grain(strength: float) -> Any:
     """A tile of film grain around middle grey, for overlaying; the same every time."""
     if strength <= 0:
         return None
-    noise = np.random.default_rng(7).normal(0.5, min(strength * 0.9, 0.4), (256, 256)).clip(0, 1)
+    noise = np.random.default_rng(7).normal(0.5, min(strength * 0.55, 0.3), (256, 256)).clip(0, 1)
     level = (noise * 255).astype(np.uint8)
     tile = np.dstack([level, level, level, np.full_like(level, 255)])
     return skia.Image.fromarray(np.ascontiguousarray(tile), copy=True).makeShader(skia.TileMode.kRepeat, skia.TileMode.kRepeat)

@@ -1,6 +1,7 @@
 """Kinetic typography: titles and lyrics, word by word, in fonts that are installed with the application.
 
-Text is shaped by HarfBuzz (kerning, ligatures, marks). System fonts are never used: a character that the fonts at hand do not have is reported by `missing_glyphs` and drawn as the font's empty box.
+Text is shaped by HarfBuzz (kerning, ligatures, marks). System fonts are never used: a character that the
+fonts at hand do not have is reported by `missing_glyphs` and drawn as the font's empty box.
 """
 
 from __future__ import annotations

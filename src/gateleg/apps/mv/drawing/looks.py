@@ -77,11 +77,11 @@ class Library:
 
 
 #: how alike words and descriptions must be for an element that is not needed
-_WANTED: dict[Kind, float] = {"far": 0.26, "thing": 0.36, "weather": 0.35, "front": 0.33}
+_WANTED: dict[Kind, float] = {"far": 0.21, "thing": 0.36, "weather": 0.35, "front": 0.33}
 _FIGURE = 0.33
 _AIR: tuple[Kind, ...] = ("weather", "front")
 #: kinds that vary from scene to scene, among elements that fit this much less than the best
-_VARIED: tuple[Kind, ...] = ("far", "ground", "thing", "field")
+_VARIED: tuple[Kind, ...] = ("sky", "far", "ground", "thing", "field")
 _CLOSE = 0.13
 #: a field takes the place of sky and ground when it fits better than any place by this much, or when no place fits at all
 _ABSTRACT, _VAGUE = 0.06, 0.2
@@ -97,16 +97,16 @@ def open_library(embed: Embed) -> Library:
     return Library(embed, names, vectors[: len(names)], palettes, vectors[len(names) :])
 
 
+_BREAKS = re.compile(
+    r"\b(?:in|on|at|through|under|over|into|across|along|by|with|and|until|between|from|near|behind|beneath|above|around|to)\b|,"
+)
+
+
 def _parts(text: str) -> list[tuple[str, float]]:
     """A text and the pieces of it, each with its weight: sentences, and what stands between prepositions and commas."""
     sentences = [part.strip() for part in re.split(r"[.!?;]+", text) if part.strip()] or [text or "nothing"]
-    parts = [(sentences[0], 1.0)]
-    for piece in re.split(
-        r"\b(?:in|on|at|through|under|over|into|across|along|by|with|and|until|between|from|near|behind|beneath|above|around|to)\b|,",
-        sentences[0],
-    ):
-        if len(piece.split()) >= 1 and piece.strip().lower() not in ("", "a", "the"):
-            parts.append((piece.strip(), 0.92))
+    pieces = [piece.strip() for piece in _BREAKS.split(sentences[0])]
+    parts = [(sentences[0], 1.0), *((piece, 0.92) for piece in pieces if piece.lower() not in ("", "a", "the"))]
     parts += [(sentence, 0.8 if sentence is sentences[-1] else 0.6) for sentence in sentences[1:6]]
     return parts
 

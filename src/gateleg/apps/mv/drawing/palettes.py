@@ -96,7 +96,7 @@ _HUES = {
     "magenta": (0.92, 0.22), "pink": (0.985, 0.16), "rose": (0.01, 0.14), "brown": (0.15, 0.07), "rusty": (0.11, 0.12), "lavender": (0.83, 0.1),
 }  # fmt: skip
 #: words that take colour away, with the lightness that they lean to
-_GREYS = {"black": 0.12, "white": 0.97, "grey": 0.55, "gray": 0.55, "silver": 0.75, "monochrome": 0.5, "pale": 0.85}
+_GREYS = {"black": 0.12, "white": 0.97, "grey": 0.55, "gray": 0.55, "monochrome": 0.5, "pale": 0.85}
 _DARK = frozenset(["night", "midnight", "dark", "darkness", "nocturnal", "moonlit", "moonlight"])
 _BRIGHT = frozenset(["noon", "midday", "daylight", "bright", "sunny", "morning"])
 

@@ -19,7 +19,7 @@ float noise(float2 p) {
   float2 i = floor(p); float2 f = fract(p); f = f * f * (3.0 - 2.0 * f);
   return mix(mix(hash(i), hash(i + float2(1, 0)), f.x), mix(hash(i + float2(0, 1)), hash(i + float2(1, 1)), f.x), f.y);
 }
-float fbm(float2 p) { float v = 0.5 * noise(p); p = p * 2.03 + 17.3; v += 0.25 * noise(p); p = p * 2.01 + 5.1; return v + 0.125 * noise(p); }
+float fbm(float2 p) { float v = 0.5 * noise(p); p = p * 2.03 + 17.3; v += .25 * noise(p); p = p * 2.01 + 5.1; return v + 0.125 * noise(p); }
 float fbm4(float2 p) { return fbm(p) + 0.0625 * noise(p * 8.2 + 3.7); }
 float2 spin(float2 p, float a) { return float2(p.x * cos(a) - p.y * sin(a), p.x * sin(a) + p.y * cos(a)); }
 """

@@ -42,10 +42,10 @@ def _candidates() -> Doubles:
 def autocorrelation(curve: Doubles, longest: int) -> Doubles:
     """Similarity of a curve with itself, later by 0 to `longest` frames, relative to none; each lag by how much of the curve overlaps."""
     centred = curve - curve.mean()
-    size = 1 << int(np.ceil(np.log2(2 * len(curve))))
+    size = 1 << int(np.ceil(np.log2(max(2 * len(curve), len(curve) + longest + 1))))
     spectrum = np.fft.rfft(centred, size)
     found = np.fft.irfft(spectrum * np.conj(spectrum), size)[: longest + 1]
-    overlap = np.maximum(len(curve) - np.arange(longest + 1), len(curve) // 4)
+    overlap = np.maximum(len(curve) - np.arange(longest + 1), max(len(curve) // 4, 1))
     found = found / overlap
     return np.asarray(found / max(float(found[0]), 1e-9))
 

@@ -68,9 +68,12 @@ def plan_video(song: Song, preset: Preset, fps: int = 24, most: int = 999) -> Pl
     stretch = 1.0
     while True:
         cuts = _cuts(song, preset, fps, frames, stretch)
-        if len(cuts) <= most or stretch > 1_000:
+        if len(cuts) <= most or stretch > 20:
             break
         stretch *= 1.3
+    while len(cuts) > max(most, 1):
+        shortest = min(range(1, len(cuts)), key=lambda at: cuts[at][0] - cuts[at - 1][0])
+        del cuts[shortest]
     slots: list[Slot] = []
     for index, (first, section) in enumerate(cuts):
         last = cuts[index + 1][0] if index + 1 < len(cuts) else frames

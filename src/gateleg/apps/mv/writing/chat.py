@@ -31,8 +31,8 @@ class WrittenScenes(BaseModel):
 
 _TASK = (
     "You write the scenes of a music video. Write exactly {count} scenes, one after another, in the third person and the present tense, "
-    "two or three sentences each. Every scene can be understood on its own: repeat who is seen and where. Keep the same character and the same world "
-    "throughout. Say what is seen, never what is heard. No dialogue, no on-screen text."
+    "two or three sentences each. Every scene can be understood on its own: repeat who is seen and where. Keep the same character and "
+    "the same world throughout. Say what is seen, never what is heard. No dialogue, no on-screen text."
 )
 
 

@@ -120,47 +120,11 @@ def _who(concept: str) -> str:
     return "it all" if len(words) > 6 else concept.strip(".!? ") or "it all"
 
 
-_STOPS = frozenset(
-    [
-        "in",
-        "on",
-        "at",
-        "through",
-        "under",
-        "over",
-        "into",
-        "across",
-        "along",
-        "by",
-        "with",
-        "walks",
-        "runs",
-        "dances",
-        "sings",
-        "flies",
-        "drives",
-        "falls",
-        "is",
-        "are",
-        "was",
-        "were",
-        "and",
-        "until",
-        "between",
-        "from",
-        "of",
-        "near",
-        "behind",
-        "beneath",
-        "above",
-        "around",
-        "against",
-        "without",
-        "beyond",
-        "to",
-        "for",
-    ]
+_WORDS = (
+    "in on at through under over into across along by with walks runs dances sings flies drives falls is are was were and until between "
+    "from of near behind beneath above around against without beyond to for"
 )
+_STOPS = frozenset(_WORDS.split())
 _CAMERA = re.compile(
     "|".join(
         [*(rf"{words}\b" for words in _SHOT_WORDS.values()), *(rf"{words}\b" for words in _MOVE_WORDS.values()), r"the camera [a-z ]+"]

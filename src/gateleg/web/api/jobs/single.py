@@ -6,7 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.jobs import ArchivedJob, AsyncQueue, Job
 from gateleg.jobs.retention.archiving import Archivist
+from gateleg.objects import AsyncObjects
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.lists import Changed, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
@@ -43,11 +45,15 @@ async def get_logs(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Lines:
     """The lines of a job's log from number `after` on, counted from 0; also while it runs, and once it is archived."""
-    job = await call.host.queue.get_or_archived(job_id)
+    return await read_lines(call.host.queue, call.host.objects, await call.host.queue.get_or_archived(job_id), after, limit)
+
+
+async def read_lines(queue: AsyncQueue, objects: AsyncObjects, job: Job | ArchivedJob, after: int, limit: int) -> Lines:
+    """A part of the log of a job, wherever its lines are."""
     if job.logs.log_location is None:
-        lines = await call.host.queue.log(job_id, after=after)
+        lines = await queue.log(job.job_id, after=after)
     else:
-        lines = (await Archivist(call.host.queue, call.host.objects).log(job))[after:]
+        lines = (await Archivist(queue, objects).log(job))[after:]
     shown = lines[:limit]
     finished = len(shown) == len(lines) and bool(getattr(job, "finished", True))
     return Lines(lines=LineView.numbered(shown, after), next=after + len(shown), finished=finished)

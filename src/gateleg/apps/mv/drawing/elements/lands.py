@@ -250,9 +250,7 @@ def _dune(stage: Stage, number: int, base: float, depth: float) -> Layer:
 def grass_field(stage: Stage) -> Sequence[Layer]:
     """Rows of blades that bend in the wind and nod on the beat."""
     layers = [land(stage, "field", stage.horizon + 0.05, 0.04, 0.0, 0.5, 1.5, 0.3)]
-    for row in range(4):
-        layers.append(_blades(stage, row))
-    return layers
+    return [*layers, *(_blades(stage, row) for row in range(4))]
 
 
 def _blades(stage: Stage, row: int) -> Layer:

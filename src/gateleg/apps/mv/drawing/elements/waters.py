@@ -38,10 +38,7 @@ def _sea(stage: Stage, calm: float) -> Layer:
 @element("ground", "the open sea with waves, ocean", "outdoors")
 def ocean(stage: Stage) -> Sequence[Layer]:
     """Waves to the horizon, with a path of light; the swell rises with the bass."""
-    layers = [_sea(stage, 0.3)]
-    for row in range(3):
-        layers.append(_wave(stage, row))
-    return layers
+    return [_sea(stage, 0.3), *(_wave(stage, row) for row in range(3))]
 
 
 def _wave(stage: Stage, row: int) -> Layer:

@@ -1,0 +1,184 @@
+"""The dialect of OpenAI's Responses API, its newer one. Nothing is stored there: the whole conversation is sent each time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai.errors import NotOffered
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
+from gateleg.ai.providers.attachments import data_url, file_refused, kind_of, own_uploads, with_texts
+from gateleg.ai.providers.refusals import refused
+from gateleg.ai.replies import CallDelta, Delta, Gathering, Usage
+from gateleg.net.http import ServerSentEvents
+
+if TYPE_CHECKING:
+    from gateleg.ai.asking import Asked
+    from gateleg.ai.messages import Attachment, Message
+    from gateleg.ai.replies import Finish, Reply
+
+#: What an error means, where the answer's own status does not say it.
+_STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
+
+
+class ResponsesDialect:
+    """Writes and reads `/responses`. `reasoning` has models give back, encrypted, what they thought before a tool call."""
+
+    def __init__(self, *, reasoning: bool = False) -> None:
+        self.reasoning = reasoning
+
+    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a request."""
+        own_uploads(asked, "openai")
+        if asked.stop:
+            raise NotOffered("The Responses API has no texts that stop an answer.", fix="Leave stop out, or use openai:MODEL.")
+        items = [item for message in asked.turns for item in _items(message)]
+        body: dict[str, Any] = {"model": model, "input": items, "stream": stream, "store": False}
+        options = {"instructions": asked.system or None, "temperature": asked.temperature, "max_output_tokens": asked.max_tokens}
+        body |= {name: value for name, value in options.items() if value is not None}
+        if self.reasoning:
+            body["include"] = ["reasoning.encrypted_content"]
+        if asked.tools:
+            body["tools"] = [
+                {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": False}
+                for tool in asked.tools
+            ]
+            named = asked.tool_choice not in ("auto", "none", "required")
+            body["tool_choice"] = {"type": "function", "name": asked.tool_choice} if named else asked.tool_choice
+        if asked.shape is not None:
+            shape = {"type": "json_schema", "name": asked.shape.name, "schema": asked.shape.schema, "strict": False}
+            body["text"] = {"format": shape}
+        return "/responses", body
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """A whole answer: read as a stream of its items."""
+        reader, gathering = self.reader(), Gathering()
+        for number, item in enumerate(body["output"]):
+            for delta in reader.item(number, item):
+                gathering.add(delta)
+        reader.end(body)
+        return gathering.whole(reader.finish or "stop", reader.usage, reader.model)
+
+    def framing(self) -> ServerSentEvents:
+        """Streams are server-sent events."""
+        return ServerSentEvents()
+
+    def reader(self) -> ResponsesReader:
+        """Reads the events of an answer."""
+        return ResponsesReader()
+
+
+class ResponsesReader:
+    """Reads the events of one answer."""
+
+    def __init__(self) -> None:
+        self.finish: Finish | None = None
+        self.usage = Usage()
+        self.model = ""
+        self._refused = False
+        #: which call an item of the output is
+        self._calls: dict[int, int] = {}
+        #: what was thought, in the form that goes back with the next call
+        self._thought = ""
+
+    def read(self, event: dict[str, Any]) -> list[Delta]:
+        """The pieces in an event."""
+        match event.get("type"):
+            case "response.output_text.delta":
+                return [Delta(text=event["delta"])]
+            case "response.refusal.delta":
+                self._refused = True
+                return [Delta(text=event["delta"])]
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                return [Delta(reasoning=event["delta"])]
+            case "response.output_item.added" if event["item"]["type"] == "function_call":
+                return [self._call(event["output_index"], event["item"] | {"arguments": ""})]
+            case "response.function_call_arguments.delta":
+                return [Delta(call=CallDelta(self._calls[event["output_index"]], text=event["delta"]))]
+            case "response.output_item.done" if event["item"]["type"] == "reasoning":
+                self._keep(event["item"])
+            case "response.completed" | "response.incomplete" | "response.failed":
+                self.end(event["response"])
+            case "error":
+                raise _failure(event)
+        return []
+
+    def item(self, number: int, item: dict[str, Any]) -> list[Delta]:
+        """The pieces of an item that has come as a whole."""
+        match item["type"]:
+            case "message":
+                return [self._part(part) for part in item["content"]]
+            case "function_call":
+                return [self._call(number, item)]
+            case "reasoning":
+                self._keep(item)
+                return [Delta(reasoning=part["text"]) for part in item.get("summary") or () if part.get("text")]
+        return []
+
+    def end(self, body: dict[str, Any]) -> None:
+        """The end of an answer: why it ended, what it used."""
+        self.model = body.get("model") or self.model
+        self.usage = _usage(body.get("usage"))
+        if body.get("status") == "failed":
+            raise _failure(body.get("error") or {})
+        reason = (body.get("incomplete_details") or {}).get("reason")
+        filtered = self._refused or reason == "content_filter"
+        self.finish = "filtered" if filtered else "length" if reason else "tools" if self._calls else "stop"
+
+    def _part(self, part: dict[str, Any]) -> Delta:
+        if part["type"] == "refusal":
+            self._refused = True
+            return Delta(text=part["refusal"])
+        return Delta(text=part.get("text") or "")
+
+    def _call(self, number: int, item: dict[str, Any]) -> Delta:
+        call = self._calls[number] = len(self._calls)
+        thought, self._thought = self._thought, ""
+        return Delta(call=CallDelta(call, item["call_id"], item["name"], item.get("arguments") or "", thought))
+
+    def _keep(self, item: dict[str, Any]) -> None:
+        if item.get("encrypted_content"):
+            kept = {"type": "reasoning", "summary": item.get("summary") or [], "encrypted_content": item["encrypted_content"]}
+            self._thought = orjson.dumps(kept | ({"id": item["id"]} if item.get("id") else {})).decode()
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, ToolResult):
+        return [{"type": "function_call_output", "call_id": message.call_id, "output": message.text}]
+    if isinstance(message, Assistant):
+        said = [{"role": "assistant", "content": [{"type": "output_text", "text": message.text}]}] if message.text else []
+        return [*said, *(item for call in message.calls for item in _call_items(call))]
+    if isinstance(message, User):
+        files = [_file(file) for file in message.files if isinstance(file, UploadedFile) or kind_of(file) != "text"]
+        text = with_texts(message)
+        return [{"role": "user", "content": [*files, *([{"type": "input_text", "text": text}] if text or not files else [])]}]
+    return []
+
+
+def _call_items(call: ToolCall) -> list[dict[str, Any]]:
+    thought = [orjson.loads(call.signature)] if call.signature.startswith("{") else []
+    return [*thought, {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.text}]
+
+
+def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
+    kind = kind_of(file)
+    if isinstance(file, UploadedFile):
+        return {"type": "input_image" if kind == "image" else "input_file", "file_id": file.id}
+    if kind == "image":
+        return {"type": "input_image", "image_url": data_url(file)}
+    if kind == "pdf":
+        return {"type": "input_file", "filename": file.name or "file.pdf", "file_data": data_url(file)}
+    raise file_refused(file, "OpenAI's Responses API", "images, PDF and texts")
+
+
+def _failure(error: dict[str, Any]) -> Exception:
+    code = str(error.get("code") or "")
+    return refused(_STATUSES.get(code, 500), code, str(error.get("message") or ""))
+
+
+def _usage(found: dict[str, Any] | None) -> Usage:
+    if not found:
+        return Usage()
+    cached = (found.get("input_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=found.get("input_tokens") or 0, output=found.get("output_tokens") or 0, cached=cached)

@@ -1,0 +1,45 @@
+"""The logic of reranking: how well texts answer a query. Flows, run by the drivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gateleg.ai.errors import BadAsk
+from gateleg.ai.forecasts import forecast_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.providers.protocol import RerankProvider
+    from gateleg.ai.setup import Setup
+    from gateleg.ai.steps import Flow
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """A reranker, with all that its calls share."""
+
+    address: ModelAddress
+    provider: RerankProvider
+    setup: Setup
+
+    def scores(self, query: str, texts: Sequence[str], timeout: float | None = None) -> Flow[list[float]]:
+        """A score for each text, in order: the higher, the better it answers the query. `timeout` bounds each batch."""
+        if isinstance(texts, str):
+            raise BadAsk("A single text was given where a list of texts is expected.")
+        if not query.strip():
+            raise BadAsk("There is no query to compare texts with.")
+        found: list[float] = []
+        for start in range(0, len(texts), self.provider.batch):
+            found += yield from self._batch(query, texts[start : start + self.provider.batch], timeout)
+        return found
+
+    def _batch(self, query: str, texts: Sequence[str], timeout: float | None) -> Flow[tuple[float, ...]]:
+        forecast = forecast_texts(texts)
+        # The query is read beside every text.
+        forecast = replace(forecast, input=forecast.input + len(texts) * forecast_texts([query]).input)
+        call = self.setup.trying.attempts(lambda deadline: self.provider.rerank(query, texts, deadline), timeout)
+        result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimated(forecast))
+        return result.scores

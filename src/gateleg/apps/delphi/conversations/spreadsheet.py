@@ -1,0 +1,155 @@
+"""A plain spreadsheet as a conversation: a row for each person, a column for each statement, and answers in the cells.
+
+    conversation = read_spreadsheet(Path("answers.csv"), scale=5)
+
+Answers are words (agree, disagree, pass, also strongly or somewhat), -1, 0 and 1, or points on a scale such as Likert's from 1 to 5: points
+above the middle agree, those below disagree, and the middle passes. An empty cell is a question that was not answered. Columns that Polis's
+`participant-votes.csv` has beside the votes are left out; where the columns are numbers of comments, another file has their texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.reading import Problems, column, opened, records
+from gateleg.apps.delphi.conversations.votes import Choice, Votes
+from gateleg.apps.delphi.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+#: Columns that are not statements: who answered and when, and what Polis counts.
+_PEOPLE = ("participant", "respondent", "voter-id", "id", "name", "e-mail", "email", "email address")
+_TIMES = ("timestamp", "time", "date", "datetime", "start time", "completion time", "submitted")
+_COUNTS = ("group-id", "n-comments", "n-votes", "n-agree", "n-disagree", "n-pass", "xid")
+_WORDS = {
+    **dict.fromkeys(("agree", "yes", "y", "true", "for", "support", "like"), Choice.AGREE),
+    **dict.fromkeys(("disagree", "no", "n", "false", "against", "oppose", "dislike"), Choice.DISAGREE),
+    **dict.fromkeys(
+        ("pass", "neutral", "unsure", "undecided", "skip", "don't know", "do not know", "dont know", "no opinion"), Choice.PASS
+    ),
+    **dict.fromkeys(("neither", "neither agree nor disagree", "n/a", "na", "not applicable", "prefer not to say", "mixed"), Choice.PASS),
+}
+_DEGREE = re.compile(r"^(?:strongly|totally|completely|fully|mostly|somewhat|slightly|rather|tend to|partly)\s+")
+_NUMBER = re.compile(r"-?\d+(?:\.0+)?")
+#: Scales that their highest point gives away.
+_SCALES = (5, 7, 10)
+
+
+def read_spreadsheet(
+    answers: Path, *, scale: int | None = None, comments: Mapping[int, str] | None = None, conversation_id: str | None = None
+) -> Conversation:
+    """The conversation in a spreadsheet, saved as CSV.
+
+    `scale` is how many points answers have, from 1 on. Without it, numbers must be -1, 0 and 1 (or -2 to 2), or reach the fifth point:
+    1 to 4 may be all of a scale of four or part of one of five. `comments` has texts by number, for columns that are numbers.
+    """
+    problems = Problems()
+    with opened(answers) as file:
+        rows = records(file, answers.name)
+        _, titles = next(rows, (1, []))
+        listed = [(line, row) for line, row in rows if any(cell.strip() for cell in row)]
+    statements = _statements(titles, comments, answers.name)
+    points = scale or _scale([row[place] for _, row in listed for place in statements if place < len(row)], answers.name)
+    cast: list[tuple[int, int, int, int]] = []
+    for person, (line, row) in zip(_people(titles, [row for _, row in listed]), listed, strict=True):
+        if len(row) > len(titles):
+            problems.add(answers.name, line, f"it has {len(row)} columns, the header {len(titles)}: a text with commas needs quotes")
+            continue
+        for place, comment in statements.items():
+            try:
+                choice = _choice(row[place] if place < len(row) else "", points)
+            except ValueError as error:
+                problems.add(answers.name, line, f"{titles[place].strip()[:60]!r}: {error}")
+                continue
+            if choice is not None:
+                # Everybody answers once; what a spreadsheet says of times is written in too many ways.
+                cast.append((person, comment.comment_id, int(choice), 1_000 * line))
+    problems.check()
+    return Conversation(conversation_id or answers.stem, Votes.of(cast), list(statements.values()))
+
+
+def as_export(conversation: Conversation) -> dict[str, str]:
+    """The conversation as the two files of an export, by name."""
+    votes, comments = io.StringIO(), io.StringIO()
+    rows = csv.writer(votes, lineterminator="\n")
+    rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+    cast = conversation.votes
+    columns = ((cast.times // 1000).tolist(), cast.comments.tolist(), cast.participants.tolist(), cast.choices.tolist())
+    order = sorted(range(len(cast)), key=lambda place: (columns[1][place], columns[2][place]))
+    rows.writerows([values[place] for values in columns] for place in order)
+    rows = csv.writer(comments, lineterminator="\n")
+    rows.writerow(["comment-id", "moderated", "comment-body"])
+    rows.writerows([one.comment_id, one.moderated, one.body] for one in conversation.comments)
+    return {"votes.csv": votes.getvalue(), "comments.csv": comments.getvalue()}
+
+
+def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Who each row is: by the numbers that Polis gives, or else by their order. Names and addresses are not kept."""
+    place = next((place for place, title in enumerate(titles) if column(title) in {"participant", "voter-id"}), None)
+    given = [] if place is None else [row[place].strip() for row in rows if place < len(row)]
+    numbered = len(given) == len(rows) == len(set(given)) and all(text.isascii() and text.isdecimal() and len(text) < 16 for text in given)
+    return [int(text) for text in given] if numbered else list(range(len(rows)))
+
+
+def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: str) -> dict[int, Comment]:
+    """The comment of each column that is one."""
+    left_out = {*_PEOPLE, *_TIMES, *_COUNTS}
+    places = [place for place, title in enumerate(titles) if title.strip() and column(title) not in left_out]
+    if not places:
+        raise UnreadableFile(
+            f"{name} has no column with a statement.", fix="Give each statement a column, with its text in the first line."
+        )
+    if all(titles[place].strip().isdecimal() for place in places):
+        if texts is None:
+            raise UnreadableFile(
+                f"The columns of {name} are numbers, and not statements.", fix="Say which file has their texts (--comments comments.csv)."
+            )
+        numbers = {place: int(titles[place]) for place in places}
+        missing = [number for number in numbers.values() if number not in texts]
+        if missing:
+            raise UnreadableFile(f"There is no text for comment {missing[0]}, which {name} has a column for.")
+        return {place: Comment(number, texts[number]) for place, number in numbers.items()}
+    return {place: Comment(number, titles[place].strip()) for number, place in enumerate(places)}
+
+
+def _scale(cells: Sequence[str], name: str) -> int:
+    """How many points answers have, by their numbers: 3 where they are words or -1, 0 and 1, and -5 where they go from -2 to 2."""
+    numbers = [int(cell.split(".")[0]) for cell in map(str.strip, cells) if _NUMBER.fullmatch(cell)]
+    if not numbers or (min(numbers) >= -1 and max(numbers) <= 1):
+        return 3
+    if min(numbers) < 0:
+        return -5
+    found = max(numbers)
+    if found not in _SCALES or min(numbers) < 1:
+        raise UnreadableFile(
+            f"The answers in {name} go from {min(numbers)} to {max(numbers)}, which does not say how many points the scale has.",
+            fix="Say it (--scale 5); nothing was loaded.",
+        )
+    return found
+
+
+def _choice(cell: str, points: int) -> Choice | None:
+    """What an answer says; None for one that was not given. `points` below nought are those of a scale around nought."""
+    text = " ".join(cell.replace("’", "'").lower().split())
+    if not text:
+        return None
+    if _NUMBER.fullmatch(text):
+        value = int(text.split(".")[0])
+        around = points == 3 or points < 0
+        low, high = (-(abs(points) // 2), abs(points) // 2) if around else (1, points)
+        if not low <= value <= high:
+            raise ValueError(f"{value} is not on the scale from {low} to {high}")
+        apart = 2 * value - (low + high)
+        return Choice.AGREE if apart > 0 else Choice.DISAGREE if apart < 0 else Choice.PASS
+    plain = _DEGREE.sub("", text)
+    # Many surveys write the point and its words: "5 - strongly agree".
+    plain = _DEGREE.sub("", re.sub(r"^\d+\s*[-–:.)]\s*", "", plain))
+    if plain in _WORDS:
+        return _WORDS[plain]
+    raise ValueError(f"{cell.strip()[:40]!r} is not an answer that is known: agree, disagree, pass, or a point on a scale")

@@ -1,0 +1,124 @@
+"""Clips that come from elsewhere (uploads, models), or that were trimmed: brought to the size, frame rate and settings of a video."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import av
+
+from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
+from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.reports import never, quietly, stop_if
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateleg.apps.mv.reports import Cancelling, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFacts:
+    """What a video file holds."""
+
+    width: int
+    height: int
+    fps: float
+    seconds: float
+    codec: str
+    has_sound: bool
+
+
+def probe_clip(path: Path) -> ClipFacts:
+    """What is in a video file, after its first picture was decoded."""
+    try:
+        with av.open(str(path)) as container:
+            if not container.streams.video:
+                raise UnreadableClip(f"{path.name} has no pictures.")
+            stream = container.streams.video[0]
+            first = next(container.decode(stream), None)
+            if first is None:
+                raise UnreadableClip(f"{path.name} has no picture that can be decoded.")
+            length = (
+                stream.duration * stream.time_base if stream.duration and stream.time_base else (container.duration or 0) / av.time_base
+            )
+            rate = float(stream.average_rate or 24)
+            return ClipFacts(first.width, first.height, rate, float(length), stream.codec_context.name, bool(container.streams.audio))
+    except (av.FFmpegError, OSError) as error:
+        raise UnreadableClip(f"{path.name} cannot be decoded: {error}.") from error
+
+
+def conform_clip(
+    source: Path,
+    out: Path,
+    canvas: Canvas,
+    frames: int,
+    start: float = 0.0,
+    end: float | None = None,
+    progress: Progress = quietly,
+    cancelled: Cancelling = never,
+) -> int:
+    """Write `frames` frames of a clip, from `start` to `end` seconds of it, for a canvas; the middle is cut out where the shape differs.
+
+    A part that is too short is slowed down to half its speed, and then its last picture stands. The source is never changed: a trim can be
+    undone by another call. Returns how many frames were written.
+    """
+    facts = probe_clip(source)
+    stop = min(end if end is not None else facts.seconds, facts.seconds) or facts.seconds
+    length = max(stop - start, 1 / canvas.fps)
+    wanted = frames / canvas.fps
+    speed = 1.0 if length >= wanted else max(length / wanted, 0.5)
+    unfinished = out.with_name(out.name + ".part")
+    try:
+        with av.open(str(source)) as container, ClipWriter(unfinished, canvas) as writer:
+            if start > 0:
+                container.seek(int(start * av.time_base))
+            _write(container, writer, canvas, frames, start, stop, speed, progress, cancelled)
+        unfinished.replace(out)
+    except (av.FFmpegError, OSError) as error:
+        raise UnreadableClip(f"{source.name} cannot be decoded: {error}.") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return writer.count
+
+
+def _write(
+    container: Any,
+    writer: ClipWriter,
+    canvas: Canvas,
+    frames: int,
+    start: float,
+    stop: float,
+    speed: float,
+    progress: Progress,
+    cancelled: Cancelling,
+) -> None:
+    """Show each frame of the canvas the picture that the source has at its time."""
+    shown: Any = None
+    for frame in container.decode(video=0):
+        time = frame.time or 0.0
+        if time < start - 1e-6:
+            continue
+        if time >= stop - 1e-6 or writer.count >= frames:
+            break
+        stop_if(cancelled)
+        while shown is not None and writer.count < frames and start + writer.count * speed / canvas.fps < time - 1e-6:
+            writer.write_frame(shown)
+        shown = _cropped(frame, canvas)
+        progress(writer.count / frames, f"frame {writer.count} of {frames}")
+    if shown is None:
+        raise UnreadableClip("The clip has no picture between the given times.", fix="Move the trim points into the clip.")
+    while writer.count < frames:
+        writer.write_frame(shown)
+
+
+def _cropped(frame: Any, canvas: Canvas) -> Any:
+    """The middle of a picture in the shape of the canvas, at its size."""
+    shape = canvas.width / canvas.height
+    if abs(frame.width / frame.height - shape) < 0.01:
+        return frame.reformat(canvas.width, canvas.height, "yuv420p")
+    height = max(canvas.height, round(canvas.width * frame.height / frame.width))
+    width = max(canvas.width, round(canvas.height * frame.width / frame.height))
+    pixels = frame.reformat(width + width % 2, height + height % 2, "rgb24").to_ndarray()
+    top, left = (pixels.shape[0] - canvas.height) // 2, (pixels.shape[1] - canvas.width) // 2
+    return av.VideoFrame.from_ndarray(pixels[top : top + canvas.height, left : left + canvas.width].copy(), format="rgb24")

@@ -1,0 +1,72 @@
+"""Stills: storyboards before anything is rendered, posters and contact sheets afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import av
+import numpy as np
+from PIL import Image
+
+from gateleg.apps.mv.composing.clips import ClipOrder, render_still
+from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.reports import never, quietly, stop_if
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gateleg.apps.mv.listening.song import Song
+    from gateleg.apps.mv.reports import Cancelling, Progress
+
+
+def draw_storyboard(
+    orders: Sequence[ClipOrder], song: Song, folder: Path, progress: Progress = quietly, cancelled: Cancelling = never
+) -> tuple[Path, ...]:
+    """A picture of each scene, as JPEG files in a folder; takes a moment where rendering takes minutes."""
+    paths = []
+    for number, order in enumerate(orders):
+        stop_if(cancelled)
+        paths.append(folder / f"scene_{number + 1:03d}.jpg")
+        Image.fromarray(render_still(order, song)).save(paths[-1], quality=88)
+        progress((number + 1) / len(orders), f"scene {number + 1} of {len(orders)}")
+    return tuple(paths)
+
+
+def draw_sheet(pictures: Sequence[Path], out: Path, columns: int = 4, width: int = 480) -> None:
+    """Pictures side by side in one PNG or JPEG file."""
+    opened = [Image.open(path).convert("RGB") for path in pictures]
+    height = round(width * opened[0].height / opened[0].width)
+    sheet = Image.new("RGB", (columns * width, -(-len(opened) // columns) * height))
+    for number, picture in enumerate(opened):
+        sheet.paste(picture.resize((width, height), Image.Resampling.LANCZOS), (number % columns * width, number // columns * height))
+    sheet.save(out, quality=88)
+
+
+def save_poster(video: Path, out: Path) -> float:
+    """Save the best key frame of a video as a JPEG, and return its time: rich in detail and colour, neither dark nor blank."""
+    best, best_time, best_picture = -1.0, 0.0, None
+    try:
+        with av.open(str(video)) as container:
+            stream = container.streams.video[0]
+            stream.codec_context.skip_frame = "NONKEY"
+            for frame in container.decode(stream):
+                small = np.asarray(frame.to_image(width=96, height=54), dtype=np.float32)
+                worth = _worth(small)
+                if worth > best:
+                    best, best_time, best_picture = worth, float(frame.time or 0.0), frame.to_image()
+    except (av.FFmpegError, OSError, IndexError) as error:
+        raise UnreadableClip(f"{video.name} cannot be decoded: {error}.") from error
+    if best_picture is None:
+        raise UnreadableClip(f"{video.name} has no picture that can be decoded.")
+    best_picture.save(out, quality=90)
+    return best_time
+
+
+def _worth(pixels: Any) -> float:
+    """How much there is to see in a small picture."""
+    grey = pixels.mean(axis=2)
+    edges = np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()
+    colour = (pixels.max(axis=2) - pixels.min(axis=2)).mean()
+    exposed = 1.0 - abs(float(grey.mean()) - 115) / 140
+    return float((edges * 2 + colour * 0.5 + grey.std()) * max(exposed, 0.05))

@@ -1,0 +1,56 @@
+"""The job types of music videos: their names, what they are asked for and what they answer."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+GENERATE, PLAN, RENDER, COMPOSE = "mv.generate", "mv.plan", "mv.render", "mv.compose"
+#: The queue of renders: it has a limit of its own, so that small jobs need not wait for films.
+RENDERS = "mv-renders"
+Shape = Literal["16:9", "9:16", "1:1"]
+
+
+class ProjectConfig(BaseModel):
+    """Which project a job is about."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    project_id: UUID
+
+
+class GenerateConfig(ProjectConfig):
+    """What a GENERATE job makes: the scenes that have no clip, or with `again` all that are not locked, and the film."""
+
+    again: bool = False
+    #: end with the scenes on paper: the storyboard
+    storyboard: bool = False
+
+
+class RenderConfig(ProjectConfig):
+    """The scene that a RENDER job makes a clip for."""
+
+    sequence: int
+
+
+class ComposeConfig(ProjectConfig):
+    """What a COMPOSE job makes beside the film: other shapes of it."""
+
+    variants: tuple[Shape, ...] = ()
+
+
+class ProjectResult(BaseModel):
+    """What the jobs of a project answer."""
+
+    project_id: UUID
+    scenes: int
+    final_version: int = 0
+    seconds: float = 0.0
+
+
+class ClipResult(BaseModel):
+    """What a RENDER job answers."""
+
+    sequence: int
+    take: int
+    frames: int

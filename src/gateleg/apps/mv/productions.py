@@ -1,0 +1,137 @@
+"""From a stored project to what the studio draws: each scene keeps its place in the plan, and whatever a person has edited is followed.
+
+A scene's `plan` holds what the studio decided besides its prompt and its duration. Times are not among it: scenes play one after another in
+the order of the project, so that a scene that was made longer moves those behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from gateleg.apps.mv.composing.encoding import Canvas
+from gateleg.apps.mv.planning.plan import Plan, Slot
+from gateleg.apps.mv.planning.presets import find_preset
+from gateleg.apps.mv.scenes import SceneDraft
+from gateleg.apps.mv.studio import VideoWish, choose_looks, order_clips
+from gateleg.apps.mv.writing.scenes import SceneText
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gateleg.apps.mv.composing.clips import ClipOrder
+    from gateleg.apps.mv.drawing.looks import Library
+    from gateleg.apps.mv.tables import Project, Scene
+    from gateleg.apps.mv.writing.lyrics import Line
+
+#: The preset of projects that name none.
+DIRECTOR = "clean"
+#: What a slot of the plan has that a scene keeps.
+_KEPT = ("part", "letter", "repeat", "twin", "role", "energy", "motion", "brightness", "transition", "overlap")
+#: What a scene that somebody has added is taken for.
+_ADDED: dict[str, Any] = {
+    "part": "verse",
+    "letter": "+",
+    "repeat": 0,
+    "role": "develop",
+    "energy": 0.5,
+    "motion": 0.6,
+    "brightness": 0.0,
+    "transition": "cut",
+    "overlap": 0,
+}
+
+
+def canvas_of(project: Project) -> Canvas:
+    """The size of a project's video: its resolution is the shorter side, but of square videos either one. A draft is encoded faster."""
+    short = project.resolution - project.resolution % 2
+    long = round(short * 16 / 9 / 2) * 2
+    width, height = {"16:9": (long, short), "9:16": (short, long), "1:1": (short, short)}[project.aspect_ratio]
+    draft = short < 600
+    return Canvas(width, height, project.fps, crf=23 if draft else 20, effort="superfast" if draft else "veryfast")
+
+
+def drafts_of(plan: Plan, texts: Sequence[SceneText]) -> list[SceneDraft]:
+    """The scenes of a plan, to be stored."""
+    return [
+        SceneDraft(
+            prompt=text.prompt,
+            duration=slot.frames / plan.fps,
+            negative_prompt=text.negative or None,
+            plan=(
+                *((name, getattr(slot, name)) for name in _KEPT),
+                ("shot", text.shot),
+                ("move", text.move),
+                ("namesSubject", text.names_subject),
+            ),
+        )
+        for slot, text in zip(plan.slots, texts, strict=True)
+    ]
+
+
+def plan_of(scenes: Sequence[Scene], fps: int) -> Plan:
+    """The plan of stored scenes as they play."""
+    slots: list[Slot] = []
+    first = 0
+    for index, scene in enumerate(scenes):
+        kept: dict[str, Any] = {**_ADDED, "twin": scene.sequence, **{name: scene.plan[name] for name in _KEPT if name in scene.plan}}
+        frames = max(round(scene.duration * fps), 1)
+        before = slots[-1].frames if slots else 0
+        kept["overlap"] = min(int(kept["overlap"]), frames // 2, before // 2)
+        # Numbers come back from the store as floats.
+        place: dict[str, Any] = {name: int(kept[name]) for name in ("repeat", "twin", "overlap")}
+        place |= {"index": index, "first": first, "frames": frames}
+        slots.append(Slot(**{**kept, **place}))
+        first += frames
+    return Plan(fps, first, tuple(slots))
+
+
+def text_of(scene: Scene) -> SceneText:
+    """The text of a stored scene."""
+    plan = cast("dict[str, Any]", scene.plan)
+    named = bool(plan.get("namesSubject", True))
+    return SceneText(scene.prompt, scene.negative_prompt or "", plan.get("shot", "medium"), plan.get("move", "drift"), named)
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """A project as the studio sees it: its scenes in order, their plan, and what is wished for."""
+
+    project: Project
+    scenes: tuple[Scene, ...]
+    wish: VideoWish
+    lyrics: tuple[Line, ...] = ()
+
+    @classmethod
+    def of(cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = ()) -> Production:
+        """The production of a project; `picture` is its character or its product, on this machine."""
+        wish = VideoWish(
+            canvas=canvas_of(project),
+            director=find_preset(project.director_config or DIRECTOR).name,
+            seed=project.seed,
+            subject=project.character_description or project.product_description,
+            picture=picture,
+            title=project.title,
+        )
+        return cls(project, tuple(scenes), wish, lyrics)
+
+    @property
+    def plan(self) -> Plan:
+        """Where each scene lies in the video."""
+        return plan_of(self.scenes, self.wish.canvas.fps)
+
+    def order(self, library: Library, at: int) -> ClipOrder:
+        """What to render for the scene at an index. Equal projects give equal orders."""
+        return self._orders(library, range(max(at - 1, 0), at + 1))[-1]
+
+    def orders(self, library: Library) -> tuple[ClipOrder, ...]:
+        """What to render: one order for each scene."""
+        return self._orders(library, range(len(self.scenes)))
+
+    def _orders(self, library: Library, places: range) -> tuple[ClipOrder, ...]:
+        whole = self.plan
+        plan = Plan(whole.fps, whole.frames, whole.slots[places.start : places.stop])
+        texts = [text_of(scene) for scene in self.scenes[places.start : places.stop]]
+        looks = choose_looks(plan, texts, library, self.wish)
+        return order_clips(plan, texts, looks, self.wish, self.project.concept_prompt, self.lyrics)

@@ -1,0 +1,183 @@
+"""The job types of music videos: plan a video, render its scenes side by side, compose it, and one job that directs them all.
+
+What computes runs in processes, which are killed with the job. A scene that has its clip is not rendered again, whatever is interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.mv.job_types import (
+    COMPOSE,
+    GENERATE,
+    PLAN,
+    RENDER,
+    RENDERS,
+    ClipResult,
+    ComposeConfig,
+    GenerateConfig,
+    ProjectConfig,
+    ProjectResult,
+    RenderConfig,
+)
+from gateleg.apps.mv.scenes import fail_scene
+from gateleg.apps.mv.service import load, move_project
+from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
+from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Submission
+from gateleg.store import NotFound, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from gateleg.apps.mv.tables import Scene
+    from gateleg.jobs import Job, JobContext
+    from gateleg.web import Resources
+
+#: Seconds until the director looks again.
+_LOOK_AGAIN = 0.5
+
+
+def mv_jobs(resources: Resources[Any]) -> Jobs:
+    """The job types with their handlers."""
+    jobs = Jobs()
+
+    @jobs.handler(GENERATE, config=GenerateConfig, result=ProjectResult, priority=60, timeout=600)
+    async def generate(job: JobContext, config: GenerateConfig) -> ProjectResult:
+        return await direct(job, config, resources)
+
+    @jobs.handler(PLAN, config=ProjectConfig, result=ProjectResult, runs="process", timeout=900)
+    def plan(job: JobContext, config: ProjectConfig) -> ProjectResult:
+        from gateleg.apps.mv.making import plan_project
+
+        return plan_project(job, config.project_id, resources)
+
+    limit = max((os.cpu_count() or 2) - 1, 1)
+
+    @jobs.handler(
+        RENDER,
+        config=RenderConfig,
+        result=ClipResult,
+        queue=RENDERS,
+        runs="process",
+        timeout=3600,
+        limit_per_worker=limit,
+    )
+    def render(job: JobContext, config: RenderConfig) -> ClipResult:
+        from gateleg.apps.mv.making import render_scene
+
+        return render_scene(job, config.project_id, config.sequence, resources)
+
+    @jobs.handler(COMPOSE, config=ComposeConfig, result=ProjectResult, runs="process", timeout=3600)
+    def compose(job: JobContext, config: ComposeConfig) -> ProjectResult:
+        from gateleg.apps.mv.making import compose_project
+
+        return compose_project(job, config.project_id, config.variants, resources)
+
+    return jobs
+
+
+async def direct(job: JobContext, config: GenerateConfig, resources: Resources[Any]) -> ProjectResult:
+    """Take a project through its stages. The handler is called again until all is done, and submits nothing twice."""
+    try:
+        return await _direct(job, config, resources)
+    except GiveUp as error:
+        await _fail(resources, config.project_id, str(error))
+        raise
+
+
+async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[Any]) -> ProjectResult:
+    store = resources.store
+    loaded = await load(store, config.project_id)
+    if not loaded.scenes:
+        await _move(resources, loaded.project, ProjectStatus.GENERATING_SCENES)
+        await _done(job, resources, [_child(job, PLAN, ProjectConfig(project_id=config.project_id), "plan")], "planning", 0.0, 0.08)
+        loaded = await load(store, config.project_id)
+    if config.storyboard:
+        # The scenes are written, and nothing is made until somebody says so.
+        for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
+            await _move(resources, loaded.project, status)
+        return ProjectResult(project_id=config.project_id, scenes=len(loaded.scenes))
+    await _move(resources, loaded.project, ProjectStatus.PROCESSING)
+    wanted = [scene.sequence for scene in loaded.scenes if _is_wanted(scene, config.again)]
+    renders = [_child(job, RENDER, RenderConfig(project_id=config.project_id, sequence=number), f"scene:{number}") for number in wanted]
+    await _done(job, resources, renders, "rendering", 0.08, 0.9)
+    await _move(resources, loaded.project, ProjectStatus.COMPOSING)
+    await _done(job, resources, [_child(job, COMPOSE, ComposeConfig(project_id=config.project_id), "compose")], "composing", 0.9, 1.0)
+    project = await store.get(Project, project_id=config.project_id, consistent=True)
+    return ProjectResult(project_id=project.project_id, scenes=len(loaded.scenes), final_version=project.final_version)
+
+
+def _is_wanted(scene: Scene, again: bool) -> bool:
+    return scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)
+
+
+def _child(job: JobContext, job_type: str, config: ProjectConfig, name: str) -> Submission:
+    return Submission(
+        job_type,
+        config,
+        stage=name,
+        subject=str(config.project_id),
+        priority=job.job.priority,
+        created_by=job.job.created_by,
+        idempotency_key=f"{job.job_id}:{name}",
+    )
+
+
+async def _done(job: JobContext, resources: Resources[Any], submissions: Sequence[Submission], what: str, start: float, end: float) -> None:
+    """Go on when all these jobs are completed; otherwise look again later, or give up. A retried director retries what failed."""
+    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
+    found: list[Job] = [(await job.submit(submission)).job for submission in submissions]
+    children = [await resources.queue.get(child.job_id) for child in found]
+    ended = [child for child in children if child.status in (JobStatus.FAILED, JobStatus.CANCELLED)]
+    if again:
+        for child in ended:
+            await resources.queue.retry(child.job_id)
+        ended = []
+    waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)]
+    share = sum(_fraction(child) if child in waiting else 1.0 for child in children) / len(children) if children else 1.0
+    job.progress(start + (end - start) * share, 1.0, f"{what}: {len(children) - len(waiting)} of {len(children)}")
+    if waiting:
+        raise Snooze(_LOOK_AGAIN)
+    if ended:
+        for child in ended:
+            await _fail_scene_of(resources, child)
+        first = ended[0]
+        reason = _reason(first)
+        raise GiveUp(f"{what.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
+
+
+def _fraction(child: Job) -> float:
+    return 0.0 if child.progress is None else child.progress.fraction
+
+
+def _reason(child: Job) -> str:
+    """Why a job did not succeed."""
+    if child.status is JobStatus.CANCELLED:
+        return "it was cancelled."
+    error = child.attempts[-1].error if child.attempts else None
+    return "its process ended." if error is None else error.message
+
+
+async def _fail_scene_of(resources: Resources[Any], child: Job) -> None:
+    """A render whose process died could not say so itself."""
+    if child.job_type == RENDER:
+        config = RenderConfig.model_validate(child.job_config)
+        await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
+
+
+async def _move(resources: Resources[Any], project: Project, status: ProjectStatus) -> Project:
+    """Move the project on. A project that somebody deleted in between has nothing to be made any more."""
+    try:
+        return await move_project(resources.store, project.project_id, status)
+    except NotFound:
+        raise GiveUp("The project was deleted.") from None
+
+
+async def _fail(resources: Resources[Any], project_id: UUID, reason: str) -> None:
+    """Note on the project why it failed. What cannot be noted does not hide the reason."""
+    try:
+        await move_project(resources.store, project_id, ProjectStatus.FAILED, Project.error_message.set(reason[:2_000]))
+    except StoreError:
+        return

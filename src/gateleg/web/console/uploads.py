@@ -1,0 +1,44 @@
+"""`UploadField`: a field of a page that sends files to the application's uploads, in parts and with progress."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui.element import Element
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["UPLOAD_MODULE", "UploadField"]
+
+#: The module that components of applications import what they need for uploads from: `esm=UPLOAD_MODULE`.
+UPLOAD_MODULE = {"gateleg-uploads": f"{__file__.removesuffix('uploads.py')}static/uploads"}
+#: Bytes of a part, of which the last one is lost when a connection breaks.
+_PART = 8 * 1024 * 1024
+
+
+class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE):
+    """Sends files to the uploads of a kind: `UploadField("/api/mv/uploads/song", most=..., on_uploaded=...)`.
+
+    `on_uploaded` gets the status of each upload when it has arrived: `upload_id`, `name`, `key`, `content_type`. `details` go along.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        most: int,
+        accept: str = "",
+        words: str = "or drop them here",
+        multiple: bool = True,
+        details: Mapping[str, str] | None = None,
+        on_uploaded: Callable[[dict[str, Any]], Any] | None = None,
+        part: int = _PART,
+    ) -> None:
+        super().__init__()
+        self.props.update(
+            {"address": address, "most": most, "accept": accept, "words": words, "multiple": multiple, "details": dict(details or {})}
+        )
+        self.props["size"] = part
+        if on_uploaded is not None:
+            self.on("uploaded", lambda event: on_uploaded(event.args))

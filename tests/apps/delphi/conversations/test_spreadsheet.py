@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.delphi.conversations.exports import read_export
+from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
+from gateleg.apps.delphi.errors import UnreadableFile, UnreadableRows
+from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
+
+
+def sheet(folder: Path, text: str) -> Path:
+    path = folder / "answers.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def choices(folder: Path, text: str, scale: int | None = None) -> dict[tuple[int, int], int]:
+    votes = read_spreadsheet(sheet(folder, text), scale=scale).votes
+    return {
+        (person, comment): int(choice)
+        for person, comment, choice, _ in zip(
+            votes.participants.tolist(), votes.comments.tolist(), votes.choices.tolist(), votes.times.tolist(), strict=True
+        )
+    }
+
+
+def test_columns_are_statements_and_rows_are_people(tmp_path: Path) -> None:
+    found = read_spreadsheet(
+        sheet(tmp_path, 'Timestamp,Name,More trees,"Fewer cars, please"\n1/2/2026,Ann,agree,\n2/2/2026,Bo,Disagree,unsure\n')
+    )
+    assert [(one.comment_id, one.body) for one in found.comments] == [(0, "More trees"), (1, "Fewer cars, please")]
+    assert len(found.votes) == 3
+    assert "Ann" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ("Strongly agree", 1),
+        ("tend to disagree", -1),
+        ("Neither agree nor disagree", 0),
+        ("5 - Strongly agree", 1),
+        ("Don’t know", 0),
+        ("YES", 1),
+    ],
+)
+def test_answers_may_be_words(tmp_path: Path, answer: str, choice: int) -> None:
+    assert choices(tmp_path, f"A\n{answer}\n") == {(0, 0): choice}
+
+
+def test_points_of_a_likert_scale_agree_above_its_middle(tmp_path: Path) -> None:
+    found = choices(tmp_path, "A,B,C,D,E,F\n1,2,3,4,5,\n")
+    assert found == {(0, 0): -1, (0, 1): -1, (0, 2): 0, (0, 3): 1, (0, 4): 1}
+    assert choices(tmp_path, "A,B,C\n3,4,5\n", scale=7) == {(0, 0): -1, (0, 1): 0, (0, 2): 1}
+    assert choices(tmp_path, "A,B,C,D\n1,2,3,4\n", scale=4) == {(0, 0): -1, (0, 1): -1, (0, 2): 1, (0, 3): 1}
+
+
+def test_points_around_nought_need_no_scale(tmp_path: Path) -> None:
+    assert choices(tmp_path, "A,B,C\n-1,0,1\n") == {(0, 0): -1, (0, 1): 0, (0, 2): 1}
+    assert choices(tmp_path, "A,B,C\n-2,0,1.0\n") == {(0, 0): -1, (0, 1): 0, (0, 2): 1}
+
+
+def test_a_scale_that_the_answers_do_not_tell_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match=r"go from 1 to 4.*--scale"):
+        read_spreadsheet(sheet(tmp_path, "A,B\n1,4\n"))
+
+
+def test_answers_that_are_none_are_told_by_line_and_nothing_is_loaded(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRows, match=r"line 3.*'Trees'.*'maybe tomorrow'"):
+        read_spreadsheet(sheet(tmp_path, "Trees,Cars\nagree,pass\nmaybe tomorrow,agree\n"))
+    with pytest.raises(UnreadableRows, match="6 is not on the scale from 1 to 5"):
+        read_spreadsheet(sheet(tmp_path, "A,B\n6,5\n"), scale=5)
+
+
+def test_what_is_made_of_a_spreadsheet_is_read_like_an_export(tmp_path: Path) -> None:
+    found = read_spreadsheet(sheet(tmp_path, "A,=B\nagree,pass\ndisagree,\n"))
+    for name, text in as_export(found).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    again = read_export(tmp_path / "votes.csv", tmp_path / "comments.csv")
+    assert [one.body for one in again.comments] == ["A", "=B"]
+    assert sorted(zip(again.votes.participants.tolist(), again.votes.choices.tolist(), strict=True)) == [(0, 0), (0, 1), (1, -1)]
+
+
+def test_columns_of_numbers_need_their_texts(tmp_path: Path) -> None:
+    path = sheet(tmp_path, "participant,group-id,n-votes,7,9\n0,1,2,1,-1\n")
+    with pytest.raises(UnreadableFile, match="--comments"):
+        read_spreadsheet(path)
+    found = read_spreadsheet(path, comments={7: "Trees", 9: "Cars"})
+    assert [(one.comment_id, one.body) for one in found.comments] == [(7, "Trees"), (9, "Cars")]
+    with pytest.raises(UnreadableFile, match="comment 9"):
+        read_spreadsheet(path, comments={7: "Trees"})
+
+
+@needs_real_conversations
+def test_a_matrix_that_polis_exports_has_the_votes_of_the_other_export() -> None:
+    name = "15-per-hour-seattle"
+    conversation = real_conversation(name)
+    texts = {one.comment_id: one.body for one in conversation.comments}
+    found = read_spreadsheet(FOLDER / name / "participants-votes.csv", comments=texts)
+    cast = conversation.votes
+    latest = {}
+    for _, person, comment, choice in sorted(
+        zip(cast.times.tolist(), cast.participants.tolist(), cast.comments.tolist(), cast.choices.tolist(), strict=True)
+    ):
+        latest[person, comment] = choice
+    votes = zip(found.votes.participants.tolist(), found.votes.comments.tolist(), found.votes.choices.tolist(), strict=True)
+    same = [latest.get((person, comment)) == choice for person, comment, choice in votes]
+    assert len(same) == len(latest)
+    assert sum(same) > 0.99 * len(same)
