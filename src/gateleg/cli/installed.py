@@ -144,15 +144,17 @@ def _is_of_others(entry: EntryPoint, error: ModuleNotFoundError) -> bool:
     return error.name is not None and error.name.partition(".")[0] not in (_OWN, entry.module.partition(".")[0])
 
 
+def own_applications() -> dict[str, Application]:
+    """The applications of Gateleg itself that are installed, by name: those that its reference describes."""
+    own = {name: load_application(entry) for name, entry in registered().items() if package_of(entry) == _OWN}
+    return {name: application for name, application in own.items() if not isinstance(application, LeftOut)}
+
+
 def application_errors() -> dict[str, ModuleType]:
     """The module `errors` beside each application of Gateleg that has one, by the application's title."""
-    found = {}
-    for entry in registered().values():
-        application = load_application(entry)
-        errors = f"{entry.module.rpartition('.')[0]}.errors"
-        if package_of(entry) == _OWN and not isinstance(application, LeftOut) and find_spec(errors) is not None:
-            found[application.title] = importlib.import_module(errors)
-    return found
+    entries = registered()
+    places = {one.title: f"{entries[name].module.rpartition('.')[0]}.errors" for name, one in own_applications().items()}
+    return {title: importlib.import_module(place) for title, place in places.items() if find_spec(place) is not None}
 
 
 def load_commands(name: str) -> Any:

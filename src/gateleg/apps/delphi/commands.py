@@ -119,9 +119,8 @@ def convert(
     """Make the two files of a conversation from a spreadsheet of statements and answers, or from Polis's participant-votes.csv."""
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.needed import NEEDED
-    from gateleg.cli.installed import needs
 
-    needs("delphi", *NEEDED)
+    require_packages("delphi", *NEEDED)
     from gateleg.apps.delphi.conversations.exports import read_texts
     from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
 
