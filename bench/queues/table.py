@@ -144,7 +144,7 @@ def load(queue: Queue, count: int) -> None:
         group = transport.engine.begin_group()
         for start in range(first, min(count, first + 500), 25):
             batch = [{"PutRequest": {"Item": item | {"job_id": {"S": _uuid()}}}} for _ in range(min(25, count - start))]
-            transport.call("BatchWriteItem", {"RequestItems": {"DelphiJobQueue": batch}})
+            transport.call("BatchWriteItem", {"RequestItems": {queue.tables.all[0].name: batch}})
         group.commit()
 
 

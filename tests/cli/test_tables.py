@@ -491,3 +491,27 @@ def test_modules_are_found_in_the_current_directory(tmp_path: Path) -> None:
 def test_drift_that_cannot_be_found_out_has_a_status_of_its_own() -> None:
     result = CliRunner().invoke(app, ["tables", "drift", "--store", "nowhere:", "--tables", "tests.model.seeds.mv"])
     assert result.exit_code == 2
+
+
+def test_single_tables_have_names_of_their_own_in_lists_templates_and_explanations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATELEG_TABLE_NAMES", "DelphiJobQueue=jobs-eu")
+    place = f"embedded:{tmp_path / 'data'}"
+
+    def out(*arguments: str) -> Any:
+        result = CliRunner().invoke(app, ["tables", *arguments])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    CliRunner().invoke(app, ["tables", "apply", "--store", place, "--only", "DelphiJobQueue", "--only", "DelphiJobLedger"])
+    only = ("--only", "DelphiJobQueue", "--only", "DelphiJobLedger", "--prefix", "")
+    assert {row["table"]: row["state"] for row in out("list", "--store", place, *only, "--json")["items"]} == {
+        "jobs-eu": "ACTIVE",
+        "DelphiJobLedger": "ACTIVE",
+    }
+    assert [one["TableName"] for one in out("template", "requests", *only)] == ["jobs-eu", "DelphiJobLedger"]
+    resources = out("template", "cloudformation", *only)["Resources"]
+    assert [one["Properties"]["TableName"] for one in resources.values()] == ["jobs-eu", "DelphiJobLedger"]
+    (table, _) = out("template", "terraform", *only)["resource"]["aws_dynamodb_table"].values()
+    assert table["name"] == "jobs-eu"
+    told = out("explain", "Job.in_status", "--json")
+    assert (told["table"], told["requests"][0]["TableName"]) == ("jobs-eu", "jobs-eu")

@@ -8,6 +8,7 @@ from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.store import Store
 from tests.jobs.sample import make_jobs
 
@@ -31,9 +32,16 @@ def jobs() -> Jobs:
     return make_jobs()
 
 
+@pytest.fixture(params=LAYOUTS.values(), ids=list(LAYOUTS))
+def names(request: pytest.FixtureRequest) -> TableNames:
+    """What the tables of `queue` are called: whatever is true of a queue is true by every name."""
+    found: TableNames = request.param
+    return found
+
+
 @pytest.fixture
-def queue(store: Store, jobs: Jobs) -> Queue:
-    queue = Queue(store, jobs)
+def queue(store: Store, jobs: Jobs, names: TableNames) -> Queue:
+    queue = Queue(store, jobs, tables=names)
     queue.ensure_tables()
     return queue
 

@@ -65,4 +65,4 @@ def swept(queue: Queue, limit: int = 1000) -> int:
     assert isinstance(queue.store.transport, EmbeddedTransport)
     store = AsyncStore(AsyncEmbeddedTransport(queue.store.transport.engine))
     store.setup = queue.store.setup
-    return asyncio.run(Archivist(AsyncQueue(store, queue.context.jobs)).sweep(limit=limit))
+    return asyncio.run(Archivist(AsyncQueue(store, queue.context.jobs, tables=queue.tables.names)).sweep(limit=limit))

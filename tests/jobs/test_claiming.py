@@ -14,7 +14,7 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Progress, Readiness
-from gateleg.jobs.tables.records import QueueState, WorkerRecord, ledger_table
+from gateleg.jobs.tables.records import QueueState, WorkerRecord
 from gateleg.store import Store
 from gateleg.store.transports import Unreachable
 from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
@@ -82,7 +82,7 @@ class TestAnswersThatAreLost:
     def lossy(self, queue: Queue, losses: int = 1) -> Queue:
         store = queue.store.using(self.Lossy(queue.store.transport, losses))
         store._sleep = lambda seconds: None
-        return Queue(store, queue.context.jobs)
+        return Queue(store, queue.context.jobs, tables=queue.tables.names)
 
     def test_a_claim_is_found_again(self, queue: Queue, picker: Picker) -> None:
         job = submitted(queue)
@@ -255,7 +255,8 @@ class TestEndings:
         done = queue.finish(claimed(queue, picker), DONE)
         assert done.completed_at == clock.now
         assert done.expires_at == clock.now + timedelta(days=37)
-        for question in (Job.ready(queue="default"), Job.due(queue="default"), Job.leased(queue="default")):
+        kind = queue.tables.job
+        for question in (kind.ready(queue="default"), kind.due(queue="default"), kind.leased(queue="default")):
             assert store.count(question) == 0
 
     def test_a_failed_attempt_waits_for_its_delay_and_runs_again(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
@@ -344,7 +345,7 @@ class TestStatesOfQueues:
     def test_an_empty_queue_takes_no_part_of_its_rate(self, queue: Queue, picker: Picker, store: Store) -> None:
         state = QueueState(name="default", rate=2, rate_seconds=10)
         assert queue.claim(picker, "default", "w", state) is None
-        assert list(store.scan(ledger_table)) == []
+        assert list(store.scan(queue.tables.all[1])) == []
 
     def test_no_more_jobs_start_in_a_window_than_its_rate(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         state = QueueState(name="default", rate=2, rate_seconds=10)

@@ -38,7 +38,8 @@ def jobs_of(job_type: str, **options: Any) -> Jobs:
 
 
 def test_a_worker_that_does_not_know_a_type_follows_its_schedule_nevertheless(queue: Queue, store: Store, clock: ManualClock) -> None:
-    other = Queue(store, jobs_of("theirs", queue="far", timeout=86_400, retry=Retry(times=7)))
+    theirs = jobs_of("theirs", queue="far", timeout=86_400, retry=Retry(times=7))
+    other = Queue(store, theirs, tables=queue.tables.names)
     other.schedule("nightly", Submission("theirs", {"a": 1}, priority=70, subject="s"), every=60)
     clock.advance(60)
     (job,) = queue.run_schedules()

@@ -29,12 +29,12 @@ def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, 
 
 def test_who_submits_elsewhere_sees_within_a_second_that_a_queue_drains(queue: Queue, store: Store, clock: ManualClock) -> None:
     submitted(queue)
-    Queue(store, queue.context.jobs).drain("default")
+    Queue(store, queue.context.jobs, tables=queue.tables.names).drain("default")
     submitted(queue)
     clock.advance(1)
     with pytest.raises(QueueDraining):
         submitted(queue)
-    Queue(store, queue.context.jobs).resume("default")
+    Queue(store, queue.context.jobs, tables=queue.tables.names).resume("default")
     submitted(queue)
 
 
@@ -148,7 +148,7 @@ def test_a_duty_of_a_worker_with_longer_terms_is_not_taken_before_they_end(queue
 
 
 def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: Queue, store: Store) -> None:
-    store.create(Job(job_type="gateleg.settle", subject="s"))
+    store.create(queue.tables.job(job_type="gateleg.settle", subject="s"))
     own = submitted(queue, subject="s")
     for filters in ({}, {"subject": "s"}, {"status": JobStatus.PENDING}):
         assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]

@@ -6,7 +6,6 @@ from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission
-from gateleg.jobs.tables.job import Job
 from gateleg.store import Store
 
 PLAIN = Submission("plain", subject="s")
@@ -62,7 +61,7 @@ def test_two_workers_submit_a_run_once(queue: Queue, clock: ManualClock, store: 
     second = store.drive(_fire(queue.context, due, due.next_run_at))
     assert first is not None
     assert second is None
-    assert store.count(Job.ready(queue="default")) == 1
+    assert store.count(queue.tables.job.ready(queue="default")) == 1
 
 
 def test_a_schedule_is_changed_in_place(queue: Queue, clock: ManualClock) -> None:

@@ -15,6 +15,8 @@ from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Verdict
 from gateleg.jobs.stencils import Stencil
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
+from gateleg.jobs.tables.queue_tables import moved_to, tables_named
+from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.store import IllegalTransition, Store, create, transact
 from gateleg.store.setup import Setup
 from tests.jobs.sample import claimed, make_jobs, submitted
@@ -62,20 +64,27 @@ def request(operation: Any, setup: Setup) -> dict[str, Any]:
     return sent
 
 
+@pytest.mark.parametrize("names", LAYOUTS.values(), ids=LAYOUTS)
 @given(st.uuids(), st.integers(0, 10**6), st.sampled_from(["default", "a.b:c"]), WORDS, WORDS, TIMES)
 def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
-    job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
+    names: TableNames, job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
 ) -> None:
-    context = QueueContext(Setup(prefix="test-", clock=now.timestamp), make_jobs())
+    context = QueueContext(Setup(prefix="test-", clock=now.timestamp), make_jobs(), tables=tables_named(names))
+    kind = context.tables.job
     candidate = Candidate(job_id, version, queue, 50)
     term = Term.of(context, worker)
-    assert request(claim_write(candidate, term, token), context.setup) == request(planned_claim(candidate, term, token), context.setup)
+    written, planned = (make(kind, candidate, term, token) for make in (claim_write, planned_claim))
+    assert request(written, context.setup) == request(planned, context.setup)
 
 
+@pytest.mark.parametrize("names", LAYOUTS.values(), ids=LAYOUTS)
 @given(JOBS, RESULTS, TIMES)
-def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(job: Job, results: Results, now: datetime) -> None:
+def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(
+    names: TableNames, job: Job, results: Results, now: datetime
+) -> None:
     setup = Setup(prefix="test-", clock=now.timestamp)
-    context, now = QueueContext(setup, make_jobs()), setup.now()
+    context, now = QueueContext(setup, make_jobs(), tables=tables_named(names)), setup.now()
+    job = moved_to(context.tables.job, job)
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
     assert is_plain(job, verdict)
     assert request(completion(context, job, verdict, now), setup) == request(planned_completion(context, job, verdict, now), setup)
@@ -91,7 +100,7 @@ def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, pick
 def test_a_stencil_needs_a_place_for_every_value() -> None:
     candidate = Candidate(UUID(int=1), 1, "default", 50)
     now = datetime(2020, 1, 1, tzinfo=UTC)
-    example = planned_claim(candidate, Term.between("w", now, now), "t").write(now)
+    example = planned_claim(Job, candidate, Term.between("w", now, now), "t").write(now)
     with pytest.raises(ValueError, match="no place for"):
         Stencil.cut(example, {"elsewhere": {"S": "nowhere"}})
 
@@ -100,14 +109,14 @@ def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:
     job = submitted(queue)
     claimed(queue, picker)
     with pytest.raises(IllegalTransition) as refused:
-        queue.store.run(claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t"))
+        queue.store.run(claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t"))
     assert isinstance(refused.value.current, Job)
     assert refused.value.current.status == JobStatus.PROCESSING
 
 
 def test_a_claim_can_be_part_of_a_transaction(queue: Queue, store: Store, clock: ManualClock) -> None:
     job = submitted(queue)
-    write = claim_write(Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t")
-    results = store.run(transact([write, create(Job(job_type="plain"))]))
+    write = claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t")
+    results = store.run(transact([write, create(queue.tables.job(job_type="plain"))]))
     assert results is not None
     assert queue.get(job.job_id).worker_id == "w"

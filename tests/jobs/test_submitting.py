@@ -20,15 +20,16 @@ from gateleg.jobs.errors import (
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission, Submitted
-from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.jobs.testing import TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store, StoreError, create
 from tests.jobs.sample import DONE, Sizes, claimed, failed, reaped, submitted
 
 
-def everything(store: Store) -> list[Job]:
-    return [spec_of(Job).decode(item) for item in store.scan(queue_table)]
+def everything(queue: Queue) -> list[Job]:
+    kind = spec_of(queue.tables.job)
+    return [kind.decode(item) for item in queue.store.scan(kind.table)]
 
 
 def test_a_submission_takes_its_defaults_from_the_handler(queue: Queue) -> None:
@@ -69,7 +70,7 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
     assert refused.value.fix
     with pytest.raises(error):
         queue.submit_many([Submission("plain"), submission])
-    assert everything(store) == []
+    assert everything(queue) == []
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_delayed_job_cannot_be_claimed_before_its_time(queue: Queue, picker: P
 
 def test_many_plain_jobs_are_written_in_batches(queue: Queue, store: Store) -> None:
     answers = queue.submit_many([Submission("plain", {"n": number}) for number in range(120)])
-    assert len(everything(store)) == 120
+    assert len(everything(queue)) == 120
     assert queue.get(answers[7].job.job_id) == answers[7].job
 
 
@@ -134,13 +135,13 @@ def test_jobs_of_one_call_are_started_in_their_order(queue: Queue, picker: Picke
 
 
 def test_a_job_is_part_of_the_callers_transaction(queue: Queue, store: Store) -> None:
-    other = Job(job_type="other")
+    other = queue.tables.job(job_type="other")
     store.create(other)
     with pytest.raises(Exception, match="already"):
         store.transact([create(other), *queue.writes(Submission("plain"))])
-    assert len(everything(store)) == 1
-    store.transact([create(Job(job_type="third")), *queue.writes(Submission("plain"))])
-    assert len(everything(store)) == 3
+    assert len(everything(queue)) == 1
+    store.transact([create(queue.tables.job(job_type="third")), *queue.writes(Submission("plain"))])
+    assert len(everything(queue)) == 3
 
 
 @pytest.mark.parametrize("options", [{"unique_key": "k"}, {"idempotency_key": "k"}, {"depends_on": [uuid4()]}, {"parent": uuid4()}])
@@ -153,12 +154,12 @@ class TestEnlisting:
     """Jobs with keys, parents and dependencies in a transaction of the caller."""
 
     def test_a_job_and_its_keys_are_written_with_the_rest_or_not_at_all(self, queue: Queue, store: Store) -> None:
-        other = store.create(Job(job_type="other"))
+        other = store.create(queue.tables.job(job_type="other"))
         submission = Submission("plain", idempotency_key="order #7", unique_key="u")
         with pytest.raises(Exception, match="already"):
             store.transact([create(other), *queue.enlist(submission).writes])
         enlisted = queue.enlist(submission)
-        store.transact([create(Job(job_type="third")), *enlisted.writes])
+        store.transact([create(queue.tables.job(job_type="third")), *enlisted.writes])
         assert queue.get(enlisted.job.job_id).idempotency_key == "order #7"
         again = queue.submit(submission)
         assert (again.created, again.job.job_id) == (False, enlisted.job.job_id)
@@ -181,8 +182,8 @@ class TestEnlisting:
         enlisted = queue.enlist(Submission("plain", unique_key="u"))
         queue.submit(Submission("plain", unique_key="u"))
         with pytest.raises(StoreError):
-            store.transact([create(Job(job_type="other")), *enlisted.writes])
-        assert len(everything(store)) == 1
+            store.transact([create(queue.tables.job(job_type="other")), *enlisted.writes])
+        assert len(everything(queue)) == 1
 
     def test_dependencies_and_parents_are_noted(self, queue: Queue, store: Store) -> None:
         above, before = submitted(queue), submitted(queue)
@@ -219,14 +220,14 @@ class TestFanIn:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         with pytest.raises(DependencyMissing):
             queue.submit(Submission("plain", depends_on=[*parts, uuid4()]))
-        assert len(everything(store)) == 95
+        assert len(everything(queue)) == 95
 
     def test_submitting_it_again_makes_no_other_gates(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         submission = Submission("plain", depends_on=parts, job_id=uuid4())
         assert queue.submit(submission).created
         assert not queue.submit(submission).created
-        assert len(everything(store)) == 95 + 2 + 1
+        assert len(everything(queue)) == 95 + 2 + 1
 
     def test_it_can_be_submitted_along_with_all_that_it_waits_for(self, queue: Queue, clock: ManualClock) -> None:
         parts = [Submission("plain", job_id=uuid4()) for _ in range(130)]
@@ -253,14 +254,14 @@ class TestFanIn:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         with pytest.raises(DependencyMissing):
             queue.submit_many([Submission("plain"), Submission("plain", depends_on=[*parts, uuid4()])])
-        assert len(everything(store)) == 95
+        assert len(everything(queue)) == 95
 
     def test_a_cycle_through_very_many_is_refused(self, queue: Queue, store: Store) -> None:
         join = uuid4()
         parts = [Submission("plain", job_id=uuid4(), depends_on=[join]) for _ in range(95)]
         with pytest.raises(DependencyCycle):
             queue.submit_many([*parts, Submission("plain", job_id=join, depends_on=[part.job_id for part in parts if part.job_id])])
-        assert everything(store) == []
+        assert everything(queue) == []
 
 
 class TestIdempotency:
@@ -269,7 +270,7 @@ class TestIdempotency:
         second = queue.submit(Submission("plain", {"a": 1}, idempotency_key="order #7"))
         assert (first.created, second.created) == (True, False)
         assert second.job.job_id == first.job.job_id
-        assert len(everything(store)) == 1
+        assert len(everything(queue)) == 1
 
     def test_a_repetition_answers_with_the_first_job_after_its_end(self, queue: Queue, picker: Picker) -> None:
         first = queue.submit(Submission("plain", idempotency_key="k"))
@@ -281,12 +282,12 @@ class TestIdempotency:
         needed = queue.submit(Submission("plain")).job.job_id
         first = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
         queue.cancel(needed)
-        before = len(everything(store))
+        before = len(everything(queue))
         again = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
         assert (again.job.job_id, again.created) == (first.job.job_id, False)
         with pytest.raises(DependencyMissing):
             queue.submit(Submission("plain", depends_on=[needed], idempotency_key="another"))
-        assert len(everything(store)) == before
+        assert len(everything(queue)) == before
 
     def test_the_same_key_with_another_config_is_refused(self, queue: Queue) -> None:
         queue.submit(Submission("plain", {"a": 1}, idempotency_key="k"))
@@ -317,7 +318,7 @@ class TestRepetitions:
         again = queue.submit_many(asked)
         assert [one.created for one in again] == [False] * 5
         assert [one.job.job_id for one in again] == [one.job.job_id for one in first]
-        assert len(everything(store)) == 5
+        assert len(everything(queue)) == 5
 
     def test_a_parent_that_runs_again_gets_its_first_children(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
         submitted(queue)
@@ -335,7 +336,7 @@ class TestRepetitions:
         again = queue.submit_many([Submission("plain", idempotency_key=f"part {number}") for number in range(4)])
         assert [one.created for one in again] == [False, True, False, True]
         assert [again[0].job.job_id, again[2].job.job_id] == [one.job.job_id for one in first]
-        assert len(everything(store)) == 4
+        assert len(everything(queue)) == 4
 
     def test_a_new_one_waits_for_the_first_job_in_place_of_its_repetition(self, queue: Queue, picker: Picker) -> None:
         (first,) = queue.submit_many([Submission("plain", {"is": "needed"}, job_id=uuid4(), idempotency_key="needed")])
@@ -358,32 +359,32 @@ class TestRepetitions:
         queue.submit(Submission("plain", {"a": 1}, idempotency_key="k"))
         with pytest.raises(KeyReused):
             queue.submit_many([Submission("plain", idempotency_key="new"), Submission("plain", {"a": 2}, idempotency_key="k")])
-        assert len(everything(store)) == 1
+        assert len(everything(queue)) == 1
 
     def test_a_unique_key_that_a_waiting_job_has_does_not_keep_others_out(self, queue: Queue, store: Store) -> None:
         first = queue.submit(Submission("plain", unique_key="nightly"))
         again = queue.submit_many([Submission("plain", unique_key="nightly"), Submission("plain", unique_key="other")])
         assert [one.created for one in again] == [False, True]
         assert again[0].job.job_id == first.job.job_id
-        assert len(everything(store)) == 2
+        assert len(everything(queue)) == 2
 
     def test_ids_that_are_there_are_answered_and_others_submitted(self, queue: Queue, store: Store) -> None:
         names = [uuid4() for _ in range(3)]
         queue.submit_many([Submission("plain", job_id=name) for name in names[:2]])
         again = queue.submit_many([Submission("plain", job_id=name) for name in names])
         assert [one.created for one in again] == [False, False, True]
-        assert len(everything(store)) == 3
+        assert len(everything(queue)) == 3
 
     def test_a_repetition_with_very_many_dependencies_makes_no_other_gates(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         join = Submission("plain", depends_on=parts, idempotency_key="join")
         first = queue.submit(join)
-        number = len(everything(store))
+        number = len(everything(queue))
         queue.cancel(parts[3])
         assert queue.submit(join) == Submitted(queue.get(first.job.job_id), created=False)
         again = queue.submit_many([join, Submission("plain", idempotency_key="new")])
         assert [one.created for one in again] == [False, True]
-        assert len([job for job in everything(store) if not job.job_type.startswith("gateleg.settle")]) == number + 1
+        assert len([job for job in everything(queue) if not job.job_type.startswith("gateleg.settle")]) == number + 1
 
     def test_in_a_transaction_of_the_caller_an_id_that_is_there_is_not_written_again(self, queue: Queue) -> None:
         name = uuid4()
@@ -400,7 +401,7 @@ class TestUniqueness:
         second = queue.submit(Submission("plain", {"other": 1}, unique_key="k"))
         assert not second.created
         assert second.job.job_id == first.job.job_id
-        assert len(everything(store)) == 1
+        assert len(everything(queue)) == 1
 
     def test_the_key_is_free_once_the_first_is_claimed(self, queue: Queue, picker: Picker) -> None:
         first = queue.submit(Submission("plain", unique_key="k"))
@@ -468,7 +469,7 @@ class TestDependencies:
             queue.submit_many(circle)
         with pytest.raises(DependencyCycle):
             queue.submit(Submission("plain", job_id=one, depends_on=[one]))
-        assert everything(store) == []
+        assert everything(queue) == []
 
     def test_a_dependent_that_is_added_while_its_dependency_runs_is_released_with_it(self, queue: Queue, picker: Picker) -> None:
         first = submitted(queue)
@@ -514,4 +515,4 @@ def test_jobs_of_one_call_cannot_have_the_same_key(queue: Queue, store: Store, k
     options: dict[str, Any] = {key: "k"}
     with pytest.raises(BadSubmission, match="Two of the jobs have"):
         queue.submit_many([Submission("plain", **options) for _ in range(2)])
-    assert store.count(Job.in_status, status=JobStatus.PENDING) == 0
+    assert store.count(queue.tables.job.in_status, status=JobStatus.PENDING) == 0

@@ -6,8 +6,7 @@ from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.archive import ArchivedJob
-from gateleg.jobs.tables.job import Job, JobStatus, Readiness
-from gateleg.jobs.tables.records import LogChunk
+from gateleg.jobs.tables.job import JobStatus, Readiness
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, submitted, swept
 
@@ -62,7 +61,7 @@ def test_a_sweep_that_is_stopped_goes_on_where_it_was(queue: Queue, picker: Pick
         queue.finish(claimed(queue, picker), DONE)
     clock.advance(days=8)
     assert [swept(queue, limit=25), swept(queue, limit=25), swept(queue, limit=25), swept(queue, limit=25)] == [25, 25, 10, 0]
-    assert store.count(Job.in_status(status=JobStatus.COMPLETED)) == 0
+    assert store.count(queue.tables.job.in_status(status=JobStatus.COMPLETED)) == 0
 
 
 def test_a_job_that_is_tried_again_meanwhile_is_not_archived(queue: Queue, picker: Picker, clock: ManualClock) -> None:
@@ -89,7 +88,7 @@ def test_chunks_are_deleted_once_the_log_is_an_object(queue: Queue, picker: Pick
     logs, chunk = extended(job.job_id, running.logs, entries_of("\n".join("x" * 30), "INFO", clock.now))
     done = queue.finish(running, DONE, logs=logs, chunk=chunk)
     assert queue.archive_job(done, log_location="jobs/log.jsonl")
-    assert store.count(LogChunk.of_job(job_id=job.job_id)) == 0
+    assert store.count(queue.tables.log_chunk.of_job(job_id=job.job_id)) == 0
     archived = queue.get_or_archived(job.job_id)
     assert archived.logs.log_location == "jobs/log.jsonl"
 

@@ -97,4 +97,4 @@ async def run_all(host: Host) -> None:
 
     transport = host.store.transport
     store = Store(EmbeddedTransport(transport.engine), clock=host.store.setup.clock, ticks=host.store.setup.ticks)  # type: ignore[attr-defined]
-    await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs)).run)
+    await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs, tables=host.queue.tables.names)).run)

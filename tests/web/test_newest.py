@@ -31,7 +31,7 @@ async def _check(made: list[tuple[JobStatus, int, bool]], limit: int, tag: str |
             wanted = set()
             for status, seconds, has_tag in made:
                 clock.advance(seconds)
-                job = await host.store.create(Job(job_type="x", status=status, tags=["t"] if has_tag else []))
+                job = await host.store.create(host.queue.tables.job(job_type="x", status=status, tags=["t"] if has_tag else []))
                 if tag is None or has_tag:
                     wanted.add(job.job_id)
             seen: list[Job] = []
@@ -56,7 +56,7 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(host: Host, cursor: str)
 
 async def test_a_cursor_for_another_question_is_refused(host: Host) -> None:
     for _ in range(3):
-        await host.store.create(Job(job_type="x"))
+        await host.store.create(host.queue.tables.job(job_type="x"))
     page = await jobs_page(host, limit=1)
     with pytest.raises(CursorRejected):
         await jobs_page(host, limit=1, cursor=page.next, tag="t")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.options import AppOption, ConfigOption, LogOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, LogOption, ObjectsOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def worker(
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     objects: ObjectsOption = None,
     queues: Annotated[
         str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, if not given.")
@@ -53,7 +54,7 @@ def worker(
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
-    settings = settings_from(config, store=store, prefix=prefix, objects=objects, log=log)
+    settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects, log=log)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))
@@ -114,7 +115,7 @@ async def _stop_when(stop: "asyncio.Event", worker: "Worker") -> None:
 async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
     """The queue to work on. Applications get all that a host has; mere handlers only need the store."""
     from gateleg.cli.installed import installed_applications, loaded
-    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
     from gateleg.store import AsyncStore
     from gateleg.web import Application
     from gateleg.web.host import Host
@@ -129,7 +130,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     if not isinstance(handlers, Jobs):
         fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, handlers, rules)
+        queue = AsyncQueue(store, handlers, rules, tables=LAYOUTS[settings.job_tables or "plain"])
         await queue.ensure_tables()
         # By the name of what is run: others that share the store have schedules of their own.
         await queue.declare_schedules({str(app): handlers.schedules})

@@ -10,6 +10,13 @@ StoreOption = Annotated[
     str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION; that of the settings, when left out.")
 ]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
+JobTablesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--job-tables",
+        help="The queue's tables: delphi (DelphiJobQueue, ...), which hosts use, or plain (JobQueue, ...), as `Queue(store, jobs)`.",
+    ),
+]
 ObjectsOption = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
 AppOption = Annotated[
     str | None,

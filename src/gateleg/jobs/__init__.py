@@ -6,7 +6,7 @@
     async def pca(job: JobContext, config: PcaConfig) -> PcaResult: ...
 
     queue = Queue(store, jobs)                              or AsyncQueue(store, jobs), whose verbs are awaited
-    queue.ensure_tables()
+    queue.ensure_tables()                                   JobQueue, JobLedger, JobArchive; Queue(..., tables=TableNames(...)) names others
     answer = pca.submit(queue, PcaConfig(), priority=80, subject="19305")
     await Worker(AsyncQueue(store, jobs), queues={"math": 1}, concurrency=4).run()
 
@@ -67,13 +67,16 @@ from gateleg.jobs.stages import Stage, direct_stages
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
+from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
 from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker
 
 __all__ = [
     "DRAIN_GRACE",
+    "LAYOUTS",
     "TABLES",
     "ArchivedJob",
     "AsyncQueue",
@@ -112,6 +115,7 @@ __all__ = [
     "QueueSettings",
     "QueueState",
     "QueueStats",
+    "QueueTables",
     "Readiness",
     "ResultTooLarge",
     "Results",
@@ -124,6 +128,7 @@ __all__ = [
     "Submission",
     "SubmitOptions",
     "Submitted",
+    "TableNames",
     "Task",
     "TestWorker",
     "TooManyDependencies",

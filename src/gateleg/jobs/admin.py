@@ -82,7 +82,8 @@ def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
 
 def _renewed(context: QueueContext, job: Job) -> Flow[Job]:
     """Let a job begin again. What it waits for is written along, so that an end that is just being written there finds it waiting."""
-    found = yield from batch_get([Job.key(job_id=other) for other in job.dependencies], consistent=True).flow(context.setup)
+    refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
+    found = yield from batch_get(refs, consistent=True).flow(context.setup)
     unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
     now = context.now()
     noted = [patch(other, Job.updated_at.set(now)) for other in unfinished]
@@ -138,7 +139,7 @@ def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job
             raise WrongState(f"The job {job_id} is {job.status}; only the priority of waiting jobs matters.")
         return [] if job.priority == priority else [Job.priority.set(priority)]
 
-    return (yield from retrying(Job.key(job_id=job_id), decide).flow(context.setup))
+    return (yield from retrying(context.tables.job.key(job_id=job_id), decide).flow(context.setup))
 
 
 def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
@@ -148,12 +149,12 @@ def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
     down with it wait again once it does. Repeating it has no further effect. Of a job that has left the queue there are none: it does not
     leave before.
     """
-    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
         return 0
     changed = 0
     for start in range(0, len(job.dependent_jobs), 25):
-        refs = [Job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
+        refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
         for dependent in (yield from batch_get(refs, consistent=True).flow(context.setup)):
             if dependent is not None:
                 changed += yield from _aligned(context, job, dependent)
@@ -172,12 +173,12 @@ def _aligned(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
             if delay is None or not again(error):
                 raise
             dependent = yield from winner(context, dependent, error, delay)
-            current = yield from find(Job, job_id=job.job_id, consistent=True).flow(context.setup)
+            current = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     return 0
 
 
 def _align(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
-    now, unchanged = context.now(), check(Job.key(job_id=job.job_id), Job.status == job.status)
+    now, unchanged = context.now(), check(context.tables.job.key(job_id=job.job_id), Job.status == job.status)
     if waits_for(dependent, job.job_id) and job.status == JobStatus.COMPLETED:
         operation = release(dependent, job.job_id, now)
         yield from _together(context, operation, unchanged)
@@ -202,8 +203,9 @@ def retry_failed(
 ) -> Flow[list[Job]]:
     """Let failed jobs begin again: all of them, or those of a type, a queue or a subject; oldest first."""
     retried: list[Job] = []
-    question = Job.in_status(status=JobStatus.FAILED)
-    for attribute, wanted in ((Job.job_type, job_type), (Job.queue, queue), (Job.subject, subject)):
+    kind = context.tables.job
+    question = kind.in_status(status=JobStatus.FAILED)
+    for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
         if wanted is not None:
             question = question.filter(attribute == wanted)
     found = yield from collect_stream(query(question, limit=limit, project=[Job.job_id]), context)
@@ -218,4 +220,4 @@ def retry_failed(
 
 def edit(context: QueueContext, job_id: UUID, *actions: Action) -> Flow[Job]:
     """Change attributes of a job that are not about its state: tags, the stage, the subject."""
-    return (yield from patch(Job.key(job_id=job_id), *actions).flow(context.setup))
+    return (yield from patch(context.tables.job.key(job_id=job_id), *actions).flow(context.setup))

@@ -48,7 +48,7 @@ def _declared(context: QueueContext, owner: str, one: DeclaredSchedule) -> Flow[
     made = made.model_copy(update={"declared_by": owner})
     delays = context.setup.delays()
     while True:
-        current = yield from find(Schedule, name=one.name, consistent=True).flow(context.setup)
+        current = yield from find(context.tables.schedule, name=one.name, consistent=True).flow(context.setup)
         merged = made if current is None else _merged(made, current)
         if merged == current:
             return []

@@ -299,8 +299,7 @@ class Jobs:
         `factory` is how a process makes that registry again.
         """
         for handler in other:
-            changes = {"factory": factory or handler.factory, "application": application or handler.application}
-            self.add(replace(handler, **changes))
+            self.add(replace(handler, factory=factory or handler.factory, application=application or handler.application))
         for schedule in other.schedules:
             self.add_schedule(schedule)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from gateleg.jobs import admin, declared_schedules, queue_admin
+from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.claim import claims, delays, leases
@@ -19,9 +19,8 @@ from gateleg.jobs.queue_context import QueueContext, QueueSettings
 from gateleg.jobs.retention import sweeper
 from gateleg.jobs.submit import enqueue
 from gateleg.jobs.submit.submission import Submitter
-from gateleg.jobs.tables.archive import archive_table
-from gateleg.jobs.tables.job import queue_table
-from gateleg.jobs.tables.records import ledger_table
+from gateleg.jobs.tables.queue_tables import tables_named
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.store.operations import tables as _tables
 from gateleg.store.verb_signatures import describe
 
@@ -30,18 +29,21 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.submit.submission import Submission, Submitted
+    from gateleg.jobs.tables.queue_tables import QueueTables
     from gateleg.store import AsyncStore, Store, WriteOperation
     from gateleg.store.flow import Flow
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: All tables of the queue.
-TABLES = (queue_table, ledger_table, archive_table)
+#: All tables of a queue that is given no names for them.
+TABLES = tables_named(PLAIN).all
 
 
 def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
-    """Create those of the queue's tables that are missing."""
-    return (yield from _tables.ensure_tables(*TABLES).flow(context.setup))
+    """Create those of the queue's tables that are missing. A warning is logged if the store has jobs in tables of other names only."""
+    created = yield from _tables.ensure_tables(*context.tables.all).flow(context.setup)
+    yield from other_tables.warn_of_other_tables(context)
+    return created
 
 
 class Verb(Generic[P, R]):
@@ -82,6 +84,11 @@ class QueueVerbs:
 
     context: QueueContext
 
+    @property
+    def tables(self) -> QueueTables:
+        """The entities of the queue's items, for questions of your own: `store.query(queue.tables.job.of_type, job_type="resize")`."""
+        return self.context.tables
+
     def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
         """Give a kind of queue its methods; a subclass of one inherits them."""
         super().__init_subclass__(**options)
@@ -95,6 +102,8 @@ class QueueVerbs:
         return enqueue.writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
+    other_layout = Verb(other_tables.other_layout)
+    warn_of_other_tables = Verb(other_tables.warn_of_other_tables)
     submit = Verb(enqueue.submit)
     submit_many = Verb(enqueue.submit_many)
     enlist = Verb(enqueue.enlist)
@@ -145,13 +154,16 @@ class QueueVerbs:
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):
-    """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`."""
+    """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`.
+
+    `tables` names its tables. Whoever submits and whoever works must name them alike.
+    """
 
     store: Store
 
-    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None) -> None:
+    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+        self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit what a task asks for: `submit`."""
@@ -163,9 +175,9 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
 
     store: AsyncStore
 
-    def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None) -> None:
+    def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or QueueSettings())
+        self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
         #: tells when another process has written
         self.changes = ChangeFeed(store.transport)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from gateleg.jobs.errors import BadSubmission
 from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LeaderLease, QueueState, WorkerRecord
 from gateleg.store import ConditionFailed, batch_get, delete, put, query, upsert
 
@@ -27,7 +28,7 @@ def _change(context: QueueContext, queue: str, by: str | None, *actions: Action)
     if not is_name(queue):
         raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
     noted = (QueueState.changed_at.set(context.now()), QueueState.changed_by.set(by))
-    return (yield from upsert(QueueState.key(name=queue), *actions, *noted).flow(context.setup))
+    return (yield from upsert(context.tables.queue_state.key(name=queue), *actions, *noted).flow(context.setup))
 
 
 def _mode(context: QueueContext, queue: str, mode: Literal["running", "paused", "draining"], by: str | None) -> Flow[QueueState]:
@@ -64,9 +65,10 @@ def set_rate(context: QueueContext, queue: str, starts: int, *, seconds: int = 6
 def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
     """The states of some queues, or of all that have one."""
     if queues is None:
-        known = yield from collect_stream(query(QueueState.every()), context)
+        known = yield from collect_stream(query(context.tables.queue_state.every()), context)
         return {state.name: state for state in known}
-    found = yield from batch_get([QueueState.key(name=name) for name in queues]).flow(context.setup)
+    refs = [context.tables.queue_state.key(name=name) for name in queues]
+    found = yield from batch_get(refs).flow(context.setup)
     return {state.name: state for state in found if state is not None}
 
 
@@ -76,12 +78,12 @@ def report_worker(context: QueueContext, record: WorkerRecord) -> Flow[None]:
     # By the clocks of the others: the record of a worker whose clock is hours behind would else expire at once.
     expires_at = now - timedelta(seconds=record.clock_ahead) + 10 * ALIVE
     current = record.model_copy(update={"seen_at": now, "expires_at": expires_at})
-    yield from put(current, returning="none").flow(context.setup)
+    yield from put(moved_to(context.tables.worker_record, current), returning="none").flow(context.setup)
 
 
 def forget_worker(context: QueueContext, worker_id: str) -> Flow[None]:
     """Say that a worker has ended."""
-    yield from delete(WorkerRecord, worker_id=worker_id).flow(context.setup)
+    yield from delete(context.tables.worker_record, worker_id=worker_id).flow(context.setup)
 
 
 def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
@@ -92,7 +94,7 @@ def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
     """The workers that have not said that they end, also those that were not heard of for minutes."""
-    return (yield from collect_stream(query(WorkerRecord.every()), context, expired=True))
+    return (yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True))
 
 
 def take_duty(context: QueueContext, name: str, holder: str, seconds: float, terms: Staleness[str]) -> Flow[bool]:
@@ -125,13 +127,13 @@ def _take(context: QueueContext, name: str, holder: str, seconds: float, free: C
         LeaderLease.until.set(context.now() + timedelta(seconds=seconds)),
         LeaderLease.seconds.set(seconds),
     )
-    yield from upsert(LeaderLease.key(name=name), *term, condition=free).flow(context.setup)
+    yield from upsert(context.tables.leader_lease.key(name=name), *term, condition=free).flow(context.setup)
 
 
 def drop_duty(context: QueueContext, name: str, holder: str) -> Flow[None]:
     """Let others take a duty at once."""
     dropped = (LeaderLease.holder.set(""), LeaderLease.until.set(context.now()))
     try:
-        yield from upsert(LeaderLease.key(name=name), *dropped, condition=LeaderLease.holder == holder).flow(context.setup)
+        yield from upsert(context.tables.leader_lease.key(name=name), *dropped, condition=LeaderLease.holder == holder).flow(context.setup)
     except ConditionFailed:
         return

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.jobs.rules import RETENTION
+from gateleg.jobs.tables.queue_tables import QueueTables
+from gateleg.model import spec_of
 from gateleg.store.flow import Found, Pause, Request, Together
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -75,7 +77,14 @@ class QueueContext:
     setup: Setup
     jobs: Jobs
     settings: QueueSettings = field(default_factory=QueueSettings)
+    #: the entities of its items, in tables with the names that the queue was given
+    tables: QueueTables = field(default_factory=QueueTables)
     doors: DrainingCache = field(default_factory=DrainingCache, compare=False)
+
+    @property
+    def queue_table_name(self) -> str:
+        """The name of the table of jobs in the account."""
+        return self.setup.name_of(spec_of(self.tables.job).table)
 
     def now(self) -> datetime:
         """The present time, by the store's clock."""

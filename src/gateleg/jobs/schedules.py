@@ -18,13 +18,13 @@ from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.preparation import prepared
 from gateleg.jobs.submit.submission import Submission
-from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tables.records import QueueState, Schedule
+from gateleg.jobs.tables.records import Schedule
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
 from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.job import Job
     from gateleg.model import Action
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
@@ -90,7 +90,7 @@ def drafted(
     if not is_name(name):
         raise BadSchedule(f"{name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
     try:
-        made = Schedule(
+        made = context.tables.schedule(
             name=name,
             job_type=job.job_type,
             job_config=job.job_config,
@@ -117,7 +117,7 @@ def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
     """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
     delays = context.setup.delays()
     while True:
-        current = yield from find(Schedule, name=made.name, consistent=True).flow(context.setup)
+        current = yield from find(context.tables.schedule, name=made.name, consistent=True).flow(context.setup)
         kept = {} if current is None else {name: getattr(current, name) for name in HISTORY}
         try:
             stored: Schedule = yield from put(made.model_copy(update=kept)).flow(context.setup)
@@ -132,7 +132,7 @@ def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
 
 def schedules(context: QueueContext) -> Flow[list[Schedule]]:
     """All schedules by name."""
-    return (yield from collect_stream(query(Schedule.listed()), context))
+    return (yield from collect_stream(query(context.tables.schedule.listed()), context))
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
@@ -147,14 +147,14 @@ def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedul
             actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
         return actions
 
-    if (yield from find(Schedule, name=name).flow(context.setup)) is None:
+    if (yield from find(context.tables.schedule, name=name).flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
-    return (yield from retrying(Schedule.key(name=name), decide).flow(context.setup))
+    return (yield from retrying(context.tables.schedule.key(name=name), decide).flow(context.setup))
 
 
 def unschedule(context: QueueContext, name: str) -> Flow[None]:
     """Take a schedule away; jobs that it has submitted stay."""
-    if (yield from delete(Schedule.key(name=name), returning="old").flow(context.setup)) is None:
+    if (yield from delete(context.tables.schedule.key(name=name), returning="old").flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
 
 
@@ -200,7 +200,7 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
     """Submit one run and move the schedule on, in one transaction that only one worker can do."""
     now = context.now()
     actions = [Schedule.next_run_at.set(next_run(due, now))]
-    state = yield from find(QueueState, name=due.queue or "default").flow(context.setup)
+    state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
     job: Job | None = None
     writes: list[WriteOperation[Any]] = []
     if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
@@ -223,15 +223,15 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
 def _made(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
     """The job of a run; None when its handler, as it is by now, refuses what the schedule says."""
     try:
-        return _job_of(context, due, at, now) if due.job_type in context.jobs else _unseen(due, at, now)
+        return _job_of(context, due, at, now) if due.job_type in context.jobs else _unseen(context, due, at, now)
     except JobError as refused:
         _log.warning("a run of the schedule %s is left out: %s", due.name, refused)
         return None
 
 
-def _unseen(due: Schedule, at: datetime, now: datetime) -> Job:
+def _unseen(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
     """The job of a run whose type another worker knows. What it says was checked when the schedule was made."""
-    return Job(
+    return context.tables.job(
         job_id=_id_of(due, at),
         created_at=now,
         updated_at=now,

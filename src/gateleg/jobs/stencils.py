@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.tables.job import Job, queue_table
+from gateleg.jobs.tables.job import Job
 from gateleg.model import spec_of
 from gateleg.model.codec.wire import uuid_text
 from gateleg.model.planning import Write
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from gateleg.model import Ref, Value
+    from gateleg.model import Ref, Table, Value
     from gateleg.model.planning import Joined
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
@@ -36,6 +36,7 @@ PLAIN = is_plain("stencils")
 class Stencil:
     """An update of a job without those of its values that differ from job to job."""
 
+    table: Table
     #: the request, with the values that are always the same
     parameters: Mapping[str, Any]
     #: for placeholders the names of the values that go there; all others stay
@@ -49,7 +50,7 @@ class Stencil:
         missed = marks.keys() - {name for _, name in places}
         if missed or not example.alone:
             raise ValueError(f"The plan has no place for {sorted(missed)}, or more than one write.")
-        return cls(example.request(), places)
+        return cls(example.table, example.request(), places)
 
     def filled(self, job_id: UUID, given: Mapping[str, Value]) -> dict[str, Any]:
         """The request of the update, by the table's own name."""
@@ -63,6 +64,8 @@ class Stencil:
 class Stencilled(WriteOperation[Job]):
     """A write by a stencil. `plan` makes the same write without it, to explain a refusal; `becomes` the result, where it is known."""
 
+    #: the class of jobs in the queue's tables
+    kind: type[Job]
     stencil: Stencil
     job_id: UUID
     values: Mapping[str, Value]
@@ -72,12 +75,12 @@ class Stencilled(WriteOperation[Job]):
     @property
     def entity(self) -> type[Job]:
         """A job."""
-        return Job
+        return self.kind
 
     @property
     def ref(self) -> Ref[Job]:
         """The job's."""
-        return Job.key(job_id=self.job_id)
+        return self.kind.key(job_id=self.job_id)
 
     @property
     def verb(self) -> str:
@@ -90,12 +93,12 @@ class Stencilled(WriteOperation[Job]):
             return self.plan().write(now, joined)
         parameters = self.stencil.filled(self.job_id, self.values)
         del parameters["TableName"]
-        return Write(Job, queue_table, "Update", parameters, purpose="patch Job")
+        return Write(self.kind, self.stencil.table, "Update", parameters, purpose="patch Job")
 
     def start(self, setup: Setup) -> Request:
         """One request. What a plan would add to it by itself is among the values."""
         payload = self.stencil.filled(self.job_id, self.values)
-        payload["TableName"] = setup.name_of(queue_table)
+        payload["TableName"] = setup.name_of(self.stencil.table)
         payload["ReturnValues"] = "ALL_NEW" if self.becomes is None else "NONE"
         return Request("UpdateItem", payload, "Job.patch", stencil=(self.stencil, self.becomes is None))
 
@@ -109,8 +112,8 @@ class Stencilled(WriteOperation[Job]):
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Job:
         """The job as it is now."""
-        return spec_of(Job).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
+        return spec_of(self.kind).decode(reply["Attributes"]) if self.becomes is None else self.becomes()
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Job]:
         """The job, read again."""
-        return get(Job, job_id=self.job_id, consistent=True).flow(setup)
+        return get(self.kind, job_id=self.job_id, consistent=True).flow(setup)

@@ -40,7 +40,7 @@ class TestWorker:
     #: pytest takes classes named Test... for tests, and this one is imported into test modules
     __test__ = False
 
-    def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "rehearsal") -> None:
+    def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "test-worker") -> None:
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
@@ -73,8 +73,8 @@ class TestWorker:
         """Move the clock to the next delayed job; False when there is none."""
         if self.clock is None:
             return False
-        store = self.queue.store
-        due = [job["run_at"] for name in self._queues() for job in store.query(Job.due, queue=name, limit=1, project=[Job.run_at])]
+        store, due_in = self.queue.store, self.queue.context.tables.job.due
+        due = [job["run_at"] for name in self._queues() for job in store.query(due_in, queue=name, limit=1, project=[Job.run_at])]
         if not due:
             return False
         self.clock.reach(min(due))

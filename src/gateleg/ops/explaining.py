@@ -11,6 +11,7 @@ from gateleg.model.inspection.lint import few_partitions
 from gateleg.model.planning import tag_condition
 from gateleg.ops.cost import PARTITION_UNITS, ReadCost, query_cost
 from gateleg.ops.samples import sample_arguments
+from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,20 +56,29 @@ class Explanation:
 
 
 def explain(
-    access: Access[Any], arguments: Mapping[str, Any] | None = None, *, items: int = 100, item_bytes: int = 1024, prefix: str = ""
+    access: Access[Any],
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    items: int = 100,
+    item_bytes: int = 1024,
+    prefix: str = "",
+    table_names: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Explain a pattern for some arguments (samples if none are given), for a number of items of a size."""
+    """Explain a pattern for some arguments (samples if none are given), for a number of items of a size.
+
+    `prefix` and `table_names` are those of the store, for the name of the table in the request.
+    """
     query: Query[Any] = access(**(arguments or sample_arguments(access)))
     spec, plan = spec_of(access.entity), access.plan
-    index = plan.index
+    index, table = plan.index, Setup(prefix=prefix, table_names=table_names or {}).name_of(spec.table)
     consistent = index.local or not index.name
-    requests = query.requests(table_name=spec.table.physical(prefix))
+    requests = query.requests(table_name=table)
     cost = query_cost(items, item_bytes, shards=plan.shards, consistent=consistent, partial=index.project != "all")
     return Explanation(
         access.name,
         access.pattern.title,
         access.pattern.description,
-        spec.table.physical(prefix),
+        table,
         index.name,
         "table" if not index.name else "local index" if index.local else "global index",
         access.required,

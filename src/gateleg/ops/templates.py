@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from gateleg.errors import GatelegError
 from gateleg.migrate import Capacity, TableSettings, declared_shape
 from gateleg.migrate.creation import create_table
+from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gateleg.migrate import TableShape
     from gateleg.migrate.shapes import IndexShape
@@ -28,16 +29,25 @@ class NotExpressible(GatelegError, ValueError):
     status = 422
 
 
-def create_requests(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> list[Document]:
+def create_requests(
+    tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
+) -> list[Document]:
     """The CreateTable requests, as `aws dynamodb create-table --cli-input-json` takes them one by one."""
-    return [create_table(declared_shape(table, prefix), settings).request for table in tables]
+    return [create_table(_shape(table, prefix, table_names), settings).request for table in tables]
 
 
-def cloudformation(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> Document:
+def _shape(table: Table, prefix: str, table_names: Mapping[str, str] | None) -> TableShape:
+    """A table as it is declared, by the name that a store with this prefix and these names gives it."""
+    return declared_shape(table, name=Setup(prefix=prefix, table_names=table_names or {}).name_of(table))
+
+
+def cloudformation(
+    tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
+) -> Document:
     """A CloudFormation template. Tables stay when the stack, or a table's place in it, goes."""
     resources: dict[str, Document] = {}
     for table in tables:
-        shape = declared_shape(table, prefix)
+        shape = _shape(table, prefix, table_names)
         properties = create_table(shape, settings).request
         if shape.stream is not None:
             properties["StreamSpecification"] = {"StreamViewType": shape.stream}
@@ -50,11 +60,13 @@ def cloudformation(tables: Iterable[Table], settings: TableSettings = _DEFAULT, 
     return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}
 
 
-def terraform(tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "") -> Document:
+def terraform(
+    tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
+) -> Document:
     """Resources of Terraform's AWS provider in its JSON syntax: a file that ends in .tf.json."""
     resources: dict[str, Document] = {}
     for table in tables:
-        resources[_unused(_snake(table.name), resources)] = _terraform_table(declared_shape(table, prefix), settings)
+        resources[_unused(_snake(table.name), resources)] = _terraform_table(_shape(table, prefix, table_names), settings)
     return {"resource": {"aws_dynamodb_table": resources}}
 
 

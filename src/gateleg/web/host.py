@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
-from gateleg.jobs import TABLES as JOB_TABLES
-from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
@@ -99,7 +98,7 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own)))
+        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The tools of all applications that somebody may use, for models that act on their behalf."""
@@ -171,7 +170,7 @@ class Host:
             prompt = store.within(_RECOGNISED)
             keys = Keys(prompt)
             jobs = Jobs()
-            queue = AsyncQueue(store, jobs, rules)
+            queue = AsyncQueue(store, jobs, rules, tables=LAYOUTS[settings.queue_layout])
             audit, events = Audit(store, days=settings.audit_days), Hub()
             models = AsyncModels(models_settings, store=store)
             secrets = Secrets(store, secret, HOST)
@@ -223,6 +222,7 @@ class Host:
             )
             if prepare:
                 await store.ensure_tables(*host.tables)
+                await queue.warn_of_other_tables()
                 await queue.declare_schedules(declared)
             async with AsyncExitStack() as lifespans:
                 for application in installed:

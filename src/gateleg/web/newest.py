@@ -49,7 +49,7 @@ async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -
     places = _opened(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
     found: dict[str, tuple[Query[Job], Page[Job]]] = {}
     for status, place in places.items():
-        asked = _asked(JobStatus(status), wanted)
+        asked = _asked(host.queue.tables.job, JobStatus(status), wanted)
         found[status] = (asked, await host.store.page(asked, limit=limit, cursor=_resumed(host, asked, place), examine=_EXAMINED))
     lists = [[(job, status) for job in page] for status, (_, page) in found.items()]
     merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
@@ -58,8 +58,8 @@ async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -
     return Page([job for job, _ in taken], _sealed(host, _left(places, found, taken), question))
 
 
-def _asked(status: JobStatus, wanted: _Wanted) -> Query[Job]:
-    asked = Job.in_status(status=status).reversed()
+def _asked(kind: type[Job], status: JobStatus, wanted: _Wanted) -> Query[Job]:
+    asked = kind.in_status(status=status).reversed()
     if wanted.queue is not None:
         asked = asked.filter(Job.queue == wanted.queue)
     if wanted.job_type is not None:
@@ -99,7 +99,7 @@ def _left(places: dict[str, Any], found: dict[str, tuple[Query[Job], Page[Job]]]
 def _key(asked: Query[Job], job: Job) -> Item:
     from gateleg.model import spec_of
 
-    return dict(asked.resume_key(spec_of(Job).encode(job)))
+    return dict(asked.resume_key(spec_of(type(job)).encode(job)))
 
 
 def _resumed(host: Host, asked: Query[Job], place: Any) -> str | None:

@@ -77,6 +77,11 @@ class Settings(BaseModel):
         default={},
         description="whole names of single tables, in place of prefix and name: Table=name, separated by commas, or TOML",
     )
+    job_tables: Literal["plain", "delphi"] | None = Field(
+        default=None,
+        description="tables of the job queue: delphi (DelphiJobQueue, ...) or plain (JobQueue, ...); when left out, delphi for a host, and "
+        "for commands with --app and a mere Jobs object, plain",
+    )
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
     objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
@@ -170,6 +175,11 @@ class Settings(BaseModel):
     def origin(self, name: str) -> str:
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
         return self._origins.get(name, DEFAULT)
+
+    @property
+    def queue_layout(self) -> Literal["plain", "delphi"]:
+        """Which tables the queue of a host has: Delphi's, which is what hosts have had from the beginning, unless the settings say so."""
+        return self.job_tables or "delphi"
 
     def load_secret(self, *, make: bool = True) -> Secret:
         """The secret of the settings, or that of the data folder, where it is made unless `make` is off."""

@@ -28,7 +28,7 @@ def arm(kind: str, which: str = "") -> None:
     """Make handlers die at the moment."""
     rooms: Any = vars(work)
     if kind == "step":
-        rooms["reporting"] = partial(dying_at_step, work.reporting, which)
+        rooms["reporting"] = partial(dying_at_step, rooms["reporting"], which)
     elif kind == "end":
         for name in ("analyse_votes", "find_topics", "write_report"):
             rooms[name] = dying_afterwards(getattr(work, name))

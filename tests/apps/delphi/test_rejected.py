@@ -148,6 +148,7 @@ async def _mapped(folder: Path, conversation: Conversation) -> AsyncIterator[tup
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, conversation)
         queue = AsyncQueue(host.store, delphi_jobs(host.store, host.objects))
+        await queue.ensure_tables()
         job = await worked(queue, Submission("FULL_PIPELINE", {}, subject="town"))
         assert job.status is JobStatus.COMPLETED
         token = (await host.keys.create("admin", Role.ADMIN, groups=[])).token

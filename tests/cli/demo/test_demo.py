@@ -32,7 +32,7 @@ async def rehearse(host: Host) -> list[Job]:
     clock = host.store.setup.clock
     assert isinstance(clock, ManualClock)
     store = Store(EmbeddedTransport(engine), clock=clock, ticks=clock)
-    return await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs), clock).run)
+    return await asyncio.to_thread(TestWorker(Queue(store, host.queue.context.jobs, tables=host.queue.tables.names), clock).run)
 
 
 async def loaded(host: Host) -> None:

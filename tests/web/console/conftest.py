@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from gateleg.jobs import Queue
+from gateleg.jobs import LAYOUTS, Queue
 from gateleg.store import Store
 from tests.web.console.sample import jobs
 
@@ -44,7 +44,7 @@ class Served:
     def queue(self) -> Iterator[Queue]:
         """The host's queue, opened beside it."""
         with self.store() as store:
-            yield Queue(store, jobs)
+            yield Queue(store, jobs, tables=LAYOUTS["delphi"])
 
 
 #: Hosts without keys, by address: every page that is opened on them is signed in.

@@ -30,7 +30,7 @@ def make_jobs(resources: Resources) -> Jobs:
     """The job types of Delphi."""
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads())
+    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue)
 
 
 def make_routes(resources: Resources) -> APIRouter:

@@ -82,10 +82,13 @@ class PipelineResult(BaseModel):
     stages: dict[str, str]
 
 
-def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models) -> Jobs:
+def delphi_jobs(
+    store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models, *, queue: Callable[[], AsyncQueue] | None = None
+) -> Jobs:
     """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless others are given.
 
-    `models` is called by each job that needs them, on the event loop that it runs on.
+    `models` is called by each job that needs them, on the event loop that it runs on. `queue` returns the queue that the jobs are in, if
+    that is not one with plain table names on the same store.
     """
     jobs = Jobs()
 
@@ -103,7 +106,7 @@ def delphi_jobs(store: AsyncStore, objects: AsyncObjects, models: Callable[[], M
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
-        return await direct_pipeline(job, config, store, jobs)
+        return await direct_pipeline(job, config, AsyncQueue(store, jobs) if queue is None else queue(), jobs)
 
     @jobs.handler(REDACTION, config=RedactionConfig, result=RedactionResult, priority=95, timeout=3600)
     async def redact(job: JobContext, config: RedactionConfig) -> RedactionResult:
@@ -162,7 +165,7 @@ async def redact_conversation(job: JobContext, store: AsyncStore, objects: Async
     return RedactionResult(conversation_id=conversation_id, **done)
 
 
-async def direct_pipeline(job: JobContext, config: PipelineConfig, store: AsyncStore, jobs: Jobs) -> PipelineResult:
+async def direct_pipeline(job: JobContext, config: PipelineConfig, queue: AsyncQueue, jobs: Jobs) -> PipelineResult:
     """Submit the stages of a pipeline as children, and end as they end."""
     conversation_id = origin_of(job, PIPELINE).conversation_id
     chosen = config.ordered([name for name in STAGES if name in jobs])
@@ -171,7 +174,7 @@ async def direct_pipeline(job: JobContext, config: PipelineConfig, store: AsyncS
             raise GiveUp(f"The stage {stage.stage} is not installed.")
     names = [stage.stage for stage in chosen]
     stages = [Stage(one.stage, Submission(one.stage, one.config), needed_by(one.stage, names)) for one in chosen]
-    children = await direct_stages(job, AsyncQueue(store, jobs), stages)
+    children = await direct_stages(job, queue, stages)
     return PipelineResult(conversation_id=conversation_id, stages={stage: str(child) for stage, child in children.items()})
 
 

@@ -7,7 +7,7 @@ import typer
 from gateleg.cli.jobs.looking import JobArgument, SubjectOption, TypeOption
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 
@@ -15,6 +15,7 @@ def cancel(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the job.")] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Also all jobs below it.")] = False,
@@ -25,7 +26,7 @@ def cancel(
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         name = find_id(opened, job)
         cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
         done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
@@ -43,6 +44,7 @@ def retry(
     ] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
     type: TypeOption = None,
@@ -57,7 +59,7 @@ def retry(
 
     if job is None and not (all or type or subject or queue):
         fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         if job is not None:
             done = [opened.retry(find_id(opened, job))]
         else:

@@ -7,7 +7,16 @@ import typer
 
 from gateleg.cli.jobs.opening import QueueOption, find_id, opened_queue
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.options import ConfigOption, CursorOption, JsonOption, LimitOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.options import (
+    ConfigOption,
+    CursorOption,
+    JobTablesOption,
+    JsonOption,
+    LimitOption,
+    ObjectsOption,
+    PrefixOption,
+    StoreOption,
+)
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs 
 def listed(
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     status: Annotated[str | None, typer.Option("--status", "-s", help="PENDING, PROCESSING, COMPLETED, FAILED or CANCELLED.")] = None,
     type: TypeOption = None,
@@ -48,7 +58,7 @@ def listed(
             wanted = JobStatus(status.upper())
         except ValueError:
             fail(f"{status!r} is not a status; there are {', '.join(JobStatus)}", MISUSED)
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         page = opened.jobs_page(
             status=wanted,
             job_type=type,
@@ -71,14 +81,19 @@ def listed(
 
 
 def show(
-    job: JobArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False
+    job: JobArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Show a job: its config, attempts, results and last lines of log. Also from the archive."""
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json
     from gateleg.jobs import Job
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         found = opened.get_or_archived(find_id(opened, job))
     if json or not isinstance(found, Job):
         print_json(plain(found))
@@ -115,6 +130,7 @@ def logs(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is finished.")] = False,
     json: JsonOption = False,
@@ -123,7 +139,7 @@ def logs(
 
     Exits with 1 when a followed job does not end well.
     """
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         job_id = find_id(opened, job)
         _tell_of_object(opened.get_or_archived(job_id))
         if follow:
@@ -160,6 +176,7 @@ def tree(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on until every job of the tree is finished.")] = False,
     json: JsonOption = False,
@@ -168,7 +185,7 @@ def tree(
     from gateleg.cli.jobs.showing import plain_tree, tree_view
     from gateleg.commands.printing import console, print_json
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         job_id = find_id(opened, job)
         branch = opened.tree(job_id)
         if json:
@@ -188,6 +205,7 @@ def tree(
 def archive(
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     subject: SubjectOption = None,
     type: TypeOption = None,
@@ -207,10 +225,10 @@ def archive(
 
     if not sweep and (subject is None) == (type is None):
         fail("give --subject or --type", MISUSED)
-    settings = settings_from(config, store=store, prefix=prefix, objects=objects)
+    settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects)
     with opened_queue(settings) as opened:
         if sweep:
-            for line in sweep_finished(settings):
+            for line in sweep_finished(settings, opened.tables.names):
                 typer.echo(line, err=json)
         if subject is None and type is None:
             return

@@ -16,7 +16,8 @@ from gateleg.commands.settings import bad_settings_told
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.jobs import Jobs, Queue
+    from gateleg.jobs import Jobs, Queue, TableNames
+    from gateleg.store import Store
     from gateleg.web.settings import Settings
 
 #: The beginning of a UUID, long enough not to be a slip of the hand.
@@ -52,6 +53,26 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
     return made
 
 
+def names_for(settings: Settings, app: str | None) -> TableNames:
+    """The tables that jobs of `--app` go to: those of a host for applications, and for a mere `Jobs` those that `Queue` has by default."""
+    from gateleg.cli.installed import loaded
+    from gateleg.jobs import LAYOUTS, Jobs
+
+    bare = app is not None and settings.job_tables is None and isinstance(loaded(app, "jobs"), Jobs)
+    return LAYOUTS["plain" if bare else settings.queue_layout]
+
+
+def names_in(settings: Settings, store: Store) -> TableNames:
+    """The tables of the queue that a store has: those of a host, or else the plain ones, if only those are there; or what settings say."""
+    from gateleg.jobs import LAYOUTS
+    from gateleg.jobs.tables.queue_tables import tables_named
+
+    if settings.job_tables is not None:
+        return LAYOUTS[settings.job_tables]
+    there = [names for names in LAYOUTS.values() if "MISSING" not in store.table_states(tables_named(names).all[0]).values()]
+    return there[0] if len(there) == 1 else LAYOUTS[settings.queue_layout]
+
+
 @contextmanager
 def opened_queue(settings: Settings) -> Iterator[Queue]:
     """The queue on a store that exists, for commands that look at jobs and direct them; what it refuses ends the command."""
@@ -60,7 +81,9 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
 
     with opened(settings) as target:
         try:
-            yield Queue(target, Jobs())
+            queue = Queue(target, Jobs(), tables=names_in(settings, target))
+            _tell_of_other_tables(queue)
+            yield queue
         except JobError as error:
             fail(str(error), FAILED)
         except TableMissing:
@@ -71,6 +94,15 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
             )
 
 
+def _tell_of_other_tables(queue: Queue) -> None:
+    """Say on standard error that the store has jobs in tables of other names, and none in those that the command looks at."""
+    from gateleg.jobs.other_tables import told_of
+
+    layout = queue.other_layout()
+    if layout is not None:
+        typer.echo(f"gateleg: {told_of(queue.context, layout)}", err=True)
+
+
 @contextmanager
 def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
     """The queue with its job types, for commands that submit; the store and its tables are made when they are missing."""
@@ -79,7 +111,7 @@ def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
     jobs = load_jobs(settings, app)
     with opened(settings, create=True) as target:
         try:
-            queue = Queue(target, jobs)
+            queue = Queue(target, jobs, tables=names_for(settings, app))
             queue.ensure_tables()
             yield queue
         except UnknownJobType as error:
@@ -103,11 +135,11 @@ def find_id(queue: Queue, text: str) -> UUID:
     Beginnings are looked up among the jobs of the queue, which reads the whole table once. Archived jobs need the whole id.
     """
     from gateleg.jobs import Job
-    from gateleg.jobs.tables.job import queue_table
 
     if not _BEGINNING.fullmatch(text):
         return read_id(text)
-    found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue_table, filter=Job.job_id.begins_with(text.lower()))]
+    begins = Job.job_id.begins_with(text.lower())
+    found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue.tables.all[0], filter=begins)]
     if len(found) > 1:
         listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
         fail(f"{len(found):,} jobs have ids that begin with {text}. Give more of the id:{listed}", FAILED)

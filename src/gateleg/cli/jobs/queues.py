@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.opening import QueueOption, opened_queue
-from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -17,21 +17,39 @@ QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
 _BY = "command line"
 
 
-def pause(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def pause(
+    queue: QueueArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Start no more jobs of a queue; those that run go on."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
 
 
-def resume(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def resume(
+    queue: QueueArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Let a queue run again."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
 
 
-def drain(queue: QueueArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def drain(
+    queue: QueueArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Take no new jobs into a queue; those that wait are still run."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
 
@@ -39,6 +57,7 @@ def stats(
     queue: QueueOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     config: ConfigOption = None,
     minutes: Annotated[int, typer.Option(min=1, help="How many of the last minutes to look at.")] = 15,
     json: JsonOption = False,
@@ -46,7 +65,7 @@ def stats(
     """Tell what waits and runs, and how fast: of one queue, or of all that workers or people have touched."""
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         names = [queue] if queue else sorted({"default", *opened.states(), *(name for one in opened.workers() for name in one.queues)})
         found = [opened.stats(name, minutes=minutes) for name in names]
     if json:
@@ -87,12 +106,18 @@ def _work(work: "Work") -> dict[str, str]:
     }
 
 
-def workers(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
+def workers(
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """List the workers that are alive."""
     from gateleg.cli.jobs.showing import age, plain
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         found = opened.workers()
     if json:
         print_json([plain(one) for one in found])

@@ -6,7 +6,7 @@ import typer
 
 from gateleg.cli.jobs.opening import opened_queue, submitting_queue
 from gateleg.commands.configs import read_config
-from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -24,12 +24,18 @@ def schedules(context: typer.Context) -> None:
 
 
 @app.command(name="list")
-def listed(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
+def listed(
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """List all schedules with their next runs."""
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         found = opened.schedules()
     if json:
         print_json([plain(one) for one in found])
@@ -70,36 +76,55 @@ def add(
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
 ) -> None:
     """Make a schedule, or put another in its place."""
     from gateleg.jobs import Submission
 
     submission = Submission(job_type, read_config(config), queue=queue)
-    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix), app) as opened:
+    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 @app.command()
-def enable(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def enable(
+    name: NameArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Switch a schedule on, without what it has missed."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         made = opened.set_enabled(name, True)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 @app.command()
-def disable(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def disable(
+    name: NameArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Switch a schedule off."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.set_enabled(name, False)
     typer.echo(f"{name} is off")
 
 
 @app.command()
-def remove(name: NameArgument, store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None) -> None:
+def remove(
+    name: NameArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Take a schedule away."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.unschedule(name)
     typer.echo(f"{name} is gone")

@@ -6,7 +6,7 @@ import typer
 
 from gateleg.cli.jobs.opening import find_id, submitting_queue
 from gateleg.commands.configs import read_config
-from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 
@@ -16,6 +16,7 @@ def submit(
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
+    job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
     priority: Annotated[int | None, typer.Option(help="0 to 100, higher first.")] = None,
@@ -33,7 +34,7 @@ def submit(
     from gateleg.commands.printing import print_json
     from gateleg.jobs import Submission
 
-    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix), app) as opened:
+    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
         submission = Submission(
             job_type,
             read_config(config),

@@ -9,6 +9,7 @@ from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.printing import count
 
 if TYPE_CHECKING:
+    from gateleg.jobs import TableNames
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _MOST = 1_000_000
 
 
-def sweep_finished(settings: Settings) -> list[str]:
+def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
     """Archive the jobs that are due; what there is to say about it. What cannot be done ends the command.
 
     Long logs go to the object store that is given, or that settings name; the default of the settings is not taken for one, because it
@@ -25,7 +26,7 @@ def sweep_finished(settings: Settings) -> list[str]:
     from gateleg.errors import GatelegError
 
     try:
-        moved, kept = asyncio.run(_sweep(settings))
+        moved, kept = asyncio.run(_sweep(settings, tables))
     except GatelegError as error:
         fail(str(error), FAILED)
     lines = [f"{count(moved, 'job')} archived"]
@@ -34,7 +35,7 @@ def sweep_finished(settings: Settings) -> list[str]:
     return lines
 
 
-async def _sweep(settings: Settings) -> tuple[int, int]:
+async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
     """How many jobs were archived, and how many long logs had no place to go."""
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.retention.archiving import Archivist
@@ -44,7 +45,7 @@ async def _sweep(settings: Settings) -> tuple[int, int]:
     from gateleg.web.settings import DEFAULT
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, Jobs())
+        queue = AsyncQueue(store, Jobs(), tables=tables)
         if settings.origin("objects") == DEFAULT:
             archivist = Archivist(queue)
             return await archivist.sweep(limit=_MOST), archivist.kept_logs

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.model import Access, Spec, Table
+    from gateleg.store.setup import Setup
     from gateleg.web.settings import Settings
 
 
@@ -31,11 +32,12 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 def _installed_tables(settings: Settings) -> list[Table]:
     from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import TABLES as JOB_TABLES
+    from gateleg.jobs import LAYOUTS
+    from gateleg.jobs.tables.queue_tables import tables_named
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*JOB_TABLES, *WEB_TABLES, *MODEL_TABLES, *own]
+    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *MODEL_TABLES, *own]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:
@@ -73,10 +75,10 @@ def _table_name(access: Access[Any]) -> str:
     return spec_of(access.entity).table.name
 
 
-def find_table(tables: Iterable[Table], name: str, prefix: str) -> Table | None:
-    """The declared table that a name means: its own, with or without the prefix, or that of one of its entities."""
+def find_table(tables: Iterable[Table], name: str, setup: Setup) -> Table | None:
+    """The declared table that a name means: its own, the one that the store knows it by, or that of one of its entities."""
     for table in tables:
-        if name in (table.name, table.physical(prefix)) or any(spec.name == name for spec in table.specs):
+        if name in (table.name, setup.name_of(table)) or any(spec.name == name for spec in table.specs):
             return table
     return None
 

@@ -59,7 +59,7 @@ def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
     """The table that a name means: a declared one, or one that is only deployed."""
     from gateleg.ops.browsing import found_table
 
-    declared = find_table(load_tables(settings), name, settings.prefix)
+    declared = find_table(load_tables(settings), name, store.setup)
     return declared or found_table(store, name.removeprefix(settings.prefix))
 
 

@@ -22,13 +22,10 @@ def listed(
     declared = load_tables(settings, only)
     with opened(settings) as target:
         states = target.table_states(*declared)
+        names = [target.setup.name_of(table) for table in declared]
     rows = [
-        {
-            "table": table.physical(settings.prefix),
-            "state": states[table.physical(settings.prefix)],
-            "entities": ", ".join(spec.name for spec in table.specs),
-        }
-        for table in declared
+        {"table": name, "state": states[name], "entities": ", ".join(spec.name for spec in table.specs)}
+        for name, table in zip(names, declared, strict=True)
     ]
     if json:
         print_json({"items": rows})

@@ -33,7 +33,8 @@ def explain(
     settings = settings_from(config, prefix=prefix, tables=tables)
     access = find_pattern(load_tables(settings), pattern)
     try:
-        told = explained(access, read_arguments(arg), items=items, item_bytes=size, prefix=settings.prefix)
+        values, names = read_arguments(arg), settings.table_names
+        told = explained(access, values, items=items, item_bytes=size, prefix=settings.prefix, table_names=names)
     except ModelError as error:
         fail(str(error), MISUSED)
     if json:

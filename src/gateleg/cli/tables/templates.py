@@ -40,10 +40,10 @@ def template(
     properties = read_properties(billing, protect, recovery, tag)
     try:
         if language is Language.CLOUDFORMATION:
-            print_json(cloudformation(declared, properties, settings.prefix))
+            print_json(cloudformation(declared, properties, settings.prefix, settings.table_names))
         elif language is Language.TERRAFORM:
-            print_json(terraform(declared, properties, settings.prefix))
+            print_json(terraform(declared, properties, settings.prefix, settings.table_names))
         else:
-            print_json(create_requests(declared, properties, settings.prefix))
+            print_json(create_requests(declared, properties, settings.prefix, settings.table_names))
     except NotExpressible as error:
         fail(str(error))

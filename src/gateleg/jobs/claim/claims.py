@@ -12,7 +12,7 @@ from gateleg.jobs.claim.selection import Candidate
 from gateleg.jobs.finish.complete import expire, slots_ref
 from gateleg.jobs.queue_context import run_concurrently
 from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
-from gateleg.jobs.tables.job import Job, JobStatus, queue_table
+from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model.codec.wire import iso
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, transact, upsert
@@ -66,7 +66,7 @@ def claim_several(
         return []
     jobs = yield from _claim(context, picker, queue, worker_id, 1)
     if not jobs:
-        yield from upsert(RateWindow.key(queue=queue, window=window), RateWindow.started.add(-1)).flow(context.setup)
+        yield from upsert(context.tables.rate_window.key(queue=queue, window=window), RateWindow.started.add(-1)).flow(context.setup)
     return jobs
 
 
@@ -74,7 +74,7 @@ def _recovered(context: QueueContext, picker: Picker) -> Flow[Job | None]:
     """A job that was claimed without this worker knowing, because the answer was lost."""
     while picker.unclear:
         job_id, token = picker.unclear[-1]
-        job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+        job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
         picker.unclear.pop()
         if job is not None and job.lease_token == token and job.status == JobStatus.PROCESSING:
             return job
@@ -87,7 +87,7 @@ def _permit(context: QueueContext, state: QueueState) -> Flow[int | None]:
     window = int(now.timestamp() // state.rate_seconds)
     spent = now + timedelta(seconds=2 * state.rate_seconds)
     free = RateWindow.started.missing() | (RateWindow.started < state.rate)
-    ref = RateWindow.key(queue=state.name, window=window)
+    ref = context.tables.rate_window.key(queue=state.name, window=window)
     try:
         yield from upsert(ref, RateWindow.started.add(1), RateWindow.expires_at.set(spent), condition=free).flow(context.setup)
     except ConditionFailed:
@@ -143,9 +143,9 @@ def _window(context: QueueContext, picker: Picker, number: int) -> int:
 
 def _look(context: QueueContext, picker: Picker, queue: str, window: int) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue. Those with a key that is full are passed over, however many they are."""
-    table, full = context.setup.name_of(queue_table), picker.full_keys[:_CHOICES]
+    kind, table, full = context.tables.job, context.queue_table_name, picker.full_keys[:_CHOICES]
     # The first page is short enough to be read in the commit of the claims that follow from it.
-    payload = _question(table, queue, _WINDOW, tuple(full)) if full else _question(table, queue, window)
+    payload = _question(kind, table, queue, _WINDOW, tuple(full)) if full else _question(kind, table, queue, window)
     found: list[Candidate] = []
     while True:
         reply = yield Request("Query", payload, "Job.ready")
@@ -156,9 +156,9 @@ def _look(context: QueueContext, picker: Picker, queue: str, window: int) -> Flo
 
 
 @lru_cache(maxsize=256)
-def _question(table: str, queue: str, limit: int, full: tuple[str, ...] = ()) -> dict[str, Any]:
+def _question(kind: type[Job], table: str, queue: str, limit: int, full: tuple[str, ...] = ()) -> dict[str, Any]:
     """The query for claimable jobs. All that the index holds of them is taken: to leave some of it out costs more than it saves."""
-    question = Job.ready(queue=queue)
+    question = kind.ready(queue=queue)
     if full:
         question = question.filter(~Job.concurrency_key.is_in(full))
     (payload,) = question.requests(table_name=table, limit=limit)
@@ -167,16 +167,15 @@ def _question(table: str, queue: str, limit: int, full: tuple[str, ...] = ()) ->
 
 def _try(context: QueueContext, picker: Picker, candidate: Candidate, term: Term, token: str) -> Flow[Job | None]:
     """Claim one job; None when another worker was faster, or its concurrency key has no room."""
-    operation = claim_write(candidate, term, token)
+    operation = claim_write(context.tables.job, candidate, term, token)
     try:
         if candidate.concurrency_key is None:
             job: Job = yield from operation.flow(context.setup)
             picker.had(candidate)
             return job
-        yield from transact([operation, _slot(candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)]).flow(
-            context.setup
-        )
-        return (yield from get(Job, job_id=candidate.job_id, consistent=True).flow(context.setup))
+        slot = _slot(context, candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)
+        yield from transact([operation, slot]).flow(context.setup)
+        return (yield from get(context.tables.job, job_id=candidate.job_id, consistent=True).flow(context.setup))
     except (ConditionFailed, NotFound) as refused:
         current = getattr(refused, "current", None)
         if isinstance(current, Job) and current.lease_token == token and current.status == JobStatus.PROCESSING:
@@ -214,16 +213,15 @@ class Term:
         return cls(worker_id, begins, ends, {"worker_id": {"S": worker_id}, "now": {"S": iso(begins)}, "lease_until": {"S": iso(ends)}})
 
 
-def claim_write(candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
+def claim_write(kind: type[Job], candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
     """The update that claims: the job must be pending and have the version that was seen."""
     if PLAIN:
-        return planned_claim(candidate, term, token)
-    return Stencilled(
-        _claim_stencil(), candidate.job_id, _claim_values(candidate, term, token), lambda: planned_claim(candidate, term, token)
-    )
+        return planned_claim(kind, candidate, term, token)
+    values = _claim_values(candidate, term, token)
+    return Stencilled(kind, _claim_stencil(kind), candidate.job_id, values, lambda: planned_claim(kind, candidate, term, token))
 
 
-def planned_claim(candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
+def planned_claim(kind: type[Job], candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
     """The same as the model plans it."""
     actions: list[Action] = [
         Job.status.to(JobStatus.PROCESSING),
@@ -234,7 +232,7 @@ def planned_claim(candidate: Candidate, term: Term, token: str) -> WriteOperatio
         Job.attempt.add(1),
     ]
     known: dict[str, Any] = {"queue": candidate.queue}
-    return patch(Job.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)
+    return patch(kind.key(job_id=candidate.job_id), *actions, known=known, condition=Job.version == candidate.version)
 
 
 def _claim_values(candidate: Candidate, term: Term, token: str) -> dict[str, Value]:
@@ -242,13 +240,13 @@ def _claim_values(candidate: Candidate, term: Term, token: str) -> dict[str, Val
 
 
 @cache
-def _claim_stencil() -> Stencil:
+def _claim_stencil(kind: type[Job]) -> Stencil:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
     example = Candidate(UUID(int=0), 987_654_321, "the queue", 0), Term.between("the worker", mark, mark + timedelta(1)), "the token"
-    return Stencil.cut(planned_claim(*example).write(mark), _claim_values(*example))
+    return Stencil.cut(planned_claim(kind, *example).write(mark), _claim_values(*example))
 
 
-def _slot(job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
+def _slot(context: QueueContext, job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
     """Take one of the places of a concurrency key."""
     room = Slots.holders.missing() | (Slots.holders.size() < limit)
-    return upsert(slots_ref(key), Slots.holders.add({str(job_id)}), condition=room)
+    return upsert(slots_ref(context, key), Slots.holders.add({str(job_id)}), condition=room)

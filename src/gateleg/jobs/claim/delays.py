@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import UUID
 
 from gateleg.jobs.queue_context import collect_stream
-from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.store import ConditionFailed, NotFound, patch, query
 from gateleg.store.flow import Request
 
@@ -31,15 +31,14 @@ _TOLERANCE = timedelta(seconds=5)
 def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
     """Make delayed jobs whose time has come claimable; how many there were."""
     wanted = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
-    due = Job.due(queue=queue).where(Job.run_at <= context.now())
+    due = context.tables.job.due(queue=queue).where(Job.run_at <= context.now())
     found = yield from collect_stream(query(due, limit=limit, project=wanted), context)
     promoted = 0
     for values in found:
         known = {"status": JobStatus.PENDING} | {name: values[name] for name in ("queue", "priority", "created_at", "run_at")}
         ready = Job.readiness.set(Readiness.READY)
-        operation = patch(
-            Job.key(job_id=values["job_id"]), ready, known=known, condition=Job.version == values["version"], returning="none"
-        )
+        ref = context.tables.job.key(job_id=values["job_id"])
+        operation = patch(ref, ready, known=known, condition=Job.version == values["version"], returning="none")
         try:
             yield from operation.flow(context.setup)
             promoted += 1
@@ -88,11 +87,11 @@ class Recount:
 def recount_delays(context: QueueContext, queue: str, start: Item | None = None, *, examine: int = 500) -> Flow[Recount]:
     """Count delays anew that a clock which is ahead has written, among the next `examine` jobs of a queue that are not due yet."""
     now = context.now()
-    question = Job.due(queue=queue)
+    question = context.tables.job.due(queue=queue)
     if start is None:
         question = question.where(Job.run_at > now)
     # Without a list of attributes: an index that was made before it projected all of them would refuse it.
-    (payload,) = question.requests(table_name=context.setup.name_of(queue_table), limit=examine, start=start)
+    (payload,) = question.requests(table_name=context.queue_table_name, limit=examine, start=start)
     reply = yield Request("Query", payload, "Job.due")
     number = 0
     for delayed in map(Delayed.read, reply["Items"]):
@@ -106,9 +105,9 @@ def _put_off(context: QueueContext, queue: str, delayed: Delayed, run_at: dateti
     """Put a job off until a time that was counted anew; 0 when somebody else has written the job meanwhile."""
     known = {"status": JobStatus.PENDING, "readiness": Readiness.DELAYED, "queue": queue}
     actions = (Job.run_at.set(run_at), Job.delayed_at.set(now))
-    unchanged = Job.version == delayed.version
+    ref, unchanged = context.tables.job.key(job_id=delayed.job_id), Job.version == delayed.version
     try:
-        yield from patch(Job.key(job_id=delayed.job_id), *actions, known=known, condition=unchanged, returning="none").flow(context.setup)
+        yield from patch(ref, *actions, known=known, condition=unchanged, returning="none").flow(context.setup)
     except (ConditionFailed, NotFound):
         return 0
     return 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish.complete import again, reap_one
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Running
-from gateleg.jobs.tables.records import WorkerRecord
+from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.model import ModelError
 from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, find, patch, put, query, transact
 from gateleg.store.transports import ServiceError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Logs, Progress
     from gateleg.jobs.tables.records import EventChunk, LogChunk
     from gateleg.model import Action
+    from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
 
@@ -59,17 +60,27 @@ def renew(
     if events is not None:
         actions.append(Running.emitted.set(events.first + len(events.events)))
     held = (Running.lease_token == claimed.lease_token) & (Running.status == str(JobStatus.PROCESSING))
-    write = patch(Running.key(job_id=claimed.job_id), *actions, condition=held)
+    write = patch(context.tables.running.key(job_id=claimed.job_id), *actions, condition=held)
     try:
-        along = [put(one) for one in (chunk, events) if one is not None]
+        along = _along(context, chunk, events)
         if not along:
             running: Running | None = yield from write.flow(context.setup)
         else:
             yield from transact([write, *along]).flow(context.setup)
-            running = yield from find(Running, job_id=claimed.job_id, consistent=True).flow(context.setup)
+            running = yield from find(context.tables.running, job_id=claimed.job_id, consistent=True).flow(context.setup)
     except (ConditionFailed, NotFound, TransactionCanceled) as refused:
         raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.") from refused
     return Beat(until, running is not None and running.cancel_requested is not None)
+
+
+def _along(context: QueueContext, chunk: LogChunk | None, events: EventChunk | None) -> list[WriteOperation[Any]]:
+    """The writes of the chunks that leave the job, in the queue's own table."""
+    writes: list[WriteOperation[Any]] = []
+    if chunk is not None:
+        writes.append(put(moved_to(context.tables.log_chunk, chunk)))
+    if events is not None:
+        writes.append(put(moved_to(context.tables.event_chunk, events)))
+    return writes
 
 
 def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int = 25) -> Flow[list[Job]]:
@@ -77,13 +88,14 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
 
     A worker is gone when its lease has not moved, between looks with the same `leases`, for as long as the lease lasts.
     """
-    found = yield from collect_stream(query(Job.leased(queue=queue), project=[Job.job_id, Job.lease_until, Job.worker_id]), context)
+    shown = (Job.job_id, Job.lease_until, Job.worker_id)
+    found = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=shown), context)
     running = {values["job_id"]: values for values in found}
     ages = leases.observe({job_id: values["lease_until"] for job_id, values in running.items()}, context.setup.ticks())
     stale = [job_id for job_id, age in ages.items() if age >= context.settings.lease_seconds]
     if not stale:
         return []
-    workers = yield from collect_stream(query(WorkerRecord.every()), context, expired=True)
+    workers = yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True)
     terms = {one.worker_id: one.lease_seconds for one in workers}
     reaped = []
     for job_id in stale[:limit]:

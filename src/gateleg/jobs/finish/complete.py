@@ -25,6 +25,7 @@ from gateleg.jobs.rules import (
     readiness_at,
 )
 from gateleg.jobs.tables.job import FINISHED, Failure, Job, JobStatus, Logs, Progress, Readiness
+from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, create, find, get, patch, put, transact, upsert
 from gateleg.store.flow import Pause
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 SETTLE = "gateleg.settle"
 
 
-def slots_ref(key: str) -> Ref[Slots]:
+def slots_ref(context: QueueContext, key: str) -> Ref[Slots]:
     """The item that counts the running jobs of a concurrency key."""
-    return Slots.key(concurrency_key=quote(key, safe=""))
+    return context.tables.slots.key(concurrency_key=quote(key, safe=""))
 
 
 def finish(
@@ -65,7 +66,7 @@ def finish(
     extra: list[Action] = []
     if logs is not None:
         extra.append(Job.logs.set(logs))
-    along: list[WriteOperation[Any]] = [] if chunk is None else [put(chunk)]
+    along: list[WriteOperation[Any]] = [] if chunk is None else [put(moved_to(context.tables.log_chunk, chunk))]
     current = claimed
     delays = context.setup.delays()
     while True:
@@ -104,7 +105,7 @@ def winner(context: QueueContext, job: Job, error: Exception, delay: float) -> F
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find(Job, job_id=job.job_id, consistent=True).flow(context.setup)
+    found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     if found is None:
         raise LeaseLost(f"The job {job.job_id} is gone.") from error
     return found
@@ -144,14 +145,14 @@ def moved(
     write = patch(job, *actions, condition=condition)
     others = [*along]
     if job.status == JobStatus.PROCESSING and status != JobStatus.PROCESSING and job.concurrency_key is not None:
-        others.append(upsert(slots_ref(job.concurrency_key), Slots.holders.delete({str(job.job_id)})))
+        others.append(upsert(slots_ref(context, job.concurrency_key), Slots.holders.delete({str(job.job_id)})))
     if job.dependent_jobs and (status in FINISHED or job.status in FINISHED):
         others += yield from _followers(context, job, status)
     if not others:
         result: Job = yield from write.flow(context.setup)
     else:
         yield from transact([write, *others]).flow(context.setup)
-        result = yield from get(Job, job_id=job.job_id, consistent=True).flow(context.setup)
+        result = yield from get(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     if status == JobStatus.PENDING and result.readiness is Readiness.READY:
         context.jobs.ready.notify(job.queue)
     return result
@@ -160,8 +161,9 @@ def moved(
 def _followers(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:
     """What becomes of the jobs that wait for one that is completed: they are released along with it, or by a job of their own."""
     if status != JobStatus.COMPLETED or len(job.dependent_jobs) > context.settings.inline_dependents:
-        return [create(settlement_of(job))]
-    found = yield from batch_get([Job.key(job_id=other) for other in job.dependent_jobs], consistent=True).flow(context.setup)
+        return [create(settlement_of(context, job))]
+    refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs]
+    found = yield from batch_get(refs, consistent=True).flow(context.setup)
     return [
         release(dependent, job.job_id, context.now()) for dependent in found if dependent is not None and waits_for(dependent, job.job_id)
     ]
@@ -179,9 +181,9 @@ def release(dependent: Job, job_id: UUID, now: datetime) -> WriteOperation[Job]:
     return patch(dependent, Job.waiting_for.set(rest or None), Job.readiness.set(readiness))
 
 
-def settlement_of(job: Job) -> Job:
+def settlement_of(context: QueueContext, job: Job) -> Job:
     """The job that brings the dependents of another in line with it. Its id follows from the change, which happens once."""
-    return Job(
+    return context.tables.job(
         job_id=uuid5(NAMESPACE_OID, f"{SETTLE}:{job.job_id}:{job.version}"),
         job_type=SETTLE,
         job_config={"job_id": str(job.job_id)},
@@ -195,7 +197,7 @@ def settlement_of(job: Job) -> Job:
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     """Fail a job that has waited longer than it may; None when it has been started or ended meanwhile."""
-    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
         return None
@@ -214,7 +216,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
     """Take a job from a worker whose lease has not moved from `until`; None when it has been renewed or ended meanwhile."""
-    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
@@ -231,7 +233,7 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
 
 def present(context: QueueContext, job_id: UUID) -> Flow[Job]:
     """A job as it is now; `JobMissing` when there is none."""
-    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
         raise JobMissing(f"There is no job {job_id} in the queue.")
     return job

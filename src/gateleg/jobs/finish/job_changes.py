@@ -70,7 +70,8 @@ def completion(context: QueueContext, job: Job, verdict: Verdict, now: datetime,
     attempts = history_with(job, attempt_of(job, verdict, now))
     values = _completion_values(context, job, verdict, attempts, now)
     becomes = (lambda: _completed(context, job, verdict, attempts, now)) if whole else None
-    return Stencilled(_completion_stencil(), job.job_id, values, lambda: planned_completion(context, job, verdict, now), becomes)
+    kind, plan = context.tables.job, lambda: planned_completion(context, job, verdict, now)
+    return Stencilled(kind, _completion_stencil(kind), job.job_id, values, plan, becomes)
 
 
 def planned_completion(context: QueueContext, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
@@ -104,9 +105,9 @@ def _completion_values(context: QueueContext, job: Job, verdict: Verdict, attemp
 
 
 @cache
-def _completion_stencil() -> Stencil:
+def _completion_stencil(kind: type[Job]) -> Stencil:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
-    job = Job(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
+    job = kind(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
     context, attempts = QueueContext(Setup(), Jobs()), history_with(job, attempt_of(job, verdict, mark))
     return Stencil.cut(

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.tables.records import MinuteCounts
 from gateleg.store import batch_write
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Job
+    from gateleg.jobs.tables.records import MinuteCounts
     from gateleg.store.flow import Flow
 
 __all__ = ["quantile"]
@@ -104,7 +104,7 @@ class Tallies:
             if counts.dirty:
                 values = {name: counts.counts[name] for name in ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")}
                 items.append(
-                    MinuteCounts(
+                    context.tables.minute_counts(
                         queue=queue,
                         minute=minute,
                         job_type=job_type,

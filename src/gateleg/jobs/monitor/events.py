@@ -19,7 +19,7 @@ def events_of(context: QueueContext, job: Job | ArchivedJob, after: int = 0) -> 
     """The events of a job that was read, from number `after` on, counted from 0. Those of an archived job are gone."""
     if not isinstance(job, Job) or (job.emitted or 0) <= after:
         return []
-    question = EventChunk.of_job(job_id=job.job_id)
+    question = context.tables.event_chunk.of_job(job_id=job.job_id)
     chunks = yield from collect_stream(query(question.where(EventChunk.first >= after), consistent=True), context)
     if not chunks or chunks[0].first > after:
         # The first of them was written together with some before it.

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from gateleg.jobs.queue_context import collect_stream
-from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
 from gateleg.store import count, find, put, query
 
@@ -40,9 +39,10 @@ def note_history(context: QueueContext, queue: str) -> Flow[int]:
     """Add the last minutes of a queue to its history; how many hours that has changed."""
     now = context.now()
     since = minute_of(now) - timedelta(minutes=_AGAIN - 1)
-    tallies = yield from collect_stream(query(MinuteCounts.of_queue(queue=queue).where(MinuteCounts.minute >= since)), context)
-    waiting = yield from count(Job.ready(queue=queue), limit=_DEPTH).flow(context.setup)
-    running = yield from count(Job.leased(queue=queue), limit=_DEPTH).flow(context.setup)
+    kind, tallied = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+    tallies = yield from collect_stream(query(tallied), context)
+    waiting = yield from count(kind.ready(queue=queue), limit=_DEPTH).flow(context.setup)
+    running = yield from count(kind.leased(queue=queue), limit=_DEPTH).flow(context.setup)
     noted = minutes_of(tallies)
     current = noted.get(minute_of(now), Minute())
     noted[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})
@@ -64,7 +64,7 @@ def minutes_of(tallies: Iterable[MinuteCounts]) -> dict[datetime, Minute]:
 
 
 def _noted(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, Minute]) -> Flow[int]:
-    known = yield from find(Hour, queue=queue, hour=hour, consistent=True).flow(context.setup)
+    known = yield from find(context.tables.hour, queue=queue, hour=hour, consistent=True).flow(context.setup)
     before = known.minutes if known is not None else {}
     after = dict(before)
     for number, minute in fresh.items():
@@ -74,7 +74,7 @@ def _noted(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, M
         after[number] = minute.model_copy(update=kept)
     if after == before:
         return 0
-    hour_item = Hour(queue=queue, hour=hour, minutes=after, expires_at=hour + _KEPT)
+    hour_item = context.tables.hour(queue=queue, hour=hour, minutes=after, expires_at=hour + _KEPT)
     yield from put(hour_item, returning="none").flow(context.setup)
     return 1
 
@@ -82,7 +82,7 @@ def _noted(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, M
 def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
     """What was done in all queues in the last hours, hour by hour: one query."""
     since = context.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
-    return (yield from collect_stream(query(Hour.since().where(Hour.hour >= since)), context))
+    return (yield from collect_stream(query(context.tables.hour.since().where(Hour.hour >= since)), context))
 
 
 def series(

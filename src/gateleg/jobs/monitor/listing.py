@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
-from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page, find, page
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Query
     from gateleg.store.flow import Flow
 
@@ -43,14 +43,15 @@ def jobs_page(
     The narrowest index that serves the question is asked. Without a status, subject or worker the newest jobs of every state are merged
     into one page, which has no cursor. The queue's own jobs are left out unless `internal` asks for them, or their type is named.
     """
+    kind = context.tables.job
     if subject is not None:
-        question: Query[Job] = Job.of_subject(subject=subject)
+        question: Query[Job] = kind.of_subject(subject=subject)
         rest: dict[str, Any] = {"status": status, "job_type": job_type, "worker_id": worker}
     elif worker is not None:
-        question = Job.of_worker(worker_id=worker) if status is None else Job.of_worker(worker_id=worker, status=status)
+        question = kind.of_worker(worker_id=worker) if status is None else kind.of_worker(worker_id=worker, status=status)
         rest = {"job_type": job_type}
     elif status is not None:
-        question, rest = Job.in_status(status=status).reversed(), {"job_type": job_type}
+        question, rest = kind.in_status(status=status).reversed(), {"job_type": job_type}
     else:
         return (yield from _newest(context, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
     for name, value in (rest | {"queue": queue}).items():
@@ -92,10 +93,10 @@ def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
     """A job, in the queue or in the archive."""
-    job = yield from find(Job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is not None:
         return job
-    archived = yield from find(ArchivedJob, job_id=job_id).flow(context.setup)
+    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
     if archived is None:
         raise JobMissing(f"There is no job {job_id}, in the queue or in the archive.")
     return archived
@@ -107,5 +108,6 @@ def archive_page(
     """Archived jobs about a subject or of a type, newest first."""
     if (subject is None) == (job_type is None):
         raise ValueError("Give a subject or a job type.")
-    question = ArchivedJob.of_subject(subject=subject) if subject is not None else ArchivedJob.of_type(job_type=job_type)
+    kind = context.tables.archived_job
+    question = kind.of_subject(subject=subject) if subject is not None else kind.of_type(job_type=job_type)
     return (yield from page(question, limit=limit, cursor=cursor).flow(context.setup))

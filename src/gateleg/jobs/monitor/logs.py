@@ -71,7 +71,8 @@ def lines_of(context: QueueContext, job: Job | ArchivedJob, after: int = 0) -> F
     if after >= logs.earlier:
         return logs.entries[after - logs.earlier :]
     lines: list[LogEntry] = []
-    for chunk in (yield from collect_stream(query(LogChunk.of_job(job_id=job.job_id), consistent=True), context)):
+    chunks = context.tables.log_chunk.of_job(job_id=job.job_id)
+    for chunk in (yield from collect_stream(query(chunks, consistent=True), context)):
         # A write that was repeated with more lines may have left a shorter chunk behind; what follows begins where it must.
         lines = [*lines[: chunk.first], *chunk.lines]
     return [*lines[after : logs.earlier], *logs.entries]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.monitor.counts import quantile
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tables.records import MinuteCounts, QueueState
+from gateleg.jobs.tables.records import MinuteCounts
 from gateleg.store import count, find, query
 
 if TYPE_CHECKING:
@@ -66,14 +66,16 @@ class QueueStats:
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
     """How a queue does now, and did in the last minutes. Counting reads what waits and runs, and nothing else."""
-    state = yield from find(QueueState, name=queue).flow(context.setup)
-    first = yield from collect_stream(query(Job.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), context)
-    waiting = len(first) if len(first) < _EXAMINED else (yield from count(Job.ready(queue=queue)).flow(context.setup))
-    delayed = yield from count(Job.due(queue=queue)).flow(context.setup)
-    leased = yield from collect_stream(query(Job.leased(queue=queue), project=[Job.job_type]), context)
+    kind = context.tables.job
+    state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
+    first = yield from collect_stream(query(kind.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), context)
+    waiting = len(first) if len(first) < _EXAMINED else (yield from count(kind.ready(queue=queue)).flow(context.setup))
+    delayed = yield from count(kind.due(queue=queue)).flow(context.setup)
+    leased = yield from collect_stream(query(kind.leased(queue=queue), project=[Job.job_type]), context)
     oldest = (yield from _oldest(context, queue)) if waiting else None
     since = context.now() - timedelta(minutes=minutes)
-    tallies = yield from collect_stream(query(MinuteCounts.of_queue(queue=queue).where(MinuteCounts.minute >= since)), context)
+    tallied = context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+    tallies = yield from collect_stream(query(tallied), context)
     types = sorted({tally.job_type for tally in tallies} - {"-"})
     return QueueStats(
         queue=queue,
@@ -93,7 +95,8 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
 def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
     """How long the oldest claimable job has waited. The first of each priority is its oldest, and there are few priorities."""
     oldest: datetime | None = None
-    question = Job.ready(queue=queue)
+    waiting = context.tables.job.ready(queue=queue)
+    question = waiting
     while True:
         found = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
         if not found:
@@ -103,7 +106,7 @@ def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
         oldest = created if oldest is None else min(oldest, created)
         if first["priority"] == 0:
             return (context.now() - oldest).total_seconds()
-        question = Job.ready(queue=queue).where(Job.priority < first["priority"])
+        question = waiting.where(Job.priority < first["priority"])
 
 
 def summed(tallies: Sequence[MinuteCounts], minutes: int) -> Work:

@@ -101,7 +101,7 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _below(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
     root, path = job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
-    question = Job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
+    question = context.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
     return (yield from collect_stream(query(question, project=_SHOWN), context))
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.admin import settle
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.tables.records import EventChunk, LogChunk
 from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Overdue:
 def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
     """The next finished jobs to be archived, oldest first."""
     kept_since = context.now() - context.settings.retention[status]
-    question = Job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
+    question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
     found = yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup)
     return Overdue(found.items, found.next)
 
@@ -43,13 +42,14 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
     """
     if job.dependent_jobs:
         yield from settle(context, job.job_id)
+    summary = summary_of(job, context.now(), log_location, context.tables.archived_job)
     try:
-        yield from transact([put(summary_of(job, context.now(), log_location)), delete(job)]).flow(context.setup)
+        yield from transact([put(summary), delete(job)]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
         return False
     if job.emitted:
         # Events are for those who follow a job; what is to stay is in its results.
-        yield from delete_all(EventChunk.of_job(job_id=job.job_id)).flow(context.setup)
+        yield from delete_all(context.tables.event_chunk.of_job(job_id=job.job_id)).flow(context.setup)
     if log_location is not None:
-        yield from delete_all(LogChunk.of_job(job_id=job.job_id)).flow(context.setup)
+        yield from delete_all(context.tables.log_chunk.of_job(job_id=job.job_id)).flow(context.setup)
     return True

@@ -24,9 +24,7 @@ from gateleg.jobs.submit.submission import (
     left_of,
     renamed,
 )
-from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import MAX_DEPENDENTS, Job, JobStatus, Readiness
-from gateleg.jobs.tables.records import QueueState
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.store import (
     AlreadyExists,
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.submit.idempotency import Holds
+    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
@@ -154,9 +153,9 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[Enlisted]:
     yield from _check_queues(context, {job.queue})
     holds = yield from present_holds(context, [job])
     earlier = yield from taken_by(context, [job], holds)
-    there = None if submission.job_id is None else (yield from find(Job, job_id=submission.job_id, consistent=True).flow(context.setup))
-    if there is not None:
-        earlier |= _repeated([job], [there])
+    if submission.job_id is not None:
+        there = yield from find(context.tables.job, job_id=submission.job_id, consistent=True).flow(context.setup)
+        earlier |= {} if there is None else _repeated([job], [there])
     if earlier:
         return Enlisted(earlier[job.job_id].job, (), created=False)
     known = yield from _others(context, [submission], [job], None)
@@ -189,7 +188,7 @@ def _check_queues(context: QueueContext, queues: set[str]) -> Flow[None]:
     for queue in sorted(queues):
         if context.doors.open(queue, now):
             continue
-        state = yield from find(QueueState, name=queue).flow(context.setup)
+        state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
         if state is not None and state.mode == "draining":
             raise QueueDraining(f"The queue {queue} is draining and takes no new jobs.")
         context.doors.seen_open(queue, now + context.settings.open_for)
@@ -246,12 +245,12 @@ def _others(
     wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
     if under is not None:
         wanted.add(under.job_id)
-    ids = sorted(wanted - own)
-    found = yield from batch_get([Job.key(job_id=job_id) for job_id in ids], consistent=True).flow(context.setup)
+    ids, tables = sorted(wanted - own), context.tables
+    found = yield from batch_get([tables.job.key(job_id=job_id) for job_id in ids], consistent=True).flow(context.setup)
     known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in found if job is not None}
     gone = [job_id for job_id in ids if job_id not in known]
     if gone:
-        archived = yield from batch_get([ArchivedJob.key(job_id=job_id) for job_id in gone]).flow(context.setup)
+        archived = yield from batch_get([tables.archived_job.key(job_id=job_id) for job_id in gone]).flow(context.setup)
         known |= {job.job_id: job for job in archived if job is not None}
     return known
 
@@ -319,7 +318,7 @@ def _writes(
         alive = (Job.status != JobStatus.CANCELLED) & Job.cancel_requested.missing()
         if under is not None and parent == under.job_id:
             alive = alive & (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
-        writes.append(check(Job.key(job_id=parent), alive))
+        writes.append(check(context.tables.job.key(job_id=parent), alive))
     return [*writes, *(hold_write(hold, holds) for job in jobs for hold in wanted_holds(context, job))]
 
 

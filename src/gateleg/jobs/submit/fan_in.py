@@ -67,7 +67,7 @@ def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
     wanted = list(dict.fromkeys(submission.depends_on))
     job_id = submission.job_id or uuid4()
     gates = [
-        Job(
+        type(job)(
             job_id=uuid5(NAMESPACE_OID, f"{GATE}:{job_id}:{start}"),
             created_at=job.created_at,
             updated_at=job.updated_at,

@@ -25,14 +25,14 @@ Holds = dict[tuple[str, str], KeyReservation]
 
 def wanted_holds(context: QueueContext, job: Job) -> list[KeyReservation]:
     """The keys that a job takes."""
-    wanted = []
+    wanted, kind = [], context.tables.key_reservation
     if job.idempotency_key is not None:
         until = context.now() + context.settings.remember
         text = quote(job.idempotency_key, safe="")
-        wanted.append(KeyReservation(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
+        wanted.append(kind(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
     if job.unique_key is not None:
         text = quote(job.unique_key, safe="")
-        wanted.append(KeyReservation(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
+        wanted.append(kind(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
     return wanted
 
 
@@ -50,7 +50,7 @@ def taken_by(context: QueueContext, jobs: Sequence[Job], holds: Holds) -> Flow[d
             current = holds.get((hold.purpose, hold.text))
             if current is None or current.job_id == job.job_id or job.job_id in taken:
                 continue
-            holder = yield from find(Job, job_id=current.job_id, consistent=True).flow(context.setup)
+            holder = yield from find(context.tables.job, job_id=current.job_id, consistent=True).flow(context.setup)
             if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
                 continue
             if hold.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= context.now():
@@ -71,7 +71,7 @@ def noted(writes: Sequence[WriteOperation[Any]], refused: StoreError, holds: Hol
     before = dict(holds)
     reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
     for write, reason in zip(writes, reasons, strict=True):
-        if write.ref.entity is KeyReservation and isinstance(reason, ConditionFailed):
+        if issubclass(write.ref.entity, KeyReservation) and isinstance(reason, ConditionFailed):
             place = (write.ref.values["purpose"], write.ref.values["text"])
             if reason.current is None:
                 holds.pop(place, None)
@@ -82,6 +82,7 @@ def noted(writes: Sequence[WriteOperation[Any]], refused: StoreError, holds: Hol
 
 def present_holds(context: QueueContext, jobs: Sequence[Job]) -> Flow[Holds]:
     """Who holds the keys that jobs take."""
-    refs = [KeyReservation.key(purpose=hold.purpose, text=hold.text) for job in jobs for hold in wanted_holds(context, job)]
+    wanted = [hold for job in jobs for hold in wanted_holds(context, job)]
+    refs = [context.tables.key_reservation.key(purpose=hold.purpose, text=hold.text) for hold in wanted]
     found = yield from batch_get(refs, consistent=True).flow(context.setup)
     return {(hold.purpose, hold.text): hold for hold in found if hold is not None}

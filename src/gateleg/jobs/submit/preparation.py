@@ -72,7 +72,7 @@ def prepared(context: QueueContext, submission: Submission, now: datetime, place
         "tags": list(submission.tags),
     }
     try:
-        return Job(**values)
+        return context.tables.job(**values)
     except ValidationError as error:
         told = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
         raise BadSubmission(f"The submission of {submission.job_type} is refused: {told}.") from None

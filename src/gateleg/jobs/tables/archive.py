@@ -5,16 +5,23 @@ from typing import Any
 from uuid import UUID
 
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, Logs, Results
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Table, field
 
-archive_table = Table(
-    "DelphiJobArchive",
-    hash="job_id",
-    indexes=[
-        GSI("ConversationIndex", hash="conversation_id", range="completed_at"),
-        GSI("JobTypeIndex", hash="job_type", range="completed_at"),
-    ],
-)
+
+def make_archive_table(names: TableNames) -> Table:
+    """The table of archived jobs by other names."""
+    return Table(
+        names.archive,
+        hash="job_id",
+        indexes=[
+            GSI(names.subject_index, hash=names.subject, range="completed_at"),
+            GSI("JobTypeIndex", hash="job_type", range="completed_at"),
+        ],
+    )
+
+
+archive_table = make_archive_table(PLAIN)
 
 
 class ArchivedJob(Entity, table=archive_table):
@@ -24,7 +31,7 @@ class ArchivedJob(Entity, table=archive_table):
     status: Attr[JobStatus]
     job_type: Attr[str]
     queue: Attr[str]
-    subject: Attr[str | None] = field(None, name="conversation_id")
+    subject: Attr[str | None] = field(None)
     priority: Attr[int] = field(50)
     created_at: Attr[datetime]
     started_at: Attr[datetime | None] = field(None)
@@ -51,16 +58,16 @@ class ArchivedJob(Entity, table=archive_table):
     tags: Attr[list[str]] = field(factory=list, max_length=50)
 
     key = Key("{job_id}")
-    of_subject = Pattern("ConversationIndex", title="Archived jobs about a subject, newest first", order="desc")
+    of_subject = Pattern(PLAIN.subject_index, title="Archived jobs about a subject, newest first", order="desc")
     of_type = Pattern("JobTypeIndex", title="Archived jobs of a type, newest first", order="desc")
 
 
-def summary_of(job: Job, now: datetime, log_location: str | None = None) -> ArchivedJob:
-    """A finished job as the archive keeps it."""
+def summary_of(job: Job, now: datetime, log_location: str | None = None, kind: type[ArchivedJob] = ArchivedJob) -> ArchivedJob:
+    """A finished job as the archive keeps it. `kind` is the class of archived jobs in the tables that the job is in."""
     last: Attempt | None = job.attempts[-1] if job.attempts else None
     ended = job.completed_at or job.updated_at
     logs = job.logs if log_location is None else job.logs.model_copy(update={"log_location": log_location})
-    return ArchivedJob(
+    return kind(
         job_id=job.job_id,
         status=job.status,
         job_type=job.job_type,

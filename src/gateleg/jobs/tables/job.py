@@ -6,6 +6,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 from uuid import UUID
 
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
 
 #: What a worker must know of a job to choose it, without the rest of the item.
@@ -23,21 +24,32 @@ MAX_DEPENDENCIES = 90
 MAX_DEPENDENTS = 1000
 _LONGEST_OWNER = 1500
 
-queue_table = Table(
-    "DelphiJobQueue",
-    hash="job_id",
-    indexes=[
-        GSI("StatusCreatedIndex", hash="status", range="created_at"),
-        GSI("ConversationIndex", hash="conversation_id", range="created_at"),
-        GSI("JobTypeIndex", hash="job_type", range="priority"),
-        GSI("WorkerStatusIndex", hash="worker_id", range="status"),
-        GSI("ReadyIndex", hash="ready_queue", range="ready_order", project=_CHOICE),
-        GSI("DueIndex", hash="due_queue", range="run_at", project=_WAKING),
-        GSI("LeaseIndex", hash="lease_queue", range="lease_until", project=("version", "status", "queue", "job_type", "worker_id")),
-        GSI("TreeIndex", hash="root_job_id", range="tree_path", project=_OVERVIEW),
-        GSI("OwnerIndex", hash="owner", range="created_at", project=("job_type",)),
-    ],
-)
+
+def make_queue_table(names: TableNames) -> Table:
+    """The table of jobs by other names."""
+    return Table(
+        names.queue,
+        hash="job_id",
+        indexes=[
+            GSI("StatusCreatedIndex", hash="status", range="created_at"),
+            GSI(names.subject_index, hash=names.subject, range="created_at"),
+            GSI("JobTypeIndex", hash="job_type", range="priority"),
+            GSI("WorkerStatusIndex", hash="worker_id", range="status"),
+            GSI("ReadyIndex", hash="ready_queue", range="ready_order", project=_CHOICE),
+            GSI("DueIndex", hash="due_queue", range="run_at", project=_WAKING),
+            GSI("LeaseIndex", hash="lease_queue", range="lease_until", project=("version", "status", "queue", "job_type", "worker_id")),
+            GSI("TreeIndex", hash="root_job_id", range="tree_path", project=_OVERVIEW),
+            GSI("OwnerIndex", hash="owner", range="created_at", project=("job_type",)),
+        ],
+    )
+
+
+def make_running_view(names: TableNames) -> Table:
+    """The same table as a worker sees it. Its own declaration, because a table has one entity for each form of key."""
+    return Table(names.queue, hash="job_id")
+
+
+queue_table = make_queue_table(PLAIN)
 
 
 class JobStatus(States):
@@ -153,7 +165,7 @@ class Job(Entity, table=queue_table):
     #: 0 to 100, higher first
     priority: Attr[int] = field(50, ge=0, le=100)
     #: what the job is about: a conversation, a project, a collection
-    subject: Attr[str | None] = field(None, name="conversation_id", min_length=1, max_length=500)
+    subject: Attr[str | None] = field(None, min_length=1, max_length=500)
     #: how often it was tried again after a failure
     retry_count: Attr[int] = field(0, ge=0)
     max_retries: Attr[int] = field(3, ge=0)
@@ -226,7 +238,7 @@ class Job(Entity, table=queue_table):
     lease_key = Key("{queue}", index="LeaseIndex", when={"status": [JobStatus.PROCESSING]})
 
     in_status = Pattern("StatusCreatedIndex", title="Jobs in a status, oldest first")
-    of_subject = Pattern("ConversationIndex", title="Jobs about a subject, newest first", order="desc")
+    of_subject = Pattern(PLAIN.subject_index, title="Jobs about a subject, newest first", order="desc")
     of_type = Pattern("JobTypeIndex", title="Jobs of a type, highest priority first", order="desc")
     of_worker = Pattern("WorkerStatusIndex", title="Jobs of a worker, by status")
     ready = Pattern("ReadyIndex", title="Claimable jobs of a queue, in the order to be claimed")
@@ -246,11 +258,7 @@ class Job(Entity, table=queue_table):
         return self.attempt - (self.snoozes or 0)
 
 
-#: The same table as a worker sees it. Its own declaration, because a table has one entity for each form of key.
-_running_view = Table("DelphiJobQueue", hash="job_id")
-
-
-class Running(Entity, table=_running_view):
+class Running(Entity, table=make_running_view(PLAIN)):
     """A running job as its worker writes it: the attributes that change while it runs, and do not move its version."""
 
     job_id: Attr[UUID]

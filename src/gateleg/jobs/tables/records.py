@@ -8,11 +8,18 @@ from typing import Any, Literal
 from uuid import UUID
 
 from gateleg.jobs.tables.job import LogEntry
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import TTL, Attr, Compressed, Entity, Key, Pattern, Record, Table, Version, field
 
 __all__ = ["Hour", "MinuteCounts"]
 
-ledger_table = Table("DelphiJobLedger", hash="pk", range="sk", tag="kind")
+
+def make_ledger_table(names: TableNames) -> Table:
+    """The table of what the queue keeps beside the jobs, by other names."""
+    return Table(names.ledger, hash="pk", range="sk", tag="kind")
+
+
+ledger_table = make_ledger_table(PLAIN)
 
 
 class QueueState(Entity, table=ledger_table, tag="queue"):

@@ -53,7 +53,7 @@ def test_a_report_that_is_not_completed_does_not_count() -> None:
 
 async def test_a_portrait_has_the_stages_of_the_newest_outing(served: Served) -> None:
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
-    shown = await portrait(served.host.store, conversation)
+    shown = await portrait(served.host.queue, conversation)
     assert shown.outing is not None
     assert shown.outing.job_id == served.root
     runs = [shown.stages.votes, shown.stages.topics, shown.stages.report]
@@ -82,7 +82,7 @@ async def test_a_report_alone_tells_of_what_it_was_made_from(served: Served) -> 
 async def test_a_portrait_has_the_jobs_that_are_not_done(served: Served) -> None:
     job = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
-    shown = await portrait(served.host.store, conversation)
+    shown = await portrait(served.host.queue, conversation)
     assert [str(one.job_id) for one in shown.busy] == [job["job_id"]]
 
 

@@ -1,10 +1,12 @@
 """Patterns as forms."""
 
+import shlex
 from datetime import datetime
 from uuid import UUID
 
+from gateleg.model import spec_of
 from gateleg.web.console.tables.questions import ask, asks_by, fields_of, find_access
-from gateleg.web.console.tables.snippets import as_command, as_item_python, as_python, key_of
+from gateleg.web.console.tables.snippets import Place, as_command, as_item_python, as_python, key_of
 from tests.web.console.tables.library import Book, Loan, books, library
 
 BOOK_ID = "5eed0000-0000-4000-8000-000000000000"
@@ -67,7 +69,7 @@ def test_a_pattern_is_found_by_its_whole_name() -> None:
 
 def test_the_python_of_a_question_can_be_compiled_and_names_everything() -> None:
     asked = ask(Loan.of_reader, {"reader": "o'hara", "due_at": "2026-01-31T12:00:00Z"})
-    text = as_python(Loan.of_reader, asked.values, limit=20, reverse=True, store="embedded:./data")
+    text = as_python(Loan.of_reader, asked.values, limit=20, reverse=True, place=Place("embedded:./data"))
     compile(text, "snippet", "exec")
     assert "from datetime import datetime" in text
     assert 'reader="o\'hara"' in text
@@ -77,7 +79,7 @@ def test_the_python_of_a_question_can_be_compiled_and_names_everything() -> None
 
 def test_the_python_of_a_question_runs() -> None:
     asked = ask(Loan.of_book, {"book_id": BOOK_ID})
-    text = as_python(Loan.of_book, asked.values, limit=20, store="embedded::memory:")
+    text = as_python(Loan.of_book, asked.values, limit=20, place=Place("embedded::memory:"))
     scope: dict[str, object] = {}
     exec("\n".join(text.splitlines()[:-2]), scope)
     assert scope["Loan"] is Loan
@@ -85,7 +87,7 @@ def test_the_python_of_a_question_runs() -> None:
 
 
 def test_the_command_of_a_question_quotes_its_arguments() -> None:
-    text = as_command(Loan.of_reader, {"reader": "o'hara smith"}, limit=5, reverse=True, prefix="dev-")
+    text = as_command(Loan.of_reader, {"reader": "o'hara smith"}, limit=5, reverse=True, place=Place(prefix="dev-"))
     assert "'reader=o'\"'\"'hara smith'" in text
     assert text.endswith("--limit 5 --reverse")
     assert "--prefix dev-" in text
@@ -93,7 +95,7 @@ def test_the_command_of_a_question_quotes_its_arguments() -> None:
 
 def test_the_python_of_an_item_names_its_key() -> None:
     book = books()[0]
-    text = as_item_python("Book", Book.__module__, key_of(book))
+    text = as_item_python(spec_of(Book), key_of(book))
     compile(text, "snippet", "exec")
     assert f'store.get(Book, book_id=UUID("{book.book_id}"))' in text
 
@@ -103,3 +105,17 @@ def test_times_in_python_keep_their_zone() -> None:
     text = as_python(Loan.of_reader, asked.values, limit=1)
     assert 'datetime.fromisoformat("2026-01-31T10:00:00+00:00")' in text
     assert datetime.fromisoformat("2026-01-31T10:00:00+00:00").tzinfo is not None
+
+
+def test_snippets_name_the_table_as_the_settings_of_the_host_do() -> None:
+    place = Place(prefix="dev-", table_names={spec_of(Loan).table.name: "loans of '26", "Else": "else"})
+    table = spec_of(Loan).table.name
+    asked = ask(Loan.of_reader, {"reader": "ada"})
+    python = as_python(Loan.of_reader, asked.values, limit=1, place=place)
+    compile(python, "snippet", "exec")
+    assert f"""store = Store.connect("embedded:./data", prefix='dev-', table_names={{'{table}': "loans of '26"}})""" in python
+    command = as_command(Loan.of_reader, {"reader": "ada"}, limit=1, place=place)
+    first, *rest = shlex.split(command)
+    assert first == f"GATELEG_TABLE_NAMES={table}=loans of '26"
+    assert rest[:3] == ["gateleg", "tables", "query"]
+    assert rest[rest.index("--prefix") + 1] == "dev-"

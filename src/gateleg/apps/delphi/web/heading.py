@@ -43,7 +43,7 @@ async def conversation_page(name: str, run: str, part: str, build: Part, title: 
             tag("h1", name)
             empty("search", "There is no such conversation", "It may have another name.", button="All conversations", href=HOME)
             return
-        shown = await portrait(view.host.store, known, run or None)
+        shown = await portrait(view.host.queue, known, run or None)
         _head(view, shown)
         _busy(view, shown, part)
         if shown.outing is None:
@@ -86,7 +86,7 @@ def _head(view: View, shown: Portrait) -> None:
 
 def _busy(view: View, shown: Portrait, part: str) -> None:
     """What works on the conversation, while it does; once all of it is done the page is shown anew, with what was found."""
-    name, store = shown.conversation.conversation_id, view.host.store
+    name, queue = shown.conversation.conversation_id, view.host.queue
     if not shown.busy:
         return
     box = tag("div", classes="stack gap-1", role="status")
@@ -99,7 +99,7 @@ def _busy(view: View, shown: Portrait, part: str) -> None:
         if not jobs:
             ui.navigate.to(address_of(name, part if part in PARTS else ""))
 
-    follow(view.live, Topic(("delphi", name), lambda: busy_jobs(store, name)), show)
+    follow(view.live, Topic(("delphi", name), lambda: busy_jobs(queue, name)), show)
 
 
 def _job(view: View, job: Job) -> None:

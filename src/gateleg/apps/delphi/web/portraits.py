@@ -9,7 +9,6 @@ from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus
-from gateleg.jobs import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.delphi.runs.run_tables import StoredConversation, Upload
+    from gateleg.jobs import AsyncQueue, Job
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -99,8 +99,9 @@ class Stages:
     report: Run | None = None
 
 
-async def portrait(store: AsyncStore, conversation: StoredConversation, wanted: str | None = None) -> Portrait:
-    """Read what the pages of a conversation show."""
+async def portrait(queue: AsyncQueue, conversation: StoredConversation, wanted: str | None = None) -> Portrait:
+    """Read what the pages of a conversation show, from the queue and the store that it is on."""
+    store = queue.store
     name = conversation.conversation_id
     found = outings([run async for run in service.runs(store, name, limit=_RUNS)])
     outing = picked(found, wanted)
@@ -110,7 +111,7 @@ async def portrait(store: AsyncStore, conversation: StoredConversation, wanted: 
         tuple(found),
         outing,
         Stages() if outing is None else await stages_of(store, outing),
-        await busy_jobs(store, name),
+        await busy_jobs(queue, name),
     )
 
 
@@ -137,9 +138,10 @@ async def _beside(store: AsyncStore, outing: Outing, stage: str, job_id: str | N
         return None
 
 
-async def busy_jobs(store: AsyncStore, conversation_id: str) -> tuple[Job, ...]:
+async def busy_jobs(queue: AsyncQueue, conversation_id: str) -> tuple[Job, ...]:
     """The jobs on a conversation that wait or run, newest first."""
-    jobs = [job async for job in store.query(Job.of_subject, subject=conversation_id, limit=_JOBS)]
+    found = queue.store.query(queue.tables.job.of_subject, subject=conversation_id, limit=_JOBS)
+    jobs = [job async for job in found]
     return tuple(job for job in jobs if not job.finished)
 
 

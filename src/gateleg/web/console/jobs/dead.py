@@ -221,5 +221,5 @@ async def archive_all(view: View, job_type: str, kind: str) -> int:
 
 async def _failed(queue: AsyncQueue, job_type: str, kind: str) -> list[Job]:
     # The kind of an error is inside the attempts, which a filter expression cannot search.
-    question = Job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
+    question = queue.tables.job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
     return [job async for job in queue.store.query(question) if kind_of(job) == kind][:MOST]

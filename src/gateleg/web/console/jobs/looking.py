@@ -70,7 +70,7 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
         except JobMissing:
             return None
         # What labels are made of never changes, so every job is read once.
-        fresh = [Job.key(job_id=one) for one in alike(branch)[:_LABELLED] if one not in known]
+        fresh = [queue.tables.job.key(job_id=one) for one in alike(branch)[:_LABELLED] if one not in known]
         known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
         return Tree(branch, labels(known.values()))
 
@@ -104,7 +104,7 @@ async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
         branch = await queue.tree(job_id)
     except JobMissing:
         return ()
-    children = await queue.store.batch_get([Job.key(job_id=one.job_id) for one in branch.children[:_NODES]])
+    children = await queue.store.batch_get([queue.tables.job.key(job_id=one.job_id) for one in branch.children[:_NODES]])
     jobs = tuple(job for job in children if job is not None)
     return jobs if any(job.dependencies for job in jobs) else ()
 
@@ -113,7 +113,7 @@ async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahe
     """Go from job to job in one direction, level by level, until nothing is new or there are enough."""
     level = [start]
     while level and len(found) < _NODES:
-        wanted = [Job.key(job_id=one) for one in level[: _NODES - len(found)]]
+        wanted = [queue.tables.job.key(job_id=one) for one in level[: _NODES - len(found)]]
         jobs = [job for job in await queue.store.batch_get(wanted) if job is not None]
         found |= {job.job_id: job for job in jobs}
         around = [other for job in jobs for other in (job.dependencies if ahead else job.dependent_jobs)]

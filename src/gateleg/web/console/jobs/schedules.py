@@ -122,7 +122,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[Listed]]:
     async def look() -> list[Listed]:
         found = await queue.schedules()
         ids = [one.last_job_id for one in found if one.last_job_id is not None]
-        jobs = await queue.store.batch_get([Job.key(job_id=job_id) for job_id in ids]) if ids else []
+        jobs = await queue.store.batch_get([queue.tables.job.key(job_id=job_id) for job_id in ids]) if ids else []
         live = {job.job_id: job for job in jobs if job is not None}
         return [Listed(one, await last_run(one.last_job_id, live) if one.last_job_id is not None else None) for one in found]
 
@@ -140,7 +140,7 @@ async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
 async def runs_of(queue: AsyncQueue, schedule: Schedule) -> list[Job]:
     """The jobs in the queue that a schedule has submitted, newest first."""
     mark = submitted_by(schedule.name)
-    question = Job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark))
+    question = queue.tables.job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark))
     found = [job async for job in queue.store.query(question) if job.created_by is not None and job.created_by.endswith(mark)]
     return sorted(found, key=lambda job: job.created_at, reverse=True)[:_RUNS]
 

@@ -71,7 +71,7 @@ def present_topic(host: Host) -> Topic[Present]:
     """What waits and runs, who works, and what has waited longest."""
 
     async def look() -> Present:
-        ready = Job.in_status(status=JobStatus.PENDING).filter(Job.readiness == Readiness.READY)
+        ready = host.queue.tables.job.in_status(status=JobStatus.PENDING).filter(Job.readiness == Readiness.READY)
         oldest = await host.store.page(ready, limit=1, examine=_EXAMINED)
         recent = await host.queue.jobs_page(limit=_RECENT)
         return Present(
@@ -91,10 +91,11 @@ def past_topic(host: Host) -> Topic[Past]:
     async def look() -> Past:
         hours = await host.queue.history()
         since = host.store.setup.now() - timedelta(hours=1)
+        of_queue = host.queue.tables.minute_counts.of_queue
         tallies = [
             tally
             for name in await host.pulse.queue_names()
-            async for tally in host.store.query(MinuteCounts.of_queue(queue=name).where(MinuteCounts.minute >= since))
+            async for tally in host.store.query(of_queue(queue=name).where(MinuteCounts.minute >= since))
         ]
         return Past(tuple(hours), tuple(tallies))
 

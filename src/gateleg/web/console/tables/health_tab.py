@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -12,7 +11,7 @@ from gateleg.web.console.badges import Look, chip
 from gateleg.web.console.empty import empty
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.tables.listing import look_of, row_of
-from gateleg.web.settings import shown
+from gateleg.web.console.tables.snippets import Place
 
 if TYPE_CHECKING:
     from gateleg.migrate import Plan
@@ -55,11 +54,10 @@ def _plan(view: View, plan: Plan, table: Table) -> None:
                 tag("span", f"{reason[:1].upper()}{reason[1:]}.", "strong")
                 tag("span", "No request changes this: it needs a new table.", "meta")
     modules = dict.fromkeys(spec.entity.__module__ for spec in table.specs)
-    words = ["gateleg", "tables", "apply", "--store", shown(view.host.settings.store), "--only", table.name, "--billing", "keep"]
+    place = Place.of(view.host.settings)
+    words = ["gateleg", "tables", "apply", *place.options, "--only", table.name, "--billing", "keep"]
     words += [word for module in modules for word in ("--tables", module)]
-    if view.host.settings.prefix:
-        words += ["--prefix", view.host.settings.prefix]
-    command = shlex.join(words)
+    command = place.command(table, words)
     tag("p", "Carry it out with this command; it asks before a step that loses something.", "meta")
     tag("pre", command, "code wrap")
     with tag("div"):

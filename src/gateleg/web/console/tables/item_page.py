@@ -26,9 +26,8 @@ from gateleg.web.console.tables.grids import item_address, item_label, item_name
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.saving import Race
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
-from gateleg.web.console.tables.snippets import as_item_python, key_of
+from gateleg.web.console.tables.snippets import Place, as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find, nothing_called
-from gateleg.web.settings import shown
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
@@ -158,7 +157,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
                 for name, text in sheet.unknown.items():
                     tag("dt", name, "mono")
                     tag("dd", text, "mono")
-    text = as_item_python(spec.name, spec.entity.__module__, key_of(instance), store=shown(view.host.settings.store))
+    text = as_item_python(spec, key_of(instance), place=Place.of(view.host.settings))
     with tag("details", classes="card fold"):
         with tag("summary"):
             tag("span", "As Python", "strong")

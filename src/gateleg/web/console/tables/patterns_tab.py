@@ -27,8 +27,7 @@ from gateleg.web.console.tables.items_grid import items_grid
 from gateleg.web.console.tables.meters import cost_words
 from gateleg.web.console.tables.questions import Asked, ask, asks_by, fields_of, find_access
 from gateleg.web.console.tables.rules import why_not_read
-from gateleg.web.console.tables.snippets import as_command, as_python
-from gateleg.web.settings import shown
+from gateleg.web.console.tables.snippets import Place, as_command, as_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,14 +170,12 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
         if found.next or cursor:
             pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
         requests = "\n\n".join(f"{entry.operation} {laid_out(entry.request)}" for entry in found.sent)
-        store = shown(view.host.settings.store)
+        place = Place.of(view.host.settings)
         _snippets(
             {
                 _REQUEST: requests,
-                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, store=store),
-                "On the command line": as_command(
-                    access, texts, limit=_LIMIT, reverse=reverse, store=store, prefix=view.host.settings.prefix
-                ),
+                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, place=place),
+                "On the command line": as_command(access, texts, limit=_LIMIT, reverse=reverse, place=place),
             }
         )
 

@@ -53,6 +53,6 @@ def addresses(spec: Spec[Any], item: Item, known: Mapping[str, Spec[Any]]) -> di
 
 
 def _address(target: Spec[Any], values: Mapping[str, Any]) -> str:
-    if target.entity is Job:
+    if issubclass(target.entity, Job):
         return f"/jobs/{values['job_id']}"
     return item_address(target.table.name, key_text(target.table, target.key.require(values, target.name)))

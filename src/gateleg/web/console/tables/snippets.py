@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from gateleg.model import KeyPart, spec_of
+from gateleg.web.settings import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Access
+    from gateleg.model import Access, Spec, Table
+    from gateleg.web.settings import Settings
 
 
-def as_python(access: Access[Any], values: Mapping[str, Any], *, limit: int, reverse: bool = False, store: str = "embedded:./data") -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where a snippet finds a table: the address of the store, and what its settings call its tables."""
+
+    store: str = "embedded:./data"
+    prefix: str = ""
+    table_names: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The place of a host's tables."""
+        return cls(shown(settings.store), settings.prefix, settings.table_names)
+
+    def named(self, table: Table) -> dict[str, str]:
+        """The own name of a table, if it has one."""
+        return {name: own for name, own in self.table_names.items() if name == table.name}
+
+    def connection(self, table: Table) -> str:
+        """The line of Python that opens the store for a table."""
+        options = [f'"{self.store}"', *([f"prefix={self.prefix!r}"] if self.prefix else [])]
+        options += [f"table_names={named!r}"] if (named := self.named(table)) else []
+        return f"store = Store.connect({', '.join(options)})"
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a command that finds the store and the prefix."""
+        return ["--store", self.store, *(["--prefix", self.prefix] if self.prefix else [])]
+
+    def command(self, table: Table, words: Sequence[str]) -> str:
+        """A command line, with the own name of a table before it, for which there is no option."""
+        own = "".join(f"GATELEG_TABLE_NAMES={shlex.quote(f'{name}={text}')} " for name, text in self.named(table).items())
+        return own + shlex.join(words)
+
+
+_HERE = Place()
+
+
+def as_python(access: Access[Any], values: Mapping[str, Any], *, limit: int, reverse: bool = False, place: Place = _HERE) -> str:
     """The lines of Python that ask the same."""
     entity = access.entity
     imports = {f"from {entity.__module__} import {entity.__name__}", "from gateleg.store import Store"}
@@ -31,7 +71,7 @@ def as_python(access: Access[Any], values: Mapping[str, Any], *, limit: int, rev
         arguments.append(f"newest_first={access.pattern.order != 'desc'}")
     arguments.append(f"limit={limit}")
     call = ", ".join([f"{entity.__name__}.{access.pattern.name}", *arguments])
-    lines = [*sorted(imports, key=_import_order), "", f'store = Store.connect("{store}")']
+    lines = [*sorted(imports, key=_import_order), "", place.connection(spec_of(entity).table)]
     return "\n".join([*lines, f"for item in store.query({call}):", "    print(item)"])
 
 
@@ -58,38 +98,28 @@ def _literal(value: Any) -> tuple[str, set[str]]:
     return repr(value), set()
 
 
-def as_command(
-    access: Access[Any],
-    texts: Mapping[str, str],
-    *,
-    limit: int,
-    reverse: bool = False,
-    store: str = "embedded:./data",
-    prefix: str = "",
-) -> str:
+def as_command(access: Access[Any], texts: Mapping[str, str], *, limit: int, reverse: bool = False, place: Place = _HERE) -> str:
     """The command that asks the same."""
-    words = ["gateleg", "tables", "query", access.name, "--tables", access.entity.__module__, "--store", store]
-    if prefix:
-        words += ["--prefix", prefix]
+    words = ["gateleg", "tables", "query", access.name, "--tables", access.entity.__module__, *place.options]
     for name in (*access.required, *access.optional):
         if texts.get(name, "").strip():
             words += ["--arg", f"{name}={texts[name].strip()}"]
     words += ["--limit", str(limit)]
     if reverse:
         words.append("--reverse")
-    return shlex.join(words)
+    return place.command(spec_of(access.entity).table, words)
 
 
-def as_item_python(spec_name: str, module: str, key: Mapping[str, Any], *, store: str = "embedded:./data") -> str:
+def as_item_python(spec: Spec[Any], key: Mapping[str, Any], *, place: Place = _HERE) -> str:
     """The lines of Python that read one item by its key."""
-    imports = {f"from {module} import {spec_name}", "from gateleg.store import Store"}
+    imports = {f"from {spec.entity.__module__} import {spec.name}", "from gateleg.store import Store"}
     arguments = []
     for name, value in key.items():
         text, needed = _literal(value)
         arguments.append(f"{name}={text}")
         imports |= needed
-    lines = [*sorted(imports, key=_import_order), "", f'store = Store.connect("{store}")']
-    return "\n".join([*lines, f"item = store.get({', '.join([spec_name, *arguments])})"])
+    lines = [*sorted(imports, key=_import_order), "", place.connection(spec.table)]
+    return "\n".join([*lines, f"item = store.get({', '.join([spec.name, *arguments])})"])
 
 
 def key_of(instance: Any) -> dict[str, Any]:

@@ -1,0 +1,35 @@
+"""The queue's tables as hosts have them, for `gateleg tables --tables gateleg.jobs.tables.delphi` and for questions about them."""
+
+from gateleg.jobs.tables.queue_tables import tables_named
+from gateleg.jobs.tables.table_names import DELPHI
+
+__all__ = [
+    "ArchivedJob",
+    "EventChunk",
+    "Hour",
+    "Job",
+    "KeyReservation",
+    "LeaderLease",
+    "LogChunk",
+    "MinuteCounts",
+    "QueueState",
+    "RateWindow",
+    "Schedule",
+    "Slots",
+    "WorkerRecord",
+]
+
+_tables = tables_named(DELPHI)
+Job = _tables.job
+ArchivedJob = _tables.archived_job
+QueueState = _tables.queue_state
+RateWindow = _tables.rate_window
+Slots = _tables.slots
+KeyReservation = _tables.key_reservation
+WorkerRecord = _tables.worker_record
+LeaderLease = _tables.leader_lease
+Schedule = _tables.schedule
+LogChunk = _tables.log_chunk
+EventChunk = _tables.event_chunk
+MinuteCounts = _tables.minute_counts
+Hour = _tables.hour

@@ -1,0 +1,101 @@
+"""The queue's entities, bound to tables of certain names: every flow of a queue takes them from its context."""
+
+from dataclasses import dataclass
+from functools import cache
+from types import new_class
+from typing import TypeVar
+
+from gateleg.jobs.tables import job as jobs
+from gateleg.jobs.tables.archive import ArchivedJob, make_archive_table
+from gateleg.jobs.tables.records import (
+    EventChunk,
+    Hour,
+    KeyReservation,
+    LeaderLease,
+    LogChunk,
+    MinuteCounts,
+    QueueState,
+    RateWindow,
+    Schedule,
+    Slots,
+    WorkerRecord,
+    make_ledger_table,
+)
+from gateleg.jobs.tables.table_names import DELPHI, PLAIN, TableNames
+from gateleg.model import Access, Entity, Pattern, Table, spec_of
+from gateleg.model.codec.unchecked import construct_unchecked
+
+__all__ = ["QueueTables", "tables_named"]
+
+E = TypeVar("E", bound=Entity)
+_DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
+
+
+@dataclass(frozen=True, eq=False)
+class QueueTables:
+    """The classes of a queue's items. Those of tables with other than the plain names are subclasses of the plain ones."""
+
+    names: TableNames = PLAIN
+    job: type[jobs.Job] = jobs.Job
+    running: type[jobs.Running] = jobs.Running
+    archived_job: type[ArchivedJob] = ArchivedJob
+    queue_state: type[QueueState] = QueueState
+    rate_window: type[RateWindow] = RateWindow
+    slots: type[Slots] = Slots
+    key_reservation: type[KeyReservation] = KeyReservation
+    worker_record: type[WorkerRecord] = WorkerRecord
+    leader_lease: type[LeaderLease] = LeaderLease
+    schedule: type[Schedule] = Schedule
+    log_chunk: type[LogChunk] = LogChunk
+    event_chunk: type[EventChunk] = EventChunk
+    minute_counts: type[MinuteCounts] = MinuteCounts
+    hour: type[Hour] = Hour
+
+    @property
+    def all(self) -> tuple[Table, Table, Table]:
+        """The tables: of jobs, of what is kept beside them, and of archived jobs."""
+        return spec_of(self.job).table, spec_of(self.queue_state).table, spec_of(self.archived_job).table
+
+
+def moved_to(kind: type[E], item: E) -> E:
+    """An item as one of the class that a queue's tables have for it: what is made without a context is of a plain class."""
+    return item if type(item) is kind else construct_unchecked(kind, dict(item.__dict__))
+
+
+@cache
+def tables_named(names: TableNames) -> QueueTables:
+    """The queue's entities in tables of these names."""
+    if names == PLAIN:
+        return QueueTables()
+    ledger = make_ledger_table(names)
+    return QueueTables(
+        names=names,
+        job=_bound_by_subject(jobs.Job, jobs.make_queue_table(names), names, jobs.Job.of_subject),
+        running=_bound(jobs.Running, jobs.make_running_view(names)),
+        archived_job=_bound_by_subject(ArchivedJob, make_archive_table(names), names, ArchivedJob.of_subject),
+        queue_state=_bound(QueueState, ledger),
+        rate_window=_bound(RateWindow, ledger),
+        slots=_bound(Slots, ledger),
+        key_reservation=_bound(KeyReservation, ledger),
+        worker_record=_bound(WorkerRecord, ledger),
+        leader_lease=_bound(LeaderLease, ledger),
+        schedule=_bound(Schedule, ledger),
+        log_chunk=_bound(LogChunk, ledger),
+        event_chunk=_bound(EventChunk, ledger),
+        minute_counts=_bound(MinuteCounts, ledger),
+        hour=_bound(Hour, ledger),
+    )
+
+
+def _bound(kind: type[E], table: Table, **members: object) -> type[E]:
+    """An entity in another table, otherwise the same, save for the members that are given."""
+    # Where the classes of hosts can be imported from; those by names of your own are nowhere but in their queue.
+    module = "gateleg.jobs.tables.delphi" if table.name in _DELPHI else kind.__module__
+    own = {"__doc__": kind.__doc__, "__module__": module, **members}
+    return new_class(kind.__name__, (kind,), {"table": table, "tag": spec_of(kind).tag}, lambda body: body.update(own))
+
+
+def _bound_by_subject(kind: type[E], table: Table, names: TableNames, pattern: Access[E]) -> type[E]:
+    """The same, whose subject has another name on the wire and another index."""
+    of_subject = Pattern(names.subject_index, title=pattern.pattern.title, order=pattern.pattern.order)
+    return _bound(kind, table, of_subject=of_subject, __wire_case__=lambda name: names.subject if name == "subject" else name)
