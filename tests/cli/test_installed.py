@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.installed import find_installed, installed_applications, registered
+from gateleg.cli.installed import find_installed, installed_applications, package_of, reason_for, registered
 from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
@@ -55,6 +55,14 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
     assert ("films" in names, "broken" in names) == (True, False)
     (record,) = [record for record in caplog.records if "application broken is left out" in record.getMessage()]
     assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
+
+
+def test_a_package_that_an_extra_of_gateleg_holds_is_named_with_it() -> None:
+    own = [entry for entry in registered().values() if package_of(entry) == "gateleg"]
+    for entry in own:
+        told = reason_for(entry, ModuleNotFoundError("No module named 'sklearn'", name="sklearn"))
+        assert told.startswith(f"sklearn is not installed. Install the extra `{entry.name}`")
+    assert own
 
 
 def test_a_name_that_is_taken_or_reserved_is_left_out(folder: Path) -> None:
