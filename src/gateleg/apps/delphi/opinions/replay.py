@@ -108,8 +108,10 @@ def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
     if not votes:
         return []
     if start:
-        return np.unique(np.linspace(max(1, start * votes), votes, max(updates, 2)).astype(int)).tolist()
-    return np.unique(np.linspace(0, votes, max(updates, 1) + 1).round().astype(int))[1:].tolist()
+        ends = np.linspace(max(1, start * votes), votes, max(updates, 2)).astype(int)
+    else:
+        ends = np.linspace(0, votes, max(updates, 1) + 1).round().astype(int)[1:]
+    return [int(end) for end in np.unique(ends) if end]
 
 
 def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Groups, int]:
