@@ -55,7 +55,10 @@ def test_the_graph_sees_imports_that_only_annotations_need() -> None:
     assert imports_of(source) == {"gateleg.model.spec"}
 
 
-ROOTS = ("model", "net", "net.http", "store", "engine", "endpoint", "objects", "jobs", "ai", "migrate", "ops", "web", "apps.delphi")
+ROOTS = (
+    *("model", "net", "net.http", "store", "engine", "endpoint", "objects", "jobs", "ai", "migrate", "ops", "web"),
+    *("apps.delphi", "apps.mv"),
+)
 
 
 def test_no_name_means_two_things_in_two_roots() -> None:
