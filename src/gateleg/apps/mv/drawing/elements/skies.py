@@ -55,7 +55,7 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     def draw(canvas: Any, moment: Moment) -> None:
         glow(canvas, x, y, 1.1, mix(colour, stage.palette.horizon, 0.5), (0.30 + 0.05 * moment.low) * room)
         glow(canvas, x, y, radius * (3.4 + 0.7 * moment.beat * stage.motion), colour, 0.55 * min(room, 1.0))
-        canvas.drawCircle(x, y, radius * (1 + 0.03 * moment.beat), paint(mix(colour, (1.0, 1.0, 1.0), 0.15 if low else 0.6), 0.96))
+        canvas.drawCircle(x, y, radius * (1 + 0.03 * moment.beat), paint(mix(colour, (1.0, 1.0, 1.0), 0.15 if low else 0.9), 0.96))
 
     return Layer(0.05, draw)
 
