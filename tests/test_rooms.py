@@ -56,6 +56,7 @@ def test_the_graph_sees_imports_that_only_annotations_need() -> None:
 
 
 ROOTS = (
+<<<<<<< HEAD
     "model",
     "net",
     "net.http",
@@ -70,6 +71,10 @@ ROOTS = (
     "web",
     "commands",
     *(f"apps.{path.parent.name}" for path in (SOURCE / "gateleg" / "apps").glob("*/application.py")),
+=======
+    *("model", "net", "net.http", "store", "engine", "endpoint", "objects", "jobs", "ai", "migrate", "ops", "web"),
+    *("apps.delphi", "apps.mv"),
+>>>>>>> mv
 )
 
 
