@@ -56,7 +56,6 @@ def test_the_graph_sees_imports_that_only_annotations_need() -> None:
 
 
 ROOTS = (
-<<<<<<< HEAD
     "model",
     "net",
     "net.http",
@@ -71,10 +70,6 @@ ROOTS = (
     "web",
     "commands",
     *(f"apps.{path.parent.name}" for path in (SOURCE / "gateleg" / "apps").glob("*/application.py")),
-=======
-    *("model", "net", "net.http", "store", "engine", "endpoint", "objects", "jobs", "ai", "migrate", "ops", "web"),
-    *("apps.delphi", "apps.mv"),
->>>>>>> mv
 )
 
 
