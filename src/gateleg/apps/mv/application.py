@@ -51,4 +51,5 @@ application = Application(
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    commands="gateleg.apps.mv.commands:app",
 )
