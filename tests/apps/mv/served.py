@@ -12,7 +12,7 @@ from gateleg.apps.mv.application import application
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
+from gateleg.web.settings import load_settings
 
 #: Everybody who may come: the name of their key, their role and their tenant.
 CALLERS: dict[str, tuple[str, Role, str | None]] = {
@@ -44,9 +44,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path, store: str = "embedded::memory:") -> AsyncIterator[Served]:
-    """A host, in memory unless processes of its own are to read the store."""
-    settings = Settings(store=store, objects=f"dir:{folder}/objects", data=folder)
+async def serving(folder: Path, store: str = "embedded::memory:", **own: object) -> AsyncIterator[Served]:
+    """A host, in memory unless processes of its own are to read the store. `own` are settings of the application."""
+    flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
+    settings = load_settings(flags=flags, environ={f"GATELEG_MV__{name.upper()}": str(value) for name, value in own.items()})
     async with Host.open(settings, [application]) as host:
         app = create_app(host, console=False)
         callers = {"nobody": _client(app, {})}

@@ -60,6 +60,8 @@ async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -
     project = (await owner.get(where)).json()
     assert (project["status"], project["errorMessage"]) == ("completed", None)
     assert project["completedScenes"] == project["sceneCount"] == len(project["scenes"]) > 0
+    assert (await owner.get(f"/api/mv/jobs/{begun.json()['jobId']}/tree")).status_code == 200
+    assert (await served["stranger"].get(f"/api/mv/jobs/{begun.json()['jobId']}")).status_code == 404
     film = (await owner.get(f"{where}/final-video")).json()
     (tmp_path / "film.mp4").write_bytes((await owner.get(film["videoUrl"])).content)
     with av.open(str(tmp_path / "film.mp4")) as container:
@@ -68,3 +70,55 @@ async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -
         assert {stream.type for stream in container.streams} == {"video", "audio"}
         assert container.metadata["synopsis"] == "procedural"
     assert {"poster", "contact-sheet", "edit-list"} <= film["companionUrls"].keys()
+
+
+async def test_end_of_a_lost_or_cancelled_job_is_seen_in_the_project(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    begun = (await owner.post(f"{where}/generate")).json()
+    await served.host.queue.cancel_tree(UUID(begun["jobId"]))
+    found = (await owner.get(where)).json()
+    assert (found["status"], found["errorMessage"]) == ("failed", "The job was cancelled.")
+    assert (await owner.post(f"{where}/cancel")).status_code == 409
+    assert (await owner.post(f"{where}/retry")).status_code == 409
+    again = await owner.post(f"{where}/generate")
+    assert again.status_code == 202
+    assert again.json()["jobId"] != begun["jobId"]
+    assert (await owner.post(f"{where}/cancel")).status_code == 202
+    assert (await owner.get(where)).json()["status"] == "failed"
+
+
+async def test_double_submission_makes_one_job(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    once = {"Idempotency-Key": "tuesday"}
+    answers = await asyncio.gather(*(owner.post(f"{where}/generate", headers=once) for _ in range(5)))
+    jobs = {answer.json()["jobId"] for answer in answers if answer.status_code == 202}
+    assert len(jobs) == 1
+    assert {answer.status_code for answer in answers} <= {202, 409}
+
+
+async def test_scene_whose_job_is_gone_is_taken_for_failed(served: Served, tmp_path: Path) -> None:
+    from uuid import uuid4
+
+    from gateleg.apps.mv.scenes import begin_scene
+
+    where, owner = await made(served, tmp_path), served["owner"]
+    await owner.post(f"{where}/scenes", json={"sceneConcept": "alone"})
+    await begin_scene(served.host.store, UUID(where.rsplit("/", 1)[1]), 1, uuid4())
+    found = (await owner.get(where)).json()
+    assert (found["scenes"][0]["status"], found["failedScenes"]) == ("failed", 1)
+
+
+async def test_spend_cap_and_unknown_providers_stop_the_work(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gateleg.apps.mv import costs
+
+    where, owner = await made(served, tmp_path, spendCap=1.0), served["owner"]
+    assert (await owner.get(f"{where}/estimate")).json() == {
+        "scenes": 0, "seconds": 180.0, "cost": 0.0, "spendCap": 1.0, "allowed": True,
+    }
+    await owner.patch(where, json={"provider": "costly"})
+    assert (await owner.post(f"{where}/generate")).json()["error"]["code"] == "unknown-provider"
+    monkeypatch.setattr(costs, "PRICES", {"studio": 0.0, "costly": 0.4})
+    await owner.post(f"{where}/scenes", json={"sceneConcept": "dear", "duration": 4})
+    assert (await owner.get(f"{where}/estimate")).json()["cost"] == 1.6
+    assert (await owner.post(f"{where}/generate")).json()["error"]["code"] == "spend-cap"
+    assert (await owner.post(f"{where}/scenes/1/render")).json()["error"]["code"] == "spend-cap"

@@ -7,10 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Path, Query, Response
 
 from gateleg.apps.mv import rules, scenes, service
+from gateleg.apps.mv.settings import MVSettings
+from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
 from gateleg.apps.mv.web.bodies import Cut, NewOrder, NewProject, NewScene, NewTrim, ProjectChanges, SceneChanges
 from gateleg.apps.mv.web.views import (
     FinalView,
+    Links,
     ProjectSummary,
     ProjectView,
     SceneView,
@@ -23,7 +26,7 @@ from gateleg.apps.mv.web.views import (
     view_scene,
     view_take,
 )
-from gateleg.web import Role
+from gateleg.web import Resources, Role
 from gateleg.web.api.calls import Call, Using, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
@@ -40,12 +43,21 @@ class Deleted(View):
     remaining_scene_count: int
 
 
+def mine(call: Call) -> Resources[MVSettings]:
+    """What the host gives to this application."""
+    return call.host.resources["mv"]
+
+
+def links_of(call: Call) -> Links:
+    """Makes the URLs that callers see."""
+    return Links(call.host.objects, mine(call).settings.link_seconds)
+
+
 async def seen(call: Call, project_id: UUID) -> Project:
-    """The project, if the caller may see it."""
+    """The project, if the caller may see it; what has become of its jobs is noted in it."""
     project = await service.find_project(call.host.store, project_id)
     rules.seen(call.principal, project, f"project {project_id}")
-    assert project is not None
-    return project
+    return (await settle(call.host.store, call.host.queue, project_id)).project
 
 
 async def changeable(call: Call, project_id: UUID) -> Project:
@@ -70,7 +82,7 @@ async def shown(call: Call, project_id: UUID, response: Response | None = None) 
     loaded = await service.load(call.host.store, project_id)
     if response is not None:
         response.headers["ETag"] = f'"{loaded.project.version}"'
-    return await view_project(call.host.objects, loaded)
+    return await view_project(links_of(call), loaded)
 
 
 async def _scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
@@ -78,13 +90,13 @@ async def _scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
     if found is None:
         raise Unknown(f"There is no scene {sequence} in this project.")
-    return await view_scene(call.host.objects, found, loaded.position(sequence))
+    return await view_scene(links_of(call), found, loaded.position(sequence))
 
 
 @router.post("/projects", status_code=201)
 async def create_project(call: Using, new: NewProject) -> ProjectSummary:
     """Create a project. Give it a track with `PUT /projects/{id}/audio`, then `POST /projects/{id}/generate`."""
-    project = await service.create_project(call.host.store, new.project(rules.owner_id(call.principal)))
+    project = await service.create_project(call.host.store, new.project(rules.owner_id(call.principal), mine(call).settings))
     await call.note("mv.create", str(project.project_id))
     return summary_of(project)
 
@@ -113,7 +125,7 @@ async def board(call: Viewing) -> list[StandingView]:
 
 @router.get("/projects/{project_id}")
 async def get_project(call: Using, project_id: UUID, response: Response) -> ProjectView:
-    """A project with its scenes as they play. URLs are valid for an hour."""
+    """A project with its scenes as they play. URLs expire."""
     await seen(call, project_id)
     return await shown(call, project_id, response)
 
@@ -122,6 +134,7 @@ async def get_project(call: Using, project_id: UUID, response: Response) -> Proj
 async def edit_project(call: Using, project_id: UUID, changes: ProjectChanges, response: Response, if_match: IfMatch = None) -> ProjectView:
     """Change a project; what is not sent stays as it is, null removes."""
     await changeable(call, project_id)
+    changes.check()
     actions = changes.actions()
     if actions:
         await service.edit_project(call.host.store, project_id, actions, expected(if_match))
@@ -148,7 +161,7 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
 @router.post("/projects/{project_id}/scenes", status_code=201)
 async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     """Add a scene at a position, or behind all."""
-    await changeable(call, project_id)
+    rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
     return await _scene(call, project_id, scene.sequence)
@@ -192,7 +205,7 @@ async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> Del
 @router.post("/projects/{project_id}/scenes/{sequence}/split")
 async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cut) -> list[SceneView]:
     """Cut a scene in two; the second half becomes a scene of its own."""
-    await changeable(call, project_id)
+    rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
     return [await _scene(call, project_id, half.sequence) for half in halves]
 
@@ -212,7 +225,7 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
     await seen(call, project_id)
     scene = await scenes.get_scene(call.host.store, project_id, sequence)
     page = await call.host.store.page(Take.of_scene, project_id=project_id, sequence=sequence, limit=limit, cursor=cursor)
-    return Listing(items=[await view_take(call.host.objects, take, scene) for take in page], next=page.next)
+    return Listing(items=[await view_take(links_of(call), take, scene) for take in page], next=page.next)
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
@@ -228,7 +241,7 @@ async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: 
     """The films of a project, newest first."""
     project = await seen(call, project_id)
     page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
-    return Listing(items=[await view_final(call.host.objects, final, project) for final in page], next=page.next)
+    return Listing(items=[await view_final(links_of(call), final, project) for final in page], next=page.next)
 
 
 @router.get("/projects/{project_id}/final-video")
@@ -238,4 +251,4 @@ async def final_video(call: Using, project_id: UUID) -> FinalView:
     final = await call.host.store.find(FinalVersion, project_id=project_id, number=max(project.final_version, 1), consistent=True)
     if final is None or project.final_version == 0:
         raise Unknown("This project has no film yet.", fix="POST /api/mv/projects/{id}/generate makes one.")
-    return await view_final(call.host.objects, final, project)
+    return await view_final(links_of(call), final, project)

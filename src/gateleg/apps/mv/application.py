@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from gateleg.apps.mv import tables
 from gateleg.apps.mv.needed import NEEDED
+from gateleg.apps.mv.settings import MVSettings
 from gateleg.web import Application
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from gateleg.jobs import Jobs
-    from gateleg.web import Resources
+    from gateleg.jobs import ArchivedJob, Job, Jobs
+    from gateleg.web import Principal, Resources
 
 
 def check_installed() -> None:
@@ -23,14 +25,14 @@ def check_installed() -> None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def make_jobs(resources: Resources[Any]) -> Jobs:
+def make_jobs(resources: Resources[MVSettings]) -> Jobs:
     """The job types of music videos."""
     from gateleg.apps.mv.work import mv_jobs
 
     return mv_jobs(resources)
 
 
-def make_routes(resources: Resources[Any]) -> APIRouter:
+def make_routes(resources: Resources[MVSettings]) -> APIRouter:
     """The routes of music videos."""
     from fastapi import APIRouter
 
@@ -42,6 +44,30 @@ def make_routes(resources: Resources[Any]) -> APIRouter:
     return router
 
 
+async def sees_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member sees the project that a job is about."""
+    from gateleg.apps.mv.rules import may_see
+
+    project = await _project_of(resources, job)
+    return project is not None and may_see(principal, project.owner_id)
+
+
+async def changes_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member may change the project that a job is about."""
+    from gateleg.apps.mv.rules import may_change
+
+    project = await _project_of(resources, job)
+    return project is not None and may_change(principal, project.owner_id)
+
+
+async def _project_of(resources: Resources[MVSettings], job: Job | ArchivedJob) -> tables.Project | None:
+    try:
+        project_id = UUID(job.subject or "")
+    except ValueError:
+        return None
+    return await resources.store.find(tables.Project, project_id=project_id, consistent=True)
+
+
 check_installed()
 application = Application(
     name="mv",
@@ -51,4 +77,8 @@ application = Application(
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    settings=MVSettings,
+    sees_job=sees_job,
+    changes_job=changes_job,
+    commands="gateleg.apps.mv.commands:app",
 )

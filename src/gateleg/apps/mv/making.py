@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import av
 import numpy as np
@@ -22,6 +22,7 @@ from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.listening.sound import write_wave
 from gateleg.apps.mv.music import synthesise_song
+from gateleg.apps.mv.news import COMPLETED, fail_project, tell
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import DIRECTOR, Production, canvas_of, drafts_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.drawing.looks import Library
     from gateleg.apps.mv.reports import Progress
     from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.settings import MVSettings
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 _TYPES = {".jpg": "image/jpeg", ".edl": "text/plain", ".srt": "application/x-subrip", ".mp4": "video/mp4"}
 
 
-def plan_project(job: JobContext, project_id: UUID, resources: Resources[Any]) -> ProjectResult:
+def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
     """Listen to the track of a project, divide it into scenes and write them. A project without a track gets a synthesised one."""
     with _told(job):
         loaded = job.wait(load(resources.store, project_id))
@@ -55,10 +57,10 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[Any]) -
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project
         track = _track(job, project, resources)
-        song = listen(track, progress=_reporting(job, 0.1, 0.7), cancelled=lambda: job.should_stop)
+        song = listen(track, resources.settings.longest_song, _reporting(job, 0.1, 0.7), lambda: job.should_stop)
         _keep_song(job, project, song, resources)
         preset = find_preset(project.director_config or DIRECTOR)
-        plan = plan_video(song, preset, project.fps)
+        plan = plan_video(song, preset, project.fps, resources.settings.most_scenes)
         texts = write_scenes(
             project.concept_prompt, plan, preset, project.character_description or project.product_description, project.seed
         )
@@ -68,7 +70,7 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[Any]) -
         return ProjectResult(project_id=project_id, scenes=len(scenes), seconds=song.duration)
 
 
-def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[Any]) -> ClipResult:
+def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
     """Render the clip of a scene, and make it the one that plays. Done before by the same job, it is not done again."""
     store = resources.store
     scene = job.wait(get_scene(store, project_id, sequence))
@@ -83,7 +85,7 @@ def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Re
         raise
 
 
-def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resources[Any]) -> ClipResult:
+def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
     loaded = job.wait(load(resources.store, project_id))
     song = _song(job, loaded.project, resources)
     production = _production(job, loaded, song, resources)
@@ -95,7 +97,7 @@ def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resourc
 
 
 def _keep_take(
-    job: JobContext, loaded: Loaded, sequence: int, path: Path, seconds: float, resources: Resources[Any], provider: str = "studio"
+    job: JobContext, loaded: Loaded, sequence: int, path: Path, seconds: float, resources: Resources[MVSettings], provider: str = "studio"
 ) -> int:
     """Keep a clip as a take of its scene, at its own key and at the key of the scene."""
     project_id = loaded.project.project_id
@@ -119,8 +121,18 @@ def _keep_take(
     return number
 
 
-def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[Any]) -> ProjectResult:
+def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
     """Join the clips of a project with its track, and keep the film with what belongs to it."""
+    try:
+        return _compose_project(job, project_id, variants, resources)
+    except GiveUp as error:
+        if job.job.parent_job_id is None:
+            # Nobody else would note it: there is no director.
+            job.wait(fail_project(resources, project_id, str(error)))
+        raise
+
+
+def _compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
     with _told(job):
         loaded = job.wait(load(resources.store, project_id))
         if loaded.project.status is not ProjectStatus.COMPLETED:
@@ -132,13 +144,13 @@ def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], 
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=made.number, seconds=made.duration)
 
 
-def _made_before(job: JobContext, project: Project, resources: Resources[Any]) -> FinalVersion | None:
+def _made_before(job: JobContext, project: Project, resources: Resources[MVSettings]) -> FinalVersion | None:
     """The film that an interrupted attempt of the same job has kept already."""
     newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project.project_id, limit=1, consistent=True)).items
     return newest[0] if newest and newest[0].job_id == job.job_id else None
 
 
-def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources: Resources[Any]) -> FinalVersion:
+def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources: Resources[MVSettings]) -> FinalVersion:
     project, folder = loaded.project, job.scratch
     song = _song(job, project, resources)
     production = _production(job, loaded, song, resources)
@@ -162,7 +174,7 @@ def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources
 
 
 def _keep_film(
-    job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[Any]
+    job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[MVSettings]
 ) -> FinalVersion:
     """Keep the film and what belongs to it under the next number."""
     project_id = production.project.project_id
@@ -186,16 +198,17 @@ def _keep_film(
     return job.wait(resources.store.create(made))
 
 
-def _play(job: JobContext, project: Project, made: FinalVersion, resources: Resources[Any]) -> None:
+def _play(job: JobContext, project: Project, made: FinalVersion, resources: Resources[MVSettings]) -> None:
     """Make a film the one that plays: at the key that the design has for it."""
     final = object_keys.final_key(project.project_id)
     job.wait(resources.objects.copy(made.video_s3_key, final))
     actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
-    job.wait(move_project(resources.store, project.project_id, ProjectStatus.COMPLETED, *actions))
+    played = job.wait(move_project(resources.store, project.project_id, ProjectStatus.COMPLETED, *actions))
     job.output("s3_artifacts", final, made.video_s3_key, *made.companions.values())
+    job.wait(tell(resources, played, COMPLETED))
 
 
-def _clips(job: JobContext, production: Production, resources: Resources[Any]) -> list[Path]:
+def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
     """The clip of each scene as it plays, in the size and length that the film needs. Only what differs is encoded again."""
     paths, canvas = [], production.wish.canvas
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
@@ -251,7 +264,7 @@ def _cuts(production: Production) -> list[Cut]:
     ]
 
 
-def _production(job: JobContext, loaded: Loaded, song: Song, resources: Resources[Any]) -> Production:
+def _production(job: JobContext, loaded: Loaded, song: Song, resources: Resources[MVSettings]) -> Production:
     project = loaded.project
     picture = project.character_image_s3_key or project.product_image_s3_key
     text = (
@@ -261,12 +274,12 @@ def _production(job: JobContext, loaded: Loaded, song: Song, resources: Resource
     return Production.of(project, loaded.scenes, None if picture is None else _get(job, resources, picture), lyrics)
 
 
-def _library(job: JobContext, resources: Resources[Any]) -> Library:
+def _library(job: JobContext, resources: Resources[MVSettings]) -> Library:
     embeddings = resources.models.embeddings()
     return open_library(lambda texts: job.wait(embeddings.embed(texts)))
 
 
-def _track(job: JobContext, project: Project, resources: Resources[Any]) -> Path:
+def _track(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Path:
     """The track of a project on this machine; a synthesised one, which becomes the project's, where it has none."""
     if project.audio_backing_track_s3_key is not None:
         return _get(job, resources, project.audio_backing_track_s3_key)
@@ -279,7 +292,7 @@ def _track(job: JobContext, project: Project, resources: Resources[Any]) -> Path
     return path
 
 
-def _keep_song(job: JobContext, project: Project, song: Song, resources: Resources[Any]) -> None:
+def _keep_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:
     """Keep what was heard, for the renders and for the timeline in the console."""
     path = job.scratch / "analysis.json"
     path.write_text(json.dumps(song.to_json()), encoding="utf-8")
@@ -290,16 +303,16 @@ def _keep_song(job: JobContext, project: Project, song: Song, resources: Resourc
     job.wait(edit_project(resources.store, project.project_id, actions))
 
 
-def _song(job: JobContext, project: Project, resources: Resources[Any]) -> Song:
+def _song(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Song:
     """What was heard in the track."""
     if project.analysis_s3_key is None:
-        song = listen(_track(job, project, resources), cancelled=lambda: job.should_stop)
+        song = listen(_track(job, project, resources), resources.settings.longest_song, cancelled=lambda: job.should_stop)
         _keep_song(job, project, song, resources)
         return song
     return Song.from_json(json.loads(_get(job, resources, project.analysis_s3_key).read_text(encoding="utf-8")))
 
 
-def _get(job: JobContext, resources: Resources[Any], key: str) -> Path:
+def _get(job: JobContext, resources: Resources[MVSettings], key: str) -> Path:
     """An object as a file in the scratch folder, fetched once."""
     path = job.scratch / key.replace("/", "_")
     if not path.exists():
@@ -307,7 +320,7 @@ def _get(job: JobContext, resources: Resources[Any], key: str) -> Path:
     return path
 
 
-async def _download(resources: Resources[Any], key: str, path: Path) -> None:
+async def _download(resources: Resources[MVSettings], key: str, path: Path) -> None:
     part = path.with_name(path.name + ".part")
     async with await resources.objects.stream(key) as download:
         with part.open("wb") as file:
@@ -316,7 +329,7 @@ async def _download(resources: Resources[Any], key: str, path: Path) -> None:
     part.replace(path)
 
 
-def _put(job: JobContext, resources: Resources[Any], key: str, path: Path, content_type: str) -> None:
+def _put(job: JobContext, resources: Resources[MVSettings], key: str, path: Path, content_type: str) -> None:
     with path.open("rb") as content:
         job.wait(resources.objects.put(key, content, content_type=content_type))
 

@@ -44,12 +44,17 @@ _ADDED: dict[str, Any] = {
 
 
 def canvas_of(project: Project) -> Canvas:
-    """The size of a project's video: its resolution is the shorter side, but of square videos either one. A draft is encoded faster."""
-    short = project.resolution - project.resolution % 2
+    """The size of a project's video."""
+    return canvas_for(project.resolution, project.aspect_ratio, project.fps)
+
+
+def canvas_for(resolution: int, aspect_ratio: str, fps: int = 24) -> Canvas:
+    """The size of a video: its resolution is the shorter side, of square videos either one. A draft is encoded faster."""
+    short = resolution - resolution % 2
     long = round(short * 16 / 9 / 2) * 2
-    width, height = {"16:9": (long, short), "9:16": (short, long), "1:1": (short, short)}[project.aspect_ratio]
+    width, height = {"16:9": (long, short), "9:16": (short, long), "1:1": (short, short)}[aspect_ratio]
     draft = short < 600
-    return Canvas(width, height, project.fps, crf=23 if draft else 20, effort="superfast" if draft else "veryfast")
+    return Canvas(width, height, fps, crf=23 if draft else 20, effort="superfast" if draft else "veryfast")
 
 
 def drafts_of(plan: Plan, texts: Sequence[SceneText]) -> list[SceneDraft]:

@@ -6,7 +6,7 @@ A project belongs to whoever created it. Members see and change their own; viewe
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
 from gateleg.web import Refusal, Role
@@ -67,6 +67,11 @@ def owner_id(principal: Principal) -> str:
     return f"{quote(principal.tenant or '', safe='')}/{quote(principal.name, safe='')}"
 
 
+def tenant_of(owner: str) -> str | None:
+    """The tenant of an owner; None for owners outside of all tenants."""
+    return unquote(owner.partition("/")[0]) or None
+
+
 def may_see(principal: Principal, owner: str) -> bool:
     """Whether somebody may see what belongs to an owner."""
     return principal.may(Role.VIEWER) or owner == owner_id(principal)
@@ -124,6 +129,13 @@ def deletable(project: Project) -> None:
         raise WrongState("The project is being composed.", fix="Wait until it has ended, or cancel its job.")
     if len(project.scene_order) <= 1:
         raise WrongState("A project keeps at least one scene.", fix="Delete the project instead, or add another scene first.")
+
+
+def room(project: Project, count: int, most: int) -> None:
+    """Refuse more scenes than the host permits in a project."""
+    if len(project.scene_order) + count > most:
+        fix = "Delete some, or have whoever runs the host raise most_scenes of [mv]."
+        raise TooManyScenes(f"The project has {len(project.scene_order)} scenes; at most {most} are permitted.", fix=fix)
 
 
 def next_sequences(project: Project, count: int) -> list[int]:

@@ -126,7 +126,6 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     spend_cap: Attr[float | None] = field(None, ge=0)
     #: the number of the final film that plays
     final_version: Attr[int] = field(0, ge=0)
-    webhook_id: Attr[str | None] = field(None)
     version: Attr[Version] = field(0)
 
     key = Key("PROJECT#{project_id}", "METADATA")

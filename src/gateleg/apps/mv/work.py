@@ -6,7 +6,7 @@ What computes runs in processes, which are killed with the job. A scene that has
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.job_types import (
     COMPOSE,
@@ -21,16 +21,17 @@ from gateleg.apps.mv.job_types import (
     ProjectResult,
     RenderConfig,
 )
+from gateleg.apps.mv.news import fail_project
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Submission
-from gateleg.store import NotFound, StoreError
+from gateleg.store import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
+    from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.5
 
 
-def mv_jobs(resources: Resources[Any]) -> Jobs:
+def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
     """The job types with their handlers."""
     jobs = Jobs()
 
@@ -53,7 +54,7 @@ def mv_jobs(resources: Resources[Any]) -> Jobs:
 
         return plan_project(job, config.project_id, resources)
 
-    limit = max((os.cpu_count() or 2) - 1, 1)
+    limit = resources.settings.renders_per_worker or max((os.cpu_count() or 2) - 1, 1)
 
     @jobs.handler(
         RENDER,
@@ -78,16 +79,16 @@ def mv_jobs(resources: Resources[Any]) -> Jobs:
     return jobs
 
 
-async def direct(job: JobContext, config: GenerateConfig, resources: Resources[Any]) -> ProjectResult:
+async def direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
     """Take a project through its stages. The handler is called again until all is done, and submits nothing twice."""
     try:
         return await _direct(job, config, resources)
     except GiveUp as error:
-        await _fail(resources, config.project_id, str(error))
+        await fail_project(resources, config.project_id, str(error))
         raise
 
 
-async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[Any]) -> ProjectResult:
+async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
     store = resources.store
     loaded = await load(store, config.project_id)
     if not loaded.scenes:
@@ -125,7 +126,9 @@ def _child(job: JobContext, job_type: str, config: ProjectConfig, name: str) -> 
     )
 
 
-async def _done(job: JobContext, resources: Resources[Any], submissions: Sequence[Submission], what: str, start: float, end: float) -> None:
+async def _done(
+    job: JobContext, resources: Resources[MVSettings], submissions: Sequence[Submission], what: str, start: float, end: float
+) -> None:
     """Go on when all these jobs are completed; otherwise look again later, or give up. A retried director retries what failed."""
     again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
     found: list[Job] = [(await job.submit(submission)).job for submission in submissions]
@@ -160,24 +163,16 @@ def _reason(child: Job) -> str:
     return "its process ended." if error is None else error.message
 
 
-async def _fail_scene_of(resources: Resources[Any], child: Job) -> None:
+async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
     """A render whose process died could not say so itself."""
     if child.job_type == RENDER:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
 
 
-async def _move(resources: Resources[Any], project: Project, status: ProjectStatus) -> Project:
+async def _move(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> Project:
     """Move the project on. A project that somebody deleted in between has nothing to be made any more."""
     try:
         return await move_project(resources.store, project.project_id, status)
     except NotFound:
         raise GiveUp("The project was deleted.") from None
-
-
-async def _fail(resources: Resources[Any], project_id: UUID, reason: str) -> None:
-    """Note on the project why it failed. What cannot be noted does not hide the reason."""
-    try:
-        await move_project(resources.store, project_id, ProjectStatus.FAILED, Project.error_message.set(reason[:2_000]))
-    except StoreError:
-        return

@@ -5,12 +5,14 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from gateleg.apps.mv.planning.presets import find_preset
+from gateleg.apps.mv.settings import MVSettings
 from gateleg.apps.mv.tables import Project, Scene
 from gateleg.model import InputModel, PatchModel
 
 _CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 #: What the owner of a project decides, now and later.
-_DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap", "webhook_id"]
+_DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap"]
 _FORMAT = ["aspect_ratio", "resolution", "fps"]
 
 
@@ -20,15 +22,22 @@ class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
     model_config = _CAMEL
     prompt: str = Field(min_length=1, max_length=2_000)
 
-    def project(self, owner: str) -> Project:
-        """The project of an owner."""
-        return self.entity(owner_id=owner, concept_prompt=self.prompt)
+    def project(self, owner: str, settings: MVSettings) -> Project:
+        """The project of an owner. What was not sent is as the settings have it; a preset must exist."""
+        usual = {} if "resolution" in self.model_fields_set else {"resolution": settings.resolution}
+        director = find_preset(self.director_config or settings.director).name
+        return self.entity(owner_id=owner, concept_prompt=self.prompt, director_config=director, **usual)
 
 
 class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, *_FORMAT]):
     """Changes of a project; null removes what may be absent."""
 
     model_config = _CAMEL
+
+    def check(self) -> None:
+        """Refuse a preset that does not exist."""
+        if self.director_config is not None and "director_config" in self.model_fields_set:
+            find_preset(self.director_config)
 
 
 class SceneChanges(

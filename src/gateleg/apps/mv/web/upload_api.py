@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 
 from gateleg.apps.mv import rules, uploads
-from gateleg.apps.mv.api import changeable, shown
+from gateleg.apps.mv.api import changeable, links_of, shown
 from gateleg.apps.mv.tables import Reference
 from gateleg.apps.mv.web.views import ProjectView, ReferenceView, view_reference
 from gateleg.web.api.calls import Call, Using
@@ -46,7 +46,7 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_PICTURE, types=uploads.PICTURES))
         made = await uploads.keep_reference(call.host.store, call.host.objects, rules.owner_id(call.principal), file, description)
-    return await view_reference(call.host.objects, made)
+    return await view_reference(links_of(call), made)
 
 
 @router.get("/references")
@@ -54,7 +54,7 @@ async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None)
     """The caller's reference pictures, newest first."""
     owner = rules.owner_id(call.principal)
     page = await call.host.store.page(Reference.of_owner, owner_id=owner, limit=limit, cursor=cursor)
-    return Listing(items=[await view_reference(call.host.objects, found) for found in page], next=page.next)
+    return Listing(items=[await view_reference(links_of(call), found) for found in page], next=page.next)
 
 
 async def _reference(call: Call, reference_id: UUID) -> Reference:
@@ -67,7 +67,7 @@ async def _reference(call: Call, reference_id: UUID) -> Reference:
 @router.get("/references/{reference_id}")
 async def get_reference(call: Using, reference_id: UUID) -> ReferenceView:
     """A reference picture."""
-    return await view_reference(call.host.objects, await _reference(call, reference_id))
+    return await view_reference(links_of(call), await _reference(call, reference_id))
 
 
 @router.delete("/references/{reference_id}", status_code=204)

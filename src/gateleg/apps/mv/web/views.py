@@ -1,5 +1,6 @@
-"""What clients see of projects, scenes, takes and final films. Object keys become URLs that expire after an hour; keys stay inside."""
+"""What clients see of projects, scenes, takes and final films. Object keys become URLs that expire; keys stay inside."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,8 +12,22 @@ from gateleg.apps.mv.service import Loaded, Standing
 from gateleg.apps.mv.tables import FinalVersion, Mode, Project, ProjectStatus, Reference, Scene, SceneStatus, Take
 from gateleg.objects import AsyncObjects
 
-#: Seconds for which a URL is valid.
-EXPIRES = 3600
+
+@dataclass(frozen=True)
+class Links:
+    """Makes URLs of object keys, valid for a time."""
+
+    objects: AsyncObjects
+    #: seconds
+    valid: int
+
+    async def url(self, key: str) -> str:
+        """The URL of an object."""
+        return await self.objects.presign(key, expires=self.valid)
+
+    async def maybe(self, key: str | None) -> str | None:
+        """The URL of an object, if there is one."""
+        return None if key is None else await self.url(key)
 
 
 class View(BaseModel):
@@ -150,10 +165,6 @@ class StandingView(View):
         return cls(status=row.status, count=row.count, more=row.more, oldest=row.oldest)
 
 
-async def _url(objects: AsyncObjects, key: str | None) -> str | None:
-    return None if key is None else await objects.presign(key, expires=EXPIRES)
-
-
 def _same(model: type[BaseModel], source: Any) -> dict[str, Any]:
     """The fields of a view that its source has by the same name."""
     return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
@@ -164,60 +175,60 @@ def summary_of(project: Project) -> ProjectSummary:
     return ProjectSummary.model_validate(_same(ProjectSummary, project))
 
 
-async def view_project(objects: AsyncObjects, loaded: Loaded) -> ProjectView:
+async def view_project(links: Links, loaded: Loaded) -> ProjectView:
     """A project with URLs."""
     project = loaded.project
     return ProjectView.model_validate(
         {
             **_same(ProjectSummary, project),
-            "character_image_url": await _url(objects, project.character_image_s3_key),
-            "product_image_url": await _url(objects, project.product_image_s3_key),
-            "audio_backing_track_url": await _url(objects, project.audio_backing_track_s3_key),
-            "lyrics_url": await _url(objects, project.lyrics_s3_key),
-            "analysis_url": await _url(objects, project.analysis_s3_key),
-            "final_output_url": await _url(objects, project.final_output_s3_key),
-            "scenes": [await view_scene(objects, scene, place) for place, scene in enumerate(loaded.scenes, 1)],
+            "character_image_url": await links.maybe(project.character_image_s3_key),
+            "product_image_url": await links.maybe(project.product_image_s3_key),
+            "audio_backing_track_url": await links.maybe(project.audio_backing_track_s3_key),
+            "lyrics_url": await links.maybe(project.lyrics_s3_key),
+            "analysis_url": await links.maybe(project.analysis_s3_key),
+            "final_output_url": await links.maybe(project.final_output_s3_key),
+            "scenes": [await view_scene(links, scene, place) for place, scene in enumerate(loaded.scenes, 1)],
         }
     )
 
 
-async def view_scene(objects: AsyncObjects, scene: Scene, place: int) -> SceneView:
+async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
     """A scene with URLs."""
     trim = scene.trim_points
     return SceneView.model_validate(
         {
             **_same(SceneView, scene),
             "display_sequence": place,
-            "reference_image_urls": [await objects.presign(key, expires=EXPIRES) for key in scene.reference_image_s3_keys],
-            "audio_clip_url": await _url(objects, scene.audio_clip_s3_key),
-            "video_clip_url": await _url(objects, scene.video_clip_s3_key),
-            "original_video_clip_url": await _url(objects, scene.original_video_clip_s3_key),
-            "working_video_clip_url": await _url(objects, scene.working_video_clip_s3_key),
-            "lip_synced_video_clip_url": await _url(objects, scene.lip_synced_video_clip_s3_key),
+            "reference_image_urls": [await links.url(key) for key in scene.reference_image_s3_keys],
+            "audio_clip_url": await links.maybe(scene.audio_clip_s3_key),
+            "video_clip_url": await links.maybe(scene.video_clip_s3_key),
+            "original_video_clip_url": await links.maybe(scene.original_video_clip_s3_key),
+            "working_video_clip_url": await links.maybe(scene.working_video_clip_s3_key),
+            "lip_synced_video_clip_url": await links.maybe(scene.lip_synced_video_clip_s3_key),
             "trim_points": None if trim is None else {"start": trim.start, "end": trim.end},
         }
     )
 
 
-async def view_take(objects: AsyncObjects, take: Take, scene: Scene) -> TakeView:
+async def view_take(links: Links, take: Take, scene: Scene) -> TakeView:
     """A take with its URL."""
-    url = await objects.presign(take.clip_s3_key, expires=EXPIRES)
+    url = await links.url(take.clip_s3_key)
     return TakeView.model_validate({**_same(TakeView, take), "clip_url": url, "playing": take.take == scene.take})
 
 
-async def view_final(objects: AsyncObjects, final: FinalVersion, project: Project) -> FinalView:
+async def view_final(links: Links, final: FinalVersion, project: Project) -> FinalView:
     """A final film with its URLs."""
     return FinalView.model_validate(
         {
             **_same(FinalView, final),
-            "video_url": await objects.presign(final.video_s3_key, expires=EXPIRES),
-            "companion_urls": {name: await objects.presign(key, expires=EXPIRES) for name, key in final.companions.items()},
+            "video_url": await links.url(final.video_s3_key),
+            "companion_urls": {name: await links.url(key) for name, key in final.companions.items()},
             "playing": final.number == project.final_version,
         }
     )
 
 
-async def view_reference(objects: AsyncObjects, reference: Reference) -> ReferenceView:
+async def view_reference(links: Links, reference: Reference) -> ReferenceView:
     """A reference with its URL."""
-    url = await objects.presign(reference.image_s3_key, expires=EXPIRES)
+    url = await links.url(reference.image_s3_key)
     return ReferenceView.model_validate({**_same(ReferenceView, reference), "image_url": url})

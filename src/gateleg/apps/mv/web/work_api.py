@@ -5,16 +5,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header
 
-from gateleg.apps.mv import rules, service
-from gateleg.apps.mv.api import Sequence, changeable, seen
-from gateleg.apps.mv.job_types import COMPOSE, GENERATE, RENDER, ComposeConfig, GenerateConfig, RenderConfig, Shape
+from gateleg.apps.mv import costs, service, submitting
+from gateleg.apps.mv.api import Sequence, changeable, mine, seen
+from gateleg.apps.mv.job_types import Shape
 from gateleg.apps.mv.planning.presets import PRESETS
-from gateleg.apps.mv.scenes import get_scene
-from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.apps.mv.web.views import View
-from gateleg.jobs import JobMissing, JobStatus, Submission
-from gateleg.store import patch
-from gateleg.web.api.calls import Call, Using
+from gateleg.jobs import Job
+from gateleg.web.api.calls import Using
 
 router = APIRouter()
 Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
@@ -26,6 +23,16 @@ class Work(View):
     job_id: UUID
     project_id: UUID
     status: str
+
+
+class EstimateView(View):
+    """What making a film would cost."""
+
+    scenes: int
+    seconds: float
+    cost: float
+    spend_cap: float | None
+    allowed: bool
 
 
 class PresetView(View):
@@ -42,82 +49,51 @@ async def director_configs(call: Using) -> list[PresetView]:
     return [PresetView(name=one.name, title=one.title, description=one.description) for one in PRESETS.values()]
 
 
-async def settled(call: Call, project: Project) -> Project:
-    """The project; one whose job has ended without a word is taken for failed."""
-    if project.status not in rules.BUSY or project.root_job_id is None:
-        return project
-    try:
-        job = await call.host.queue.get_or_archived(project.root_job_id)
-    except JobMissing:
-        status = JobStatus.FAILED
-    else:
-        status = job.status
-    if status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-        return project
-    reason = "The job was cancelled." if status is JobStatus.CANCELLED else "The job failed."
-    return await service.move_project(
-        call.host.store, project.project_id, ProjectStatus.FAILED, Project.error_message.set(project.error_message or reason)
-    )
+def _work(project_id: UUID, job: Job) -> Work:
+    return Work(job_id=job.job_id, project_id=project_id, status=job.status.value)
 
 
-async def _submit(call: Call, project: Project, submission: Submission) -> Work:
-    """Submit a job, and queue its project in the same transaction: neither is there without the other."""
-    enlisted = await call.host.queue.enlist(submission)
-    if enlisted.created:
-        actions = [Project.root_job_id.set(enlisted.job.job_id), Project.error_message.remove(), Project.status.to(ProjectStatus.QUEUED)]
-        await call.host.store.transact([patch(project, *actions), *enlisted.writes])
-        await call.note("mv.work", str(project.project_id), job=str(enlisted.job.job_id), type=submission.job_type)
-    return Work(job_id=enlisted.job.job_id, project_id=project.project_id, status=enlisted.job.status.value)
-
-
-def _once(project: Project, what: str, sent: str | None) -> str:
-    """The key under which a job is submitted once: the client's, or one for the state that the project is in."""
-    return f"mv:{project.project_id}:{what}:{sent or f'v{project.version}'}"
+@router.get("/projects/{project_id}/estimate")
+async def estimate(call: Using, project_id: UUID, again: bool = False) -> EstimateView:
+    """What `generate` would cost, in US dollars, and whether the project's `spendCap` permits it. The studio costs nothing."""
+    await seen(call, project_id)
+    loaded = await service.load(call.host.store, project_id)
+    found = costs.estimate(loaded.project, loaded.scenes, again=again)
+    return EstimateView(scenes=found.scenes, seconds=found.seconds, cost=found.cost, spend_cap=found.cap, allowed=found.allowed)
 
 
 @router.post("/projects/{project_id}/generate", status_code=202)
 async def generate(call: Using, project_id: UUID, again: bool = False, storyboard: bool = False, once: Once = None) -> Work:
     """Plan the scenes if there are none, render those without a clip and compose the film. `again` renders all that are not locked;
     `storyboard` ends with the scenes on paper."""
-    project = await settled(call, await changeable(call, project_id))
-    rules.startable(project)
-    config = GenerateConfig(project_id=project_id, again=again, storyboard=storyboard)
-    key = _once(project, "generate", once)
-    return await _submit(call, project, _about(call, project, GENERATE, config, key))
+    await changeable(call, project_id)
+    job = await submitting.generate(mine(call), call.principal, project_id, again=again, storyboard=storyboard, once=once)
+    return _work(project_id, job)
+
+
+@router.post("/projects/{project_id}/retry", status_code=202)
+async def retry(call: Using, project_id: UUID, once: Once = None) -> Work:
+    """Render all scenes that have failed again, and compose the film."""
+    await changeable(call, project_id)
+    return _work(project_id, await submitting.retry_failed(mine(call), call.principal, project_id, once=once))
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/render", status_code=202)
 async def render(call: Using, project_id: UUID, sequence: Sequence, once: Once = None) -> Work:
     """Make another take of one scene."""
-    project = await settled(call, await changeable(call, project_id))
-    scene = await get_scene(call.host.store, project_id, sequence)
-    config = RenderConfig(project_id=project_id, sequence=sequence)
-    submission = _about(call, project, RENDER, config, _once(project, f"render:{sequence}:{scene.version}", once))
-    submitted = await call.host.queue.submit(submission)
-    return Work(job_id=submitted.job.job_id, project_id=project_id, status=submitted.job.status.value)
+    await changeable(call, project_id)
+    return _work(project_id, await submitting.render(mine(call), call.principal, project_id, sequence, once=once))
 
 
 @router.post("/projects/{project_id}/compose", status_code=202)
 async def compose(call: Using, project_id: UUID, variants: tuple[Shape, ...] = (), once: Once = None) -> Work:
     """Compose the film of the clips that play, and other shapes of it."""
-    project = await settled(call, await changeable(call, project_id))
-    loaded = await service.load(call.host.store, project_id)
-    rules.composable(project, loaded.scenes)
-    key = _once(project, "compose", once)
-    config = ComposeConfig(project_id=project_id, variants=variants)
-    return await _submit(call, project, _about(call, project, COMPOSE, config, key))
+    await changeable(call, project_id)
+    return _work(project_id, await submitting.compose(mine(call), call.principal, project_id, variants, once=once))
 
 
 @router.post("/projects/{project_id}/cancel", status_code=202)
 async def cancel(call: Using, project_id: UUID) -> Work:
     """Cancel what works on a project. Scenes that have their clips keep them."""
-    project = await changeable(call, project_id)
-    if project.root_job_id is None:
-        raise rules.WrongState("Nothing works on this project.", fix="POST .../generate begins.")
-    await call.host.queue.cancel_tree(project.root_job_id)
-    await settled(call, await seen(call, project_id))
-    return Work(job_id=project.root_job_id, project_id=project_id, status="CANCELLED")
-
-
-def _about(call: Call, project: Project, job_type: str, config: GenerateConfig | RenderConfig | ComposeConfig, key: str) -> Submission:
-    return Submission(job_type, config, subject=str(project.project_id), created_by=call.principal.name, idempotency_key=key)
+    await changeable(call, project_id)
+    return Work(job_id=await submitting.cancel(mine(call), project_id), project_id=project_id, status="CANCELLED")

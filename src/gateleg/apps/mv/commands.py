@@ -1,0 +1,266 @@
+"""`gateleg mv`: from a song and a sentence to a video, without a server."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateleg.commands import JsonOption, Steps, bad_settings_told, fail, print_json, require_packages, settings_from
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.drawing.looks import Library
+    from gateleg.apps.mv.listening.song import Song
+    from gateleg.apps.mv.reports import Progress
+    from gateleg.apps.mv.studio import VideoWish
+
+app = typer.Typer(help="Music videos from a song and a sentence.", no_args_is_help=True, add_completion=False)
+
+_STEPS = {
+    "listening": "Listening to the song",
+    "choosing": "Choosing what is seen",
+    "drawing": "Drawing the scenes",
+    "composing": "Putting the film together",
+}
+#: Up to which share of the whole each step goes.
+_SHARES = (("listening", 0.05), ("choosing", 0.08), ("drawing", 0.93), ("composing", 1.0))
+#: The shorter side of a draft and of a film, in pixels.
+_DRAFT, _FILM = 480, 720
+#: Seconds of the song that is synthesised.
+_DEMO = 60.0
+
+Words = Annotated[
+    list[str],
+    typer.Argument(metavar="[SONG] CONCEPT", help="A file with sound, and what the video is about. With --demo-song, the sentence alone."),
+]
+Aspect = Annotated[Literal["16:9", "9:16", "1:1"], typer.Option(help="The shape of the picture.")]
+Director = Annotated[str, typer.Option(help="A way of directing; `gateleg mv directors` lists them.")]
+Seed = Annotated[int, typer.Option(min=0, help="Another number gives another video; the same one gives the same frames.")]
+Character = Annotated[str | None, typer.Option(help="Who or what is seen, in words.")]
+Picture = Annotated[Path | None, typer.Option(help="A picture of it: PNG, JPEG or WebP.")]
+Lyrics = Annotated[Path | None, typer.Option(help="A file of lyrics: LRC, SRT, or one line for each line that is sung.")]
+Title = Annotated[str, typer.Option(help="Shown in the first seconds.")]
+Artist = Annotated[str, typer.Option(help="Shown below the title.")]
+Draft = Annotated[bool, typer.Option("--draft", help=f"{_DRAFT} lines instead of {_FILM}: done in about half the time.")]
+DemoSong = Annotated[bool, typer.Option("--demo-song", help="Play a synthesised song instead of a file.")]
+DemoSeconds = Annotated[float, typer.Option(min=4, max=600, help="The length of the synthesised song.")]
+
+
+@app.command()
+def new(
+    words: Words,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The MP4 file to write.")] = Path("video.mp4"),
+    character: Character = None,
+    picture: Picture = None,
+    director: Director = "clean",
+    seed: Seed = 0,
+    draft: Draft = False,
+    aspect: Aspect = "16:9",
+    lyrics: Lyrics = None,
+    title: Title = "",
+    artist: Artist = "",
+    demo_song: DemoSong = False,
+    demo_seconds: DemoSeconds = _DEMO,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that draw side by side; one for each core, when left out.")] = None,
+) -> None:
+    """Make a music video: cut to the beat, drawn on this machine. Nothing is sent anywhere."""
+    _require()
+    _check_out(out, (".mp4", ".m4v"))
+    from gateleg.apps.mv.studio import make_video
+
+    with _reported(), _track(words, demo_song, demo_seconds, seed) as (song, concept), Steps(_STEPS) as report:
+        wish = _wish(draft, aspect, director, seed, character, picture, lyrics, title, artist)
+        report("listening", 0.0)
+        made = make_video(song, concept, out, _library(), wish, workers, _stepwise(report))
+    typer.echo(f"{out}: {made.seconds:.1f} s, {len(made.plan.slots)} scenes, {_pulse(made.song)}")
+    if not made.flashes.safe:
+        typer.echo("gateleg: the film flashes more than three times a second in places: it can harm viewers.", err=True)
+
+
+@app.command()
+def storyboard(
+    words: Words,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The PNG or JPEG file to write.")] = Path("storyboard.png"),
+    character: Character = None,
+    picture: Picture = None,
+    director: Director = "clean",
+    seed: Seed = 0,
+    aspect: Aspect = "16:9",
+    lyrics: Lyrics = None,
+    title: Title = "",
+    artist: Artist = "",
+    demo_song: DemoSong = False,
+    demo_seconds: DemoSeconds = _DEMO,
+) -> None:
+    """Draw one picture of each scene on a sheet, in a moment, and print the scenes."""
+    _require()
+    _check_out(out, (".png", ".jpg", ".jpeg"))
+    from gateleg.apps.mv.sketches import sketch_video
+
+    with (
+        _reported(),
+        _track(words, demo_song, demo_seconds, seed) as (song, concept),
+        Steps({"sketch": "Drawing the storyboard"}) as report,
+    ):
+        wish = _wish(True, aspect, director, seed, character, picture, lyrics, title, artist)
+        report("sketch", 0.0)
+        made = sketch_video(song, concept, out, _library(), wish, lambda done, text: report("sketch", done))
+    plan = made.plan
+    for slot, text in zip(plan.slots, made.texts, strict=True):
+        typer.echo(f"{slot.index + 1:3}  {slot.first / plan.fps:6.1f} s  {slot.part:<7}{text.prompt}")
+    typer.echo(f"{out}: {len(plan.slots)} scenes")
+
+
+@app.command()
+def listen(
+    song: Annotated[Path, typer.Argument(help="A file with sound.")],
+    json: JsonOption = False,
+) -> None:
+    """Say what is heard in a song: its tempo, key, loudness and sections."""
+    _require()
+    from gateleg.apps.mv.listening.song import listen as hear_file
+
+    with _reported():
+        heard = hear_file(_file(song, "song"))
+    if json:
+        print_json(heard.to_json())
+        return
+    loudness = heard.loudness
+    typer.echo(f"{heard.duration:.1f} s, {_pulse(heard)}, {heard.meter} beats a bar, {heard.key}")
+    typer.echo(f"{loudness.integrated:.1f} LUFS, true peak {loudness.true_peak:.1f} dB")
+    for one in heard.sections:
+        typer.echo(f"{one.start:6.1f} s  {one.part:<7}{one.letter}  {'#' * round(one.energy * 20)}")
+
+
+@app.command()
+def directors(json: JsonOption = False) -> None:
+    """List the ways of directing that --director takes."""
+    from gateleg.apps.mv.planning.presets import PRESETS
+
+    if json:
+        print_json([{"name": one.name, "title": one.title, "description": one.description} for one in PRESETS.values()])
+        return
+    for one in PRESETS.values():
+        typer.echo(f"{one.name:<17}{one.description}")
+
+
+def _require() -> None:
+    from gateleg.apps.mv.needed import NEEDED
+
+    require_packages("mv", *NEEDED)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """End the command with what went wrong."""
+    from gateleg.ai import AiError
+    from gateleg.apps.mv.errors import MusicVideoError
+
+    try:
+        yield
+    except (MusicVideoError, AiError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or 'A file'}: {error.strerror or error}.")
+
+
+def _check_out(out: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written, before minutes of work."""
+    if out.suffix.lower() not in endings:
+        fail(f"{out} must end in {' or '.join(endings)}.")
+    if out.is_dir() or not out.parent.is_dir():
+        fail(f"{out} cannot be written: {'it is a folder' if out.is_dir() else f'there is no folder {out.parent}'}.")
+
+
+def _file(path: Path, what: str) -> Path:
+    if not path.is_file():
+        fail(f"there is no {what} {path}.")
+    return path
+
+
+@contextmanager
+def _track(words: list[str], demo: bool, seconds: float, seed: int) -> Iterator[tuple[Path, str]]:
+    """The song and the sentence of a command line."""
+    if demo and len(words) == 1:
+        from gateleg.apps.mv.listening.sound import write_wave
+        from gateleg.apps.mv.music import synthesise_song
+
+        with tempfile.TemporaryDirectory(prefix="gateleg-mv-") as folder:
+            path = Path(folder) / "demo.wav"
+            write_wave(synthesise_song(seconds, seed=seed).sound, path)
+            yield path, _sentence(words[0])
+    elif not demo and len(words) == 2:
+        yield _file(Path(words[0]), "song"), _sentence(words[1])
+    elif demo:
+        fail("with --demo-song, give one sentence and no song; put it in quotes.")
+    else:
+        fail("give a song and a sentence, the sentence in quotes; or --demo-song and a sentence.")
+
+
+def _sentence(text: str) -> str:
+    if not text.strip():
+        fail("the sentence is empty: write what the video is about.")
+    return text.strip()
+
+
+def _wish(
+    draft: bool,
+    aspect: Literal["16:9", "9:16", "1:1"],
+    director: str,
+    seed: int,
+    character: str | None,
+    picture: Path | None,
+    lyrics: Path | None,
+    title: str,
+    artist: str,
+) -> "VideoWish":
+    from gateleg.apps.mv.planning.presets import find_preset
+    from gateleg.apps.mv.productions import canvas_for
+    from gateleg.apps.mv.studio import VideoWish
+
+    if picture is not None:
+        # Read now: a picture that cannot be decoded would be noticed in the middle of the work.
+        from gateleg.apps.mv.drawing.picture import read_picture
+
+        read_picture(_file(picture, "picture"))
+    return VideoWish(
+        canvas=canvas_for(_DRAFT if draft else _FILM, aspect),
+        director=find_preset(director).name,
+        seed=seed,
+        subject=character,
+        picture=picture,
+        title=title,
+        artist=artist,
+        lyrics="" if lyrics is None else _file(lyrics, "file of lyrics").read_text(encoding="utf-8", errors="replace"),
+    )
+
+
+def _library() -> "Library":
+    """The elements to draw, chosen with the embedding model of the settings: a local one, unless another is configured."""
+    from gateleg.ai import Models, ModelSettings
+    from gateleg.apps.mv.drawing.looks import open_library
+
+    settings = settings_from(None)
+    with bad_settings_told():
+        models = Models(settings.section("models", ModelSettings))
+    return open_library(models.embeddings().embed)
+
+
+def _stepwise(report: Callable[[str, float], None]) -> "Progress":
+    """Progress of the whole as progress of its steps."""
+
+    def tell(fraction: float, text: str) -> None:
+        start = 0.0
+        for step, end in _SHARES:
+            if fraction < end or end == 1.0:
+                report(step, (fraction - start) / (end - start))
+                return
+            start = end
+
+    return tell
+
+
+def _pulse(song: "Song") -> str:
+    return f"{song.tempo:.0f} beats a minute" if song.has_pulse else "no clear pulse"

@@ -1,0 +1,48 @@
+"""A video on paper: what will be seen, before anything is rendered."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateleg.apps.mv.composing.stills import draw_sheet, draw_storyboard
+from gateleg.apps.mv.listening.song import Song, listen
+from gateleg.apps.mv.planning.plan import Plan, plan_video
+from gateleg.apps.mv.planning.presets import find_preset
+from gateleg.apps.mv.reports import never, quietly, within
+from gateleg.apps.mv.studio import choose_looks, order_clips
+from gateleg.apps.mv.writing.lyrics import read_lyrics
+from gateleg.apps.mv.writing.scenes import SceneText, write_scenes
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.drawing.looks import Library
+    from gateleg.apps.mv.reports import Cancelling, Progress
+    from gateleg.apps.mv.studio import VideoWish
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What a storyboard shows."""
+
+    song: Song
+    plan: Plan
+    texts: tuple[SceneText, ...]
+
+
+def sketch_video(
+    song: Path, concept: str, out: Path, library: Library, wish: VideoWish, progress: Progress = quietly, cancelled: Cancelling = never
+) -> Sketch:
+    """Draw one picture of each scene of a video, side by side in one PNG or JPEG file."""
+    heard = listen(song, progress=within(progress, 0.0, 0.3), cancelled=cancelled)
+    preset = find_preset(wish.director)
+    plan = plan_video(heard, preset, wish.canvas.fps, wish.most)
+    texts = tuple(write_scenes(concept, plan, preset, wish.subject, wish.seed))
+    looks = choose_looks(plan, texts, library, wish)
+    lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
+    orders = order_clips(plan, texts, looks, wish, concept, lyrics)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".stills-") as folder:
+        pictures = draw_storyboard(orders, heard, Path(folder), within(progress, 0.35, 1.0), cancelled)
+        draw_sheet(pictures, out)
+    return Sketch(heard, plan, texts)

@@ -1,0 +1,100 @@
+"""Use cases: begin and stop work on a project. The API and the console call these, so that both follow the same rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.mv import costs, rules
+from gateleg.apps.mv.job_types import COMPOSE, GENERATE, RENDER, ComposeConfig, GenerateConfig, RenderConfig
+from gateleg.apps.mv.scenes import get_scene
+from gateleg.apps.mv.settling import settle
+from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
+from gateleg.jobs import Submission
+from gateleg.store import patch
+from gateleg.web.member_jobs import submitted_by
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from gateleg.apps.mv.job_types import ProjectConfig, Shape
+    from gateleg.jobs import Job
+    from gateleg.web import Principal, Resources
+
+
+async def generate(
+    resources: Resources[Any],
+    principal: Principal,
+    project_id: UUID,
+    *,
+    again: bool = False,
+    storyboard: bool = False,
+    once: str | None = None,
+) -> Job:
+    """Plan the scenes if there are none, render those without a clip and compose the film."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    project = loaded.project
+    rules.startable(project)
+    if not storyboard:
+        costs.check(project, costs.estimate(project, loaded.scenes, again=again))
+    config = GenerateConfig(project_id=project_id, again=again, storyboard=storyboard)
+    return await _submit(resources, principal, project, GENERATE, config, _once(project, "generate", once))
+
+
+async def retry_failed(resources: Resources[Any], principal: Principal, project_id: UUID, *, once: str | None = None) -> Job:
+    """Render the scenes that have failed, and compose the film."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    if not any(scene.status is SceneStatus.FAILED for scene in loaded.scenes):
+        raise rules.WrongState("No scene of this project has failed.", fix="POST .../generate renders what is missing.")
+    return await generate(resources, principal, project_id, once=once)
+
+
+async def render(resources: Resources[Any], principal: Principal, project_id: UUID, sequence: int, *, once: str | None = None) -> Job:
+    """Make another take of one scene. Other scenes may be rendered at the same time."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    scene = await get_scene(resources.store, project_id, sequence)
+    costs.check(loaded.project, costs.estimate(loaded.project, [scene], again=True))
+    key = _once(loaded.project, f"render:{sequence}:{scene.version}", once)
+    config = RenderConfig(project_id=project_id, sequence=sequence)
+    submitted = await resources.queue.submit(_about(principal, loaded.project, RENDER, config, key))
+    return submitted.job
+
+
+async def compose(
+    resources: Resources[Any], principal: Principal, project_id: UUID, variants: Sequence[Shape] = (), *, once: str | None = None
+) -> Job:
+    """Compose the film of the clips that play, and other shapes of it."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    rules.composable(loaded.project, loaded.scenes)
+    config = ComposeConfig(project_id=project_id, variants=tuple(variants))
+    return await _submit(resources, principal, loaded.project, COMPOSE, config, _once(loaded.project, "compose", once))
+
+
+async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
+    """Cancel what works on a project, and return its job. Scenes that have their clips keep them."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    job_id = loaded.project.root_job_id
+    if job_id is None or loaded.project.status not in rules.BUSY:
+        raise rules.WrongState("Nothing works on this project.", fix="POST .../generate begins.")
+    await resources.queue.cancel_tree(job_id)
+    await settle(resources.store, resources.queue, project_id)
+    return job_id
+
+
+async def _submit(resources: Resources[Any], principal: Principal, project: Project, job_type: str, config: ProjectConfig, key: str) -> Job:
+    """Submit a job, and queue its project in the same transaction: neither is there without the other."""
+    enlisted = await resources.queue.enlist(_about(principal, project, job_type, config, key))
+    if enlisted.created:
+        actions = [Project.root_job_id.set(enlisted.job.job_id), Project.error_message.remove(), Project.status.to(ProjectStatus.QUEUED)]
+        await resources.store.transact([patch(project, *actions), *enlisted.writes])
+        await resources.audit.note(principal, "mv.work", str(project.project_id), job=str(enlisted.job.job_id), type=job_type)
+    return enlisted.job
+
+
+def _once(project: Project, what: str, sent: str | None) -> str:
+    """The key under which a job is submitted once: the client's, or one for the state that the project is in."""
+    return f"mv:{project.project_id}:{what}:{sent or f'v{project.version}'}"
+
+
+def _about(principal: Principal, project: Project, job_type: str, config: ProjectConfig, key: str) -> Submission:
+    return submitted_by(principal, Submission(job_type, config, subject=str(project.project_id), idempotency_key=key))
