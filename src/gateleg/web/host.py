@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +13,7 @@ from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
-from gateleg.store import AsyncStore, Metrics
+from gateleg.store import AsyncStore, Metrics, TableMissing
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
@@ -26,7 +26,7 @@ from gateleg.web.principal import Role
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
 from gateleg.web.searching import Hit, OfferedTool, offered_tools, search_applications
-from gateleg.web.secret_store import HOST, Secrets
+from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
@@ -172,8 +172,8 @@ class Host:
             jobs = Jobs()
             queue = AsyncQueue(store, jobs, rules, tables=LAYOUTS[settings.queue_layout])
             audit, events = Audit(store, days=settings.audit_days), Hub()
-            models = AsyncModels(models_settings, store=store)
             secrets = Secrets(store, secret, HOST)
+            models = AsyncModels(models_settings.with_keys(await _model_keys(models_settings, secrets)), store=store)
             outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
             webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
             jobs.include(webhook_jobs(store, secrets, outgoing))
@@ -254,6 +254,16 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
             problems += error.problems
     if problems:
         raise BadSettings(problems)
+    return found
+
+
+async def _model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:
+    """The keys of providers that are kept as secrets. One that is missing is an error of the call that needs it."""
+    found: dict[str, str] = {}
+    for place, name in settings.secrets.items():
+        # A store without tables has no secrets yet.
+        with suppress(SecretNotFound, TableMissing):
+            found[place] = await secrets.get(name)
     return found
 
 
