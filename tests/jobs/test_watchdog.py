@@ -101,13 +101,16 @@ def test_a_stack_without_a_handler_belongs_to_nobody() -> None:
 
 
 def test_a_long_stack_is_shown_without_its_middle() -> None:
-    def deep(left: int) -> str:
-        return deep(left - 1) if left else blocker(sys._getframe())[1]
+    def even(left: int) -> str:
+        return odd(left - 1) if left else blocker(sys._getframe())[1]
 
-    shown = deep(40)
+    def odd(left: int) -> str:
+        return even(left - 1)
+
+    shown = even(40)
     assert "more ..." in shown
     assert len(shown.splitlines()) < 30
-    assert shown.splitlines()[-1].strip().startswith("return deep(left - 1)")
+    assert shown.splitlines()[-1].strip().startswith("return odd(left - 1)")
 
 
 async def test_an_inline_handler_that_comes_back_after_its_timeout_has_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
