@@ -113,7 +113,11 @@ async def test_spend_cap_and_unknown_providers_stop_the_work(served: Served, tmp
 
     where, owner = await made(served, tmp_path, spendCap=1.0), served["owner"]
     assert (await owner.get(f"{where}/estimate")).json() == {
-        "scenes": 0, "seconds": 180.0, "cost": 0.0, "spendCap": 1.0, "allowed": True,
+        "scenes": 0,
+        "seconds": 180.0,
+        "cost": 0.0,
+        "spendCap": 1.0,
+        "allowed": True,
     }
     await owner.patch(where, json={"provider": "costly"})
     assert (await owner.post(f"{where}/generate")).json()["error"]["code"] == "unknown-provider"

@@ -85,7 +85,8 @@ async def shown(call: Call, project_id: UUID, response: Response | None = None) 
     return await view_project(links_of(call), loaded)
 
 
-async def _scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+async def shown_scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+    """A scene of the project as it is now."""
     loaded = await service.load(call.host.store, project_id)
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
     if found is None:
@@ -164,7 +165,7 @@ async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
-    return await _scene(call, project_id, scene.sequence)
+    return await shown_scene(call, project_id, scene.sequence)
 
 
 @router.patch("/projects/{project_id}/scenes/reorder")
@@ -179,7 +180,7 @@ async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
 async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response: Response) -> SceneView:
     """A scene."""
     await seen(call, project_id)
-    found = await _scene(call, project_id, sequence)
+    found = await shown_scene(call, project_id, sequence)
     response.headers["ETag"] = f'"{found.version}"'
     return found
 
@@ -191,7 +192,7 @@ async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes:
     actions = changes.actions()
     if actions:
         await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected(if_match))
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.delete("/projects/{project_id}/scenes/{sequence}")
@@ -207,7 +208,7 @@ async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cu
     """Cut a scene in two; the second half becomes a scene of its own."""
     rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
-    return [await _scene(call, project_id, half.sequence) for half in halves]
+    return [await shown_scene(call, project_id, half.sequence) for half in halves]
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/trim")
@@ -216,7 +217,7 @@ async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: New
     await changeable(call, project_id)
     points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
     await scenes.trim_scene(call.host.store, project_id, sequence, points)
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/scenes/{sequence}/takes")
@@ -233,7 +234,7 @@ async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Anno
     """Play an earlier clip of a scene."""
     await changeable(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/finals")
