@@ -1,12 +1,19 @@
 """`/api/mv`: projects and their scenes. What makes videos is in `work`; what comes in as a file, in `web/upload_api`."""
 
 import re
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Query, Response
+from fastapi import Path as InPath
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
 
 from gateleg.apps.mv import rules, scenes, service
+from gateleg.apps.mv.exporting import write_pack
 from gateleg.apps.mv.settings import MVSettings
 from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
@@ -32,7 +39,7 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
 
 router = APIRouter()
-Sequence = Annotated[int, Path(ge=1, le=999, description="The scene's name for ever, not its place.")]
+Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's name for ever, not its place.")]
 IfMatch = Annotated[str | None, Header(description='The `ETag` of what was read, such as `"3"`: refused when it has changed since.')]
 
 
@@ -230,7 +237,7 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
-async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, Path(ge=1, le=999)]) -> SceneView:
+async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, InPath(ge=1, le=999)]) -> SceneView:
     """Play an earlier clip of a scene."""
     await changeable(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
@@ -243,6 +250,21 @@ async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: 
     project = await seen(call, project_id)
     page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
     return Listing(items=[await view_final(links_of(call), final, project) for final in page], next=page.next)
+
+
+@router.get("/projects/{project_id}/export", response_class=FileResponse)
+async def export(call: Using, project_id: UUID) -> FileResponse:
+    """Everything of a project in one ZIP: the film with what belongs to it, the clips, the song, captions, edit list and texts."""
+    await seen(call, project_id)
+    loaded = await service.load(call.host.store, project_id)
+    folder = Path(tempfile.mkdtemp(prefix="gateleg-mv-"))
+    try:
+        await write_pack(call.host.store, call.host.objects, loaded, folder / "video.zip")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    removed = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+    return FileResponse(folder / "video.zip", media_type="application/zip", filename=f"{project_id}.zip", background=removed)
 
 
 @router.get("/projects/{project_id}/final-video")
