@@ -12,6 +12,7 @@ from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
 from gateleg.apps.mv.web.places import HOME, NEW, place_of
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
 from gateleg.apps.mv.web.views import Links
+from gateleg.store import Page
 from gateleg.web import Role
 from gateleg.web.console.components import address, ago, empty, frame, pager, section, show_when_there, tag
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.service import Standing
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.store import AsyncStore, Page
+    from gateleg.store import AsyncStore
     from gateleg.web import Resources
     from gateleg.web.console.components import View
 
@@ -53,10 +54,10 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
             with tag("div", classes="deeds"), tag("a", classes="deed first", href=NEW):
                 ui.icon("add")
                 tag("span", "New video")
-        wanted = next((one for one in ProjectStatus if one.value == status), None) if view.may(Role.VIEWER) else None
-        if view.may(Role.VIEWER):
-            with section("All projects on this host"):
-                await show_when_there(service.status_board(resources.store), lambda rows: _board(rows, wanted), rows=1)
+        everybody = view.may(Role.VIEWER)
+        wanted = next((one for one in ProjectStatus if one.value == status), None) if everybody else None
+        if everybody:
+            await show_when_there(service.status_board(resources.store), lambda rows: _board(rows, wanted), rows=1)
 
         async def look() -> tuple[Page[Project], list[Card]]:
             page = await _page(resources.store, view, wanted, cursor or None)
@@ -71,22 +72,17 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
             _cards(cards)
             pager(HOME, {"status": status} if status else {}, cursor=cursor or None, following=page.next, shown=len(cards))
 
-        if view.may(Role.VIEWER) and wanted is None:
-            with section("Finished, of everybody"):
-                await show_when_there(_finished(resources), _cards)
-        with section("Yours" if wanted is None else f"{PROJECT[wanted][0]}, of everybody"):
+        with section("Newest" if wanted is None else PROJECT[wanted][0]):
             await show_when_there(look(), show)
 
 
-async def _finished(resources: Resources[MVSettings]) -> list[Card]:
-    page = await service.projects_in(resources.store, ProjectStatus.COMPLETED, _LIMIT)
-    return await posters(resources.store, Links(resources.objects, resources.settings.link_seconds), list(page))
-
-
 async def _page(store: AsyncStore, view: View, wanted: ProjectStatus | None, cursor: str | None) -> Page[Project]:
+    """Members see their own; viewers those of everybody in a status, or the newest of all."""
     if wanted is not None:
         return await service.projects_in(store, wanted, _LIMIT, cursor)
-    return await service.projects_of(store, rules.owner_id(view.principal), _LIMIT, cursor)
+    if not view.may(Role.VIEWER):
+        return await service.projects_of(store, rules.owner_id(view.principal), _LIMIT, cursor)
+    return Page(await service.newest_projects(store, _LIMIT), None)
 
 
 def _cards(cards: Sequence[Card]) -> None:

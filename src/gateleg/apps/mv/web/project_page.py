@@ -10,6 +10,7 @@ from uuid import UUID
 from nicegui import ui
 
 from gateleg.apps.mv import rules, service
+from gateleg.apps.mv.progress import progress_of
 from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.apps.mv.web.films import films_part, player_part
@@ -19,7 +20,6 @@ from gateleg.apps.mv.web.scene_editor import editor_part
 from gateleg.apps.mv.web.statuses import project_badge, scene_badge
 from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
 from gateleg.apps.mv.web.views import Links
-from gateleg.jobs import JobMissing
 from gateleg.objects import ObjectMissing
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, tag
@@ -114,13 +114,8 @@ async def look(resources: Resources[MVSettings], project_id: UUID) -> Progress:
     loaded = await settle(resources.store, resources.queue, project_id)
     project = loaded.project
     fraction, message = 0.0, ""
-    if project.status in rules.BUSY and project.root_job_id is not None:
-        try:
-            job = await resources.queue.get(project.root_job_id)
-        except JobMissing:
-            job = None
-        if job is not None and job.progress is not None:
-            fraction, message = job.progress.fraction, job.progress.message
+    if project.status in rules.BUSY:
+        fraction, message = await progress_of(resources, project)
     busy = [scene for scene in loaded.scenes if scene.status.value == "processing"]
     drawn: tuple[object, ...] = (
         project.status.value if project.status not in rules.BUSY else "busy",
@@ -146,7 +141,7 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> N
         box.set_visibility(now.status in {one.value for one in rules.BUSY})
         bar.props["value"] = round(now.fraction, 3)
         bar.update()
-        words.set_text(f"{now.fraction:.0%} {now.message}".strip() if now.fraction else "Waiting for a worker")
+        words.set_text(f"{now.fraction:.0%} {now.message}".strip() if now.message else "Waiting for a worker")
         if shown.drawn is not None and now.drawn != shown.drawn:
             ui.run_javascript("if (!document.querySelector('.mv-editor')?.contains(document.activeElement)) location.reload()")
         shown.drawn = now.drawn

@@ -24,14 +24,12 @@ _SEARCHED, _FOUND = 500, 10
 
 
 async def last_films(resources: Resources[MVSettings], principal: Principal) -> list[Tile]:
-    """The newest films that somebody may see, and what is being made."""
-    store, found = resources.store, []
+    """The newest projects that somebody may see, with the posters of their films."""
+    store = resources.store
     if principal.may(Role.VIEWER):
-        for status in (*rules.BUSY, ProjectStatus.COMPLETED):
-            found += list(await service.projects_in(store, status, _SHOWN))
+        newest = await service.newest_projects(store, _SHOWN)
     else:
-        found += list(await service.projects_of(store, rules.owner_id(principal), _SHOWN))
-    newest = sorted(found, key=lambda project: project.created_at, reverse=True)[:_SHOWN]
+        newest = list(await service.projects_of(store, rules.owner_id(principal), _SHOWN))
     cards = await posters(store, Links(resources.objects, resources.settings.link_seconds), newest)
     return [
         Tile(
