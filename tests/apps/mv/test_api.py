@@ -172,6 +172,7 @@ ROUTES: list[tuple[str, str, Any, bool]] = [
     ("POST", "/compose", None, True),
     ("POST", "/cancel", None, True),
     ("PUT", "/audio", None, True),
+    ("POST", "/scenes/1/upload_video", None, True),
     ("PUT", "/character/reference/00000000-0000-4000-8000-000000000001", None, True),
     ("DELETE", "/scenes/2", None, True),
     ("DELETE", "", None, True),

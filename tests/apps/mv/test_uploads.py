@@ -33,6 +33,22 @@ def wav() -> bytes:
     return head + b"data" + struct.pack("<I", len(sound)) + sound
 
 
+def sound(format: str) -> bytes:
+    """A tenth of a second of silence."""
+    import io
+
+    import av
+    import numpy as np
+
+    file = io.BytesIO()
+    with av.open(file, "w", format=format) as container:
+        stream = container.add_stream(format, rate=8000)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), dtype=np.int16), format="s16", layout="mono")
+        frame.sample_rate = 8000
+        container.mux([*stream.encode(frame), *stream.encode(None)])
+    return file.getvalue()
+
+
 async def stored(served: Served, project: str) -> Project:
     return await served.host.store.get(Project, project_id=UUID(project))
 
@@ -51,7 +67,7 @@ async def test_other_track_takes_the_place_of_the_first(served: Served) -> None:
     where, owner = f"/api/mv/projects/{project}/audio", served["owner"]
     await owner.put(where, content=wav())
     await served.host.store.patch(await stored(served, project), Project.audio_duration.set(3.0), Project.tempo.set(120.0))
-    answer = await owner.put(where, content=b"fLaC" + bytes(64))
+    answer = await owner.put(where, content=sound("flac"))
     assert (answer.json()["audioDuration"], answer.json()["tempo"]) == (None, None)
     keys = [entry.key async for entry in served.host.objects.walk("mv/")]
     assert keys == [f"mv/projects/{project}/audio.flac"]

@@ -1,12 +1,19 @@
 """`/api/mv`: projects and their scenes. What makes videos is in `work`; what comes in as a file, in `web/upload_api`."""
 
 import re
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Query, Response
+from fastapi import Path as InPath
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
 
 from gateleg.apps.mv import rules, scenes, service
+from gateleg.apps.mv.exporting import write_pack
 from gateleg.apps.mv.settings import MVSettings
 from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
@@ -32,7 +39,7 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
 
 router = APIRouter()
-Sequence = Annotated[int, Path(ge=1, le=999, description="The scene's name for ever, not its place.")]
+Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's name for ever, not its place.")]
 IfMatch = Annotated[str | None, Header(description='The `ETag` of what was read, such as `"3"`: refused when it has changed since.')]
 
 
@@ -85,7 +92,8 @@ async def shown(call: Call, project_id: UUID, response: Response | None = None) 
     return await view_project(links_of(call), loaded)
 
 
-async def _scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+async def shown_scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+    """A scene of the project as it is now."""
     loaded = await service.load(call.host.store, project_id)
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
     if found is None:
@@ -164,7 +172,7 @@ async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
-    return await _scene(call, project_id, scene.sequence)
+    return await shown_scene(call, project_id, scene.sequence)
 
 
 @router.patch("/projects/{project_id}/scenes/reorder")
@@ -179,7 +187,7 @@ async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
 async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response: Response) -> SceneView:
     """A scene."""
     await seen(call, project_id)
-    found = await _scene(call, project_id, sequence)
+    found = await shown_scene(call, project_id, sequence)
     response.headers["ETag"] = f'"{found.version}"'
     return found
 
@@ -191,7 +199,7 @@ async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes:
     actions = changes.actions()
     if actions:
         await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected(if_match))
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.delete("/projects/{project_id}/scenes/{sequence}")
@@ -207,7 +215,7 @@ async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cu
     """Cut a scene in two; the second half becomes a scene of its own."""
     rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
     halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
-    return [await _scene(call, project_id, half.sequence) for half in halves]
+    return [await shown_scene(call, project_id, half.sequence) for half in halves]
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/trim")
@@ -216,7 +224,7 @@ async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: New
     await changeable(call, project_id)
     points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
     await scenes.trim_scene(call.host.store, project_id, sequence, points)
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/scenes/{sequence}/takes")
@@ -229,11 +237,11 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
-async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, Path(ge=1, le=999)]) -> SceneView:
+async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, InPath(ge=1, le=999)]) -> SceneView:
     """Play an earlier clip of a scene."""
     await changeable(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
-    return await _scene(call, project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/finals")
@@ -242,6 +250,21 @@ async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: 
     project = await seen(call, project_id)
     page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
     return Listing(items=[await view_final(links_of(call), final, project) for final in page], next=page.next)
+
+
+@router.get("/projects/{project_id}/export", response_class=FileResponse)
+async def export(call: Using, project_id: UUID) -> FileResponse:
+    """Everything of a project in one ZIP: the film with what belongs to it, the clips, the song, captions, edit list and texts."""
+    await seen(call, project_id)
+    loaded = await service.load(call.host.store, project_id)
+    folder = Path(tempfile.mkdtemp(prefix="gateleg-mv-"))
+    try:
+        await write_pack(call.host.store, call.host.objects, loaded, folder / "video.zip")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    removed = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+    return FileResponse(folder / "video.zip", media_type="application/zip", filename=f"{project_id}.zip", background=removed)
 
 
 @router.get("/projects/{project_id}/final-video")

@@ -12,10 +12,12 @@ from gateleg.apps.mv.settings import MVSettings
 from gateleg.web import Application
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import Principal, Resources
+    from gateleg.web import Found, Principal, Resources, Tile
 
 
 def check_installed() -> None:
@@ -42,6 +44,34 @@ def make_routes(resources: Resources[MVSettings]) -> APIRouter:
     router = APIRouter()
     router.routes.extend((*api.router.routes, *work_api.router.routes, *upload_api.router.routes))
     return router
+
+
+def register_pages(resources: Resources[MVSettings]) -> None:
+    """The pages of music videos."""
+    from gateleg.apps.mv.pages import register
+
+    register(resources)
+
+
+async def find_tiles(resources: Resources[MVSettings], principal: Principal) -> Sequence[Tile]:
+    """The last films."""
+    from gateleg.apps.mv.web.showcase import last_films
+
+    return await last_films(resources, principal)
+
+
+async def search(resources: Resources[MVSettings], principal: Principal, text: str) -> Sequence[Found]:
+    """Projects by their title or concept."""
+    from gateleg.apps.mv.web.showcase import find_projects
+
+    return await find_projects(resources, principal, text)
+
+
+async def load_demo(resources: Resources[MVSettings]) -> None:
+    """Create a project and begin its film. Done again, it changes nothing."""
+    from gateleg.apps.mv.demonstration import load
+
+    await load(resources)
 
 
 async def sees_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
@@ -77,8 +107,12 @@ application = Application(
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    pages=register_pages,
     settings=MVSettings,
+    tiles=find_tiles,
+    search=search,
     sees_job=sees_job,
     changes_job=changes_job,
     commands="gateleg.apps.mv.commands:app",
+    demo=load_demo,
 )

@@ -95,6 +95,12 @@ async def projects_in(store: AsyncStore, status: ProjectStatus, limit: int, curs
     return await store.page(Project.recent, status=status, limit=limit, cursor=cursor)
 
 
+async def newest_projects(store: AsyncStore, limit: int) -> list[Project]:
+    """The newest projects of everybody, whatever their status."""
+    found = [project for status in ProjectStatus for project in await projects_in(store, status, limit)]
+    return sorted(found, key=lambda project: project.created_at, reverse=True)[:limit]
+
+
 async def status_board(store: AsyncStore, most: int = 10_000) -> list[Standing]:
     """How many projects are in which status, and since when the oldest: from the index, at most so many of each."""
     board = []

@@ -1,29 +1,44 @@
 """`/api/mv`: files of projects, and reference pictures. One file is a request's body, or the only one of its form."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 
 from gateleg.apps.mv import rules, uploads
-from gateleg.apps.mv.api import changeable, links_of, shown
+from gateleg.apps.mv.api import Sequence, changeable, links_of, mine, shown, shown_scene
+from gateleg.apps.mv.probing import Bounds, Facts, Kind, probe
+from gateleg.apps.mv.scenes import get_scene
 from gateleg.apps.mv.tables import Reference
-from gateleg.apps.mv.web.views import ProjectView, ReferenceView, view_reference
+from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, view_reference
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
 from gateleg.web.uploads import UploadRules, receive_files, turn, upload_folder
 
 router = APIRouter()
-#: The most bytes that pictures and lyrics may have.
-_PICTURE = 20_000_000
+#: The most bytes that lyrics may have.
 _LYRICS = 200_000
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
 Asset = Literal["audio", "character", "product", "lyrics"]
 
 
+_KINDS: dict[str, Kind] = {"audio": "audio", "character": "picture", "product": "picture"}
+
+
 def _most(call: Call, asset: str) -> int:
-    return {"audio": call.host.settings.upload_limit, "lyrics": _LYRICS}.get(asset, _PICTURE)
+    """The most bytes of a file."""
+    own = mine(call).settings
+    wanted = {"audio": own.song_bytes, "lyrics": _LYRICS, "clip": own.clip_bytes}.get(asset, own.picture_bytes)
+    return min(wanted, call.host.settings.upload_limit)
+
+
+async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
+    """What is in a file that was sent, as a process of its own sees it."""
+    own = mine(call).settings
+    longest = own.longest_song if kind == "audio" else own.longest_clip
+    return await probe(path, kind, Bounds(longest, own.probe_seconds, own.probe_memory))
 
 
 @router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
@@ -34,17 +49,34 @@ async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Reques
     rules.startable(project)
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
+        if asset in _KINDS:
+            await _looked_into(call, file.path, _KINDS[asset])
         await uploads.keep_asset(call.host.store, call.host.objects, project, asset, file)
     await call.note("mv.upload", str(project_id), asset=asset, size=file.size)
     return await shown(call, project_id)
 
 
+@router.post("/projects/{project_id}/scenes/{sequence}/upload_video", openapi_extra=_BODY)
+@body_limit("upload")
+async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
+    """Play your own clip in a scene: MP4, MOV, WebM or MKV. It becomes a take like those that are rendered."""
+    await changeable(call, project_id)
+    await get_scene(call.host.store, project_id, sequence)
+    async with turn(call.principal), upload_folder() as folder:
+        (file,) = await receive_files(request, folder, UploadRules(_most(call, "clip"), types=uploads.VIDEOS))
+        facts = await _looked_into(call, file.path, "video")
+        await uploads.keep_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
+    await call.note("mv.upload", str(project_id), asset=f"scene {sequence}", size=file.size)
+    return await shown_scene(call, project_id, sequence)
+
+
 @router.post("/references", status_code=201, openapi_extra=_BODY)
-@body_limit(_PICTURE)
+@body_limit("upload")
 async def upload_reference(call: Using, request: Request, description: Annotated[str, Query(max_length=2_000)] = "") -> ReferenceView:
     """Keep a picture of a character or a product that your projects may show."""
     async with turn(call.principal), upload_folder() as folder:
-        (file,) = await receive_files(request, folder, UploadRules(_PICTURE, types=uploads.PICTURES))
+        (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
+        await _looked_into(call, file.path, "picture")
         made = await uploads.keep_reference(call.host.store, call.host.objects, rules.owner_id(call.principal), file, description)
     return await view_reference(links_of(call), made)
 

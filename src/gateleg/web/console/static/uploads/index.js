@@ -37,11 +37,11 @@ function send(method, url, body, { headers = {}, progress = () => {}, started = 
 }
 
 // All files at once, as a form.
-export function sendForm(url, files, { token, progress = () => {}, started } = {}) {
+export function sendForm(url, files, { token, method = "POST", progress = () => {}, started } = {}) {
   const form = new FormData();
   for (const file of files) form.append("file", file, file.name);
   const part = (loaded, total) => progress(total ? loaded / total : 0);
-  return send("POST", url, form, { headers: { "x-csrf-token": token }, progress: part, started });
+  return send(method, url, form, { headers: { "x-csrf-token": token }, progress: part, started });
 }
 
 const encoded = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));

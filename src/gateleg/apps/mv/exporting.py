@@ -1,0 +1,77 @@
+"""Everything of a project in one ZIP: the film and what belongs to it, the clips that play, the song, and the project as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.mv.tables import FinalVersion
+from gateleg.objects import ObjectMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.tables import Scene
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+
+#: What is told of a project.
+_TOLD = (
+    *("title", "concept_prompt", "character_description", "product_description", "director_config", "provider", "seed", "tempo"),
+    *("aspect_ratio", "resolution", "fps", "audio_duration"),
+)
+
+
+async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: Loaded, path: Path) -> None:
+    """Write the ZIP. Films and clips are packed as they are: they would not become smaller."""
+    film = None
+    if loaded.project.final_version:
+        number = loaded.project.final_version
+        film = await store.find(FinalVersion, project_id=loaded.project.project_id, number=number, consistent=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("project.json", json.dumps(describe(loaded), indent=2, ensure_ascii=False))
+        for name, key in _files(loaded, film):
+            try:
+                async with await objects.stream(key) as download:
+                    with archive.open(name, "w", force_zip64=True) as member:
+                        async for chunk in download:
+                            await asyncio.to_thread(member.write, chunk)
+            except ObjectMissing:
+                archive.writestr(f"{name}.missing.txt", "This file was deleted.")
+
+
+def _files(loaded: Loaded, film: FinalVersion | None) -> Iterator[tuple[str, str]]:
+    if film is not None:
+        yield "film.mp4", film.video_s3_key
+        for name, key in film.companions.items():
+            yield f"{name.replace(':', 'x')}.{key.rsplit('.', 1)[-1]}", key
+    for scene in loaded.scenes:
+        clip = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
+        if clip is not None:
+            # The names that the edit list has.
+            yield f"clips/scene_{scene.sequence:03d}.mp4", clip
+    project = loaded.project
+    for name, own in (
+        ("song", project.audio_backing_track_s3_key),
+        ("lyrics", project.lyrics_s3_key),
+        ("analysis", project.analysis_s3_key),
+    ):
+        if own is not None:
+            yield f"{name}.{own.rsplit('.', 1)[-1]}", own
+
+
+def describe(loaded: Loaded) -> dict[str, Any]:
+    """A project and its scenes without keys of objects."""
+    project = loaded.project
+    return {name: getattr(project, name) for name in _TOLD} | {"scenes": [_scene(scene) for scene in loaded.scenes], "kind": "procedural"}
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    trim = None if scene.trim_points is None else {"in": scene.trim_points.start, "out": scene.trim_points.end}
+    kept = ("sequence", "prompt", "negative_prompt", "duration", "take", "locked", "plan")
+    return {name: getattr(scene, name) for name in kept} | {"trim": trim}

@@ -1,0 +1,37 @@
+"""The pages of music videos in the console: `/mv` has the projects, `/mv/new` makes one, `/mv/{project}` is one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.mv.web.forms import CreateForm
+from gateleg.apps.mv.web.gallery import gallery_page
+from gateleg.apps.mv.web.places import HOME, NEW
+from gateleg.apps.mv.web.project_page import project_page
+from gateleg.web.console.components import Crumb, card, frame
+from gateleg.web.console.patience import PATIENT
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.web import Resources
+
+
+def register(resources: Resources[MVSettings]) -> None:
+    """Make the pages known to the console."""
+    ui.add_css(Path(__file__).parent / "web" / "mv.css", shared=True)
+
+    @ui.page(HOME, response_timeout=PATIENT)
+    async def gallery(cursor: str = "", status: str = "") -> None:
+        await gallery_page(resources, cursor, status)
+
+    @ui.page(NEW, response_timeout=PATIENT)
+    async def new() -> None:
+        with frame(title="New video", section="mv", crumbs=[Crumb("Music videos", HOME)]) as view, card("narrow", label="New video"):
+            CreateForm(resources.settings, min(resources.settings.song_bytes, view.host.settings.upload_limit))
+
+    @ui.page(f"{HOME}/{{project}}", response_timeout=PATIENT)
+    async def one(project: str, scene: str = "") -> None:
+        await project_page(resources, project, scene)

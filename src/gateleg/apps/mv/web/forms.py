@@ -1,0 +1,32 @@
+"""The forms of pages that send files: a new video, and a file for what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui.element import Element
+
+from gateleg.apps.mv.planning.presets import PRESETS
+from gateleg.web.console.components import UPLOAD_MODULE
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.settings import MVSettings
+
+
+class CreateForm(Element, component="mv_create.js", esm=UPLOAD_MODULE):
+    """What a new video is about; it makes the project, sends its files and begins."""
+
+    def __init__(self, settings: MVSettings, most: int) -> None:
+        super().__init__()
+        self.props["directors"] = [{"name": one.name, "title": one.title, "description": one.description} for one in PRESETS.values()]
+        self.props["usual"] = settings.director
+        self.props["lines"] = settings.resolution
+        self.props["most"] = most
+
+
+class FileForm(Element, component="mv_file.js", esm=UPLOAD_MODULE):
+    """One file that is sent to an address below `/api/mv`."""
+
+    def __init__(self, address: str, *, method: str = "PUT", accept: str, words: str, most: int) -> None:
+        super().__init__()
+        self.props.update({"address": f"/api/mv{address}", "method": method, "accept": accept, "words": words, "most": most})

@@ -1,0 +1,82 @@
+// A new video: what it is about, who directs it, and the song; then the project is made, its files are sent, and the work begins.
+import { FileDrop, errorOf, readToken, sendForm, sizeOf } from "gateleg-uploads";
+
+export default {
+  components: { FileDrop },
+  template: `
+    <form class="stack gap-2 mv-create" @submit.prevent="make">
+      <div class="fields">
+        <label class="field whole"><span class="name">What the video is about</span><textarea class="box prose" rows="3" v-model.trim="prompt" required maxlength="2000" dir="auto" placeholder="A silver robot walks through Austin at night"></textarea></label>
+        <label class="field"><span class="name">Who or what is seen</span><input class="box" v-model.trim="character" required maxlength="2000" dir="auto" placeholder="A silver robot with blue eyes" /></label>
+        <label class="field"><span class="name">Title</span><input class="box" v-model.trim="title" maxlength="200" dir="auto" placeholder="Shown in the first seconds" /></label>
+      </div>
+      <fieldset class="mv-directors"><legend class="name">Director</legend>
+        <label v-for="one in directors" :key="one.name" class="mv-director" :class="{ chosen: director === one.name }"><input type="radio" class="sr" name="director" :value="one.name" v-model="director" /><span class="strong">{{ one.title }}</span><span class="meta">{{ one.description }}</span></label>
+      </fieldset>
+      <div class="fields">
+        <label class="field"><span class="name">Shape</span><select class="box" v-model="aspect"><option value="16:9">Wide, 16:9</option><option value="9:16">Tall, 9:16</option><option value="1:1">Square, 1:1</option></select></label>
+        <label class="field"><span class="name">Resolution</span><select class="box" v-model.number="resolution"><option v-for="one in resolutions" :key="one" :value="one">{{ one }} lines{{ one <= 480 ? ", a draft" : "" }}</option></select></label>
+      </div>
+      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, the studio plays a song of its own." :multiple="false" /></div>
+      <div class="field"><span class="name">Picture of who is seen</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
+      <label class="tick"><input type="checkbox" v-model="storyboard" />Only write the scenes first, so that they can be changed before anything is rendered</label>
+      <div class="line gap-2">
+        <button class="deed first" :disabled="busy">{{ busy ? "Making it" : storyboard ? "Write the scenes" : "Make the video" }}</button>
+        <button v-if="busy" type="button" class="deed bare" @click="stop">Stop</button>
+        <progress v-if="busy" :value="part" max="1" aria-label="Sent"></progress>
+        <span v-if="busy" class="meta num" role="status">{{ part > 0 && part < 1 ? Math.round(part * 100) + "% sent" : "One moment" }}</span>
+      </div>
+      <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
+    </form>`,
+  props: { directors: Array, usual: String, lines: Number, most: Number },
+  data() {
+    return { prompt: "", character: "", title: "", director: this.usual, aspect: "16:9", resolution: this.lines, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
+  },
+  mounted() {
+    // The form shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
+    window.Quasar?.LoadingBar?.setDefaults({ hijackFilter: () => false });
+  },
+  computed: {
+    resolutions() {
+      return [...new Set([480, 720, 1080, this.lines])].sort((one, other) => one - other);
+    },
+  },
+  methods: {
+    address(rest = "") {
+      return `${window.path_prefix || ""}/api/mv/projects${rest}`;
+    },
+    async post(url, token, body) {
+      const headers = { "content-type": "application/json", ...(token ? { "x-csrf-token": token } : {}) };
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      if (!answer.ok) throw errorOf(await answer.text(), answer.status);
+      return answer.json();
+    },
+    async send(name, files, token) {
+      if (!files.length) return;
+      this.part = 0;
+      await sendForm(this.address(`/${this.made}/${name}`), files, { token, method: "PUT", progress: (part) => (this.part = part), started: (request) => (this.request = request) });
+    },
+    async make() {
+      this.wrong = null;
+      const large = [...this.songs, ...this.pictures].find((file) => file.size > this.most);
+      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; this host takes ${sizeOf(this.most)}.` });
+      this.busy = true;
+      try {
+        const token = await readToken();
+        const body = { prompt: this.prompt, characterDescription: this.character, title: this.title, directorConfig: this.director, aspectRatio: this.aspect, resolution: this.resolution };
+        // Tried again after a file was refused, it is the same project.
+        if (this.made === null) this.made = (await this.post(this.address(), token, body)).projectId;
+        await this.send("audio", this.songs, token);
+        await this.send("character", this.pictures, token);
+        await this.post(this.address(`/${this.made}/generate?storyboard=${this.storyboard}`), token);
+        location.assign(`${window.path_prefix || ""}/mv/${this.made}`);
+      } catch (error) {
+        this.busy = false;
+        this.wrong = error && { message: error.message ?? String(error), fix: error.details?.fix ?? error.fix };
+      }
+    },
+    stop() {
+      this.request?.abort();
+    },
+  },
+};

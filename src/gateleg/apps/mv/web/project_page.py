@@ -1,0 +1,235 @@
+"""The page of a project: its film, its timeline, what works on it, what can be done with it, and one of its scenes to edit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from nicegui import ui
+
+from gateleg.apps.mv import rules, service
+from gateleg.apps.mv.progress import progress_of
+from gateleg.apps.mv.settling import settle
+from gateleg.apps.mv.tables import FinalVersion
+from gateleg.apps.mv.web.films import films_part, player_part
+from gateleg.apps.mv.web.places import HOME, place_of
+from gateleg.apps.mv.web.project_deeds import deeds_part
+from gateleg.apps.mv.web.scene_editor import editor_part
+from gateleg.apps.mv.web.statuses import project_badge, scene_badge
+from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
+from gateleg.apps.mv.web.views import Links
+from gateleg.objects import ObjectMissing
+from gateleg.web import Role
+from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, tag
+from gateleg.web.errors import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.tables import Project
+    from gateleg.web import Principal, Resources
+    from gateleg.web.console.components import View
+
+#: Seconds between two looks at a project.
+_EVERY = 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is shown live: how far the work is, and the states that others may change."""
+
+    status: str
+    fraction: float
+    message: str
+    #: what the page was drawn from; when it changes, the page is shown anew
+    drawn: tuple[object, ...]
+
+
+async def project_page(resources: Resources[MVSettings], project: str, scene: str = "") -> None:
+    """A project, if who looks may see it."""
+    with frame(title="Video", section="mv", crumbs=[Crumb("Music videos", HOME)], wide=True, titled=False) as view:
+        try:
+            loaded = await seen(resources, view.principal, project)
+        except Unknown:
+            tag("h1", "There is no such video")
+            empty("search", "There is no such video", "It may have been deleted.", button="All videos", href=HOME)
+            return
+        links = Links(resources.objects, resources.settings.link_seconds)
+        _head(view, resources, loaded)
+        _progress(view, resources, loaded)
+        films = [one async for one in resources.store.query(FinalVersion.of_project, project_id=loaded.project.project_id, limit=20)]
+        if loaded.project.final_version:
+            with tag("div", classes="mv-watch"):
+                await player_part(loaded.project, films, links)
+                with tag("div", classes="stack gap-2"):
+                    await films_part(view, resources, loaded.project, films, links)
+        await _timeline(resources, loaded, _number(scene), links)
+        chosen = next((one for one in loaded.scenes if one.sequence == _number(scene)), None)
+        if chosen is not None:
+            await editor_part(view, resources, loaded, chosen, links)
+        _about(loaded)
+
+
+async def seen(resources: Resources[MVSettings], principal: Principal, project: str) -> Loaded:
+    """A project by the part of an address; `Unknown` for what is not there or is not theirs to see."""
+    try:
+        project_id = UUID(project)
+    except ValueError:
+        raise Unknown("There is no such project.") from None
+    rules.seen(principal, await service.find_project(resources.store, project_id), "such project")
+    return await settle(resources.store, resources.queue, project_id)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() else None
+
+
+def _head(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
+    project = loaded.project
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", project.title or "Untitled", dir="auto")
+            tag("p", project.concept_prompt, "muted mv-concept", dir="auto")
+            with tag("p", classes="line gap-1 meta"):
+                project_badge(project.status)
+                if project.audio_duration:
+                    tag("span", f"{project.audio_duration:.0f} s", "num")
+                if project.tempo:
+                    tag("span", f"{project.tempo:.0f} beats a minute", "num")
+                tag("span", f"{project.director_config or ''}, {project.resolution} lines, {project.aspect_ratio}")
+                ago(project.updated_at)
+        if rules.may_change(view.principal, project.owner_id):
+            deeds_part(view, resources, loaded)
+    if project.error_message:
+        with tag("div", classes="note failed", role="status"):
+            tag("span", project.error_message)
+
+
+async def look(resources: Resources[MVSettings], project_id: UUID) -> Progress:
+    """How far the work on a project is."""
+    loaded = await settle(resources.store, resources.queue, project_id)
+    project = loaded.project
+    fraction, message = 0.0, ""
+    if project.status in rules.BUSY:
+        fraction, message = await progress_of(resources, project)
+    busy = [scene for scene in loaded.scenes if scene.status.value == "processing"]
+    drawn: tuple[object, ...] = (
+        project.status.value if project.status not in rules.BUSY else "busy",
+        project.scene_order,
+        project.final_version,
+    )
+    drawn += tuple((scene.sequence, scene.take, scene.status.value) for scene in loaded.scenes)
+    return Progress(project.status.value, fraction, message or (f"{len(busy)} scenes are rendered" if busy else ""), drawn)
+
+
+def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
+    """The work while it goes on; when something else is to be seen than what is drawn, the page is shown anew."""
+    project, shown = loaded.project, _Shown()
+    box = tag("div", classes="card mv-progress", role="status")
+    with box:
+        bar = tag("progress", max=1, aria_label="Progress")
+        words = tag("span", "", "meta num")
+        if view.may(Role.VIEWER) and project.root_job_id is not None:
+            tag("a", "Job", "link meta", href=f"/jobs/{project.root_job_id}")
+    box.set_visibility(project.status in rules.BUSY)
+
+    def show(now: Progress) -> None:
+        box.set_visibility(now.status in {one.value for one in rules.BUSY})
+        bar.props["value"] = round(now.fraction, 3)
+        bar.update()
+        words.set_text(f"{now.fraction:.0%} {now.message}".strip() if now.message else "Waiting for a worker")
+        if shown.drawn is not None and now.drawn != shown.drawn:
+            ui.run_javascript("if (!document.querySelector('.mv-editor')?.contains(document.activeElement)) location.reload()")
+        shown.drawn = now.drawn
+
+    follow(view.live, Topic(("mv", project.project_id), lambda: look(resources, project.project_id), _EVERY), show)
+
+
+@dataclass
+class _Shown:
+    drawn: tuple[object, ...] | None = None
+
+
+async def _timeline(resources: Resources[MVSettings], loaded: Loaded, chosen: int | None, links: Links) -> None:
+    if not loaded.scenes:
+        if loaded.project.status not in rules.BUSY:
+            empty("clock", "No scenes yet", "They are written to the sections and bars of the song when the video is made.")
+        return
+    song = await read_song(resources, loaded.project)
+    with section("Timeline"), card("tight mv-timeline", label="Timeline"), tag("div", classes="mv-scroll", tabindex=0):
+        inner = tag("div", classes="mv-inner")
+        with inner:
+            if song is not None:
+                with tag("div", classes="mv-parts", aria_hidden="true"):
+                    for part, left, width in section_labels(song):
+                        tag("span", part, f"part-{part}").style(f"left:{left:.3f}%;width:{width:.3f}%")
+                ui.html(draw_song(song), sanitize=False)
+            with tag("ol", classes="mv-blocks"):
+                for block in place_scenes(loaded.scenes):
+                    with tag("li").style(f"left:{block.left:.3f}%;width:{block.width:.3f}%"):
+                        title = f"Scene {block.place}, {block.start:.1f} s, {block.scene.duration:.1f} s: {block.scene.prompt}"
+                        tag(
+                            "a",
+                            str(block.place),
+                            f"mv-block s-{block.scene.status.value}",
+                            href=f"{place_of(loaded.project.project_id, block.sequence)}#scene",
+                            title=title,
+                            aria_label=title,
+                            aria_current="true" if block.sequence == chosen else None,
+                        )
+    with section("Scenes"), tag("div", classes="mv-scenes"):
+        for block in place_scenes(loaded.scenes):
+            here = f"{place_of(loaded.project.project_id, block.sequence)}#scene"
+            with tag("a", classes="card mv-scene", href=here, aria_current="true" if block.sequence == chosen else None):
+                await _picture(block.scene.video_clip_s3_key, links)
+                with tag("span", classes="line gap-1 meta"):
+                    tag("span", f"{block.place}", "strong num")
+                    tag("span", f"{block.start:.1f} s, {block.scene.duration:.1f} s long", "num")
+                    if block.scene.locked:
+                        ui.icon("lock").props('aria-label="Locked"')
+                    if block.scene.status.value != "completed":
+                        scene_badge(block.scene.status)
+                tag("span", block.scene.prompt, "mv-prompt", dir="auto")
+
+
+async def _picture(key: str | None, links: Links) -> None:
+    """The first pictures of a clip, which move while somebody points at them."""
+    with tag("span", classes="mv-picture"):
+        if key is None:
+            ui.icon("image")
+        else:
+            url = await links.url(key)
+            clip = tag("video", preload="metadata", muted=True, playsinline=True, src=f"{url}#t=1", tabindex=-1, aria_hidden="true")
+            clip.on("mouseenter", js_handler="(event) => event.target.play()").on(
+                "mouseleave", js_handler="(event) => event.target.pause()"
+            )
+
+
+async def read_song(resources: Resources[MVSettings], project: Project) -> Mapping[str, Any] | None:
+    """What was heard in the track of a project; None when it was not listened to, or cannot be read."""
+    if project.analysis_s3_key is None:
+        return None
+    try:
+        found: Mapping[str, Any] = json.loads(await resources.objects.get(project.analysis_s3_key))
+    except (ObjectMissing, ValueError):
+        return None
+    return found
+
+
+def _about(loaded: Loaded) -> None:
+    project = loaded.project
+    facts: list[tuple[str, str | None]] = [
+        ("Who is seen", project.character_description or project.product_description),
+        ("Made by", "the studio on this machine, which draws and does not film" if project.provider == "studio" else project.provider),
+        ("Seed", str(project.seed)),
+        ("Frames a second", str(project.fps)),
+    ]
+    with section("About"), card(label="About"), tag("dl", classes="facts"):
+        for name, value in facts:
+            if value:
+                tag("dt", name)
+                tag("dd", value, dir="auto")

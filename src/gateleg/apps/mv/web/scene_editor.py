@@ -1,0 +1,171 @@
+"""One scene to edit: its text, length and lock, its takes, its trim, its place, and a clip of one's own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gateleg.apps.mv import rules, scenes, submitting
+from gateleg.apps.mv.tables import Scene, Take, TrimPoints
+from gateleg.apps.mv.web.forms import FileForm
+from gateleg.apps.mv.web.places import place_of
+from gateleg.apps.mv.web.project_deeds import Deeds
+from gateleg.apps.mv.web.statuses import scene_badge
+from gateleg.web.console.components import Field, ago, button, card, confirm, section, tag
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.web.views import Links
+    from gateleg.web import Resources
+    from gateleg.web.console.components import View
+
+_TAKES = 12
+
+
+async def editor_part(view: View, resources: Resources[MVSettings], loaded: Loaded, scene: Scene, links: Links) -> None:
+    """The scene, and for those who may what can be done with it."""
+    place = loaded.position(scene.sequence)
+    question = Take.of_scene(project_id=scene.project_id, sequence=scene.sequence)
+    takes = [take async for take in resources.store.query(question, limit=_TAKES)]
+    editor = _Editor(Deeds(view, resources, loaded.project), loaded, scene)
+    with section(f"Scene {place}", "mv-editor").props("id=scene"), tag("div", classes="mv-edit"):
+        with card("stack gap-2", label="Clip"):
+            await _clip(scene, links)
+            await _takes(editor, scene, takes, links)
+        with card("stack gap-2", label="Text"):
+            if rules.may_change(view.principal, loaded.project.owner_id):
+                editor.text_part()
+                editor.place_part()
+                editor.cut_part(takes)
+                tag("h3", "Your own clip")
+                address = f"/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
+                most = resources.settings.clip_bytes
+                FileForm(address, method="POST", accept="video/*", words="or drop it here: MP4, MOV, WebM or MKV", most=most)
+            else:
+                tag("p", scene.prompt, dir="auto")
+
+
+async def _clip(scene: Scene, links: Links) -> None:
+    with tag("div", classes="line gap-1"):
+        scene_badge(scene.status)
+        for name in ("part", "shot", "move"):
+            if scene.plan.get(name):
+                tag("span", str(scene.plan[name]), "plain-chip")
+    if scene.error_message:
+        tag("p", scene.error_message, "note failed")
+    if scene.video_clip_s3_key is not None:
+        tag("video", "", "mv-clip", controls=True, preload="metadata", loop=True, src=await links.url(scene.video_clip_s3_key))
+
+
+async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links) -> None:
+    if not takes:
+        return
+    tag("h3", "Takes")
+    with tag("ul", classes="stack gap-1"):
+        for take in takes:
+            with tag("li", classes="line gap-1 mv-take"):
+                tag(
+                    "video",
+                    preload="metadata",
+                    muted=True,
+                    src=f"{await links.url(take.clip_s3_key)}#t=0.5",
+                    aria_hidden="true",
+                    tabindex=-1,
+                )
+                tag("span", f"Take {take.take}", "strong num")
+                tag("span", f"{take.duration:.1f} s, {take.provider}", "meta")
+                ago(take.created_at)
+                if take.take == scene.take:
+                    tag("span", "plays", "plain-chip")
+                else:
+                    button("Use", partial(editor.use, take.take), look="small")
+
+
+class _Editor:
+    """What can be done with a scene."""
+
+    def __init__(self, deeds: Deeds, loaded: Loaded, scene: Scene) -> None:
+        self.deeds, self.loaded, self.scene = deeds, loaded, scene
+        self.store, self.project_id, self.sequence = deeds.resources.store, scene.project_id, scene.sequence
+        self.here = place_of(scene.project_id, scene.sequence)
+
+    async def use(self, take: int) -> None:
+        """Play an earlier clip."""
+        objects = self.deeds.resources.objects
+        await self.deeds.do(lambda: scenes.use_take(self.store, objects, self.project_id, self.sequence, take), "It plays", self.here)
+
+    def text_part(self) -> None:
+        """The text, the length and the lock."""
+        scene = self.scene
+        prompt = Field("What is seen", scene.prompt, kind="area", rows=5, required=True)
+        without = Field("What is not seen", scene.negative_prompt or "", kind="text")
+        length = Field("Seconds", f"{scene.duration:g}", kind="number", least=0.1, most=600)
+        lock = Field("Lock: keep its clip when the video is made again", scene.locked, kind="tick")
+
+        async def save() -> None:
+            actions = [Scene.locked.set(bool(lock.value))]
+            actions += [Scene.prompt.set(prompt.text)] if prompt.text else []
+            actions += [Scene.negative_prompt.set(without.text)] if without.text else [Scene.negative_prompt.remove()]
+            actions += [Scene.duration.set(float(length.text))] if length.text else []
+            await self.deeds.do(lambda: scenes.edit_scene(self.store, self.project_id, self.sequence, actions), "Saved", self.here)
+
+        async def render() -> None:
+            principal = self.deeds.view.principal
+            work = submitting.render
+            await self.deeds.do(lambda: work(self.deeds.resources, principal, self.project_id, self.sequence), "Begun", self.here)
+
+        with tag("div", classes="line gap-1"):
+            button("Save", save, icon="check", look="small first")
+            button("Render again" if scene.take else "Render", render, icon="refresh", look="small")
+
+    def place_part(self) -> None:
+        """Moving it, and taking it out."""
+        order = list(self.loaded.project.scene_order)
+        at = order.index(self.sequence)
+
+        async def move(step: int) -> None:
+            moved = [one for one in order if one != self.sequence]
+            moved.insert(at + step, self.sequence)
+            await self.deeds.do(lambda: scenes.reorder(self.store, self.project_id, moved), "", self.here)
+
+        async def delete() -> None:
+            if await confirm("Delete this scene?", "Its takes are deleted with it.", verb="Delete"):
+                objects = self.deeds.resources.objects
+                await self.deeds.do(lambda: scenes.delete_scene(self.store, objects, self.project_id, self.sequence), "Deleted")
+
+        with tag("div", classes="line gap-1"):
+            if at > 0:
+                button("Earlier", lambda: move(-1), icon="arrow_back", look="small")
+            if at < len(order) - 1:
+                button("Later", lambda: move(1), icon="arrow_forward", look="small")
+            button("Delete", delete, icon="delete", look="small danger")
+
+    def cut_part(self, takes: list[Take]) -> None:
+        """Trimming and splitting."""
+        scene, trim = self.scene, self.scene.trim_points
+        take = next((one for one in takes if one.take == scene.take), None)
+        tag("h3", "Cut")
+        with tag("div", classes="mv-cut"):
+            at = Field("Split at second", f"{scene.duration / 2:.2f}", kind="number", least=0.01)
+
+            async def split() -> None:
+                async def work() -> None:
+                    rules.room(await self.deeds.changeable(), 1, self.deeds.resources.settings.most_scenes)
+                    await scenes.split_scene(self.store, self.project_id, self.sequence, float(at.text))
+
+                await self.deeds.do(work, "Split", self.here)
+
+            button("Split", split, icon="content_cut", look="small")
+        if take is None:
+            return
+        with tag("div", classes="mv-cut"):
+            start = Field("Play from second", f"{trim.start if trim else 0:g}", kind="number", least=0)
+            end = Field("to second", f"{trim.end if trim else take.duration:g}", kind="number", least=0.1)
+
+            async def apply(points: TrimPoints | None) -> None:
+                await self.deeds.do(lambda: scenes.trim_scene(self.store, self.project_id, self.sequence, points), "Trimmed", self.here)
+
+            button("Trim", lambda: apply(TrimPoints(start=float(start.text), end=float(end.text))), icon="straighten", look="small")
+            if trim is not None:
+                button("Play all of it", lambda: apply(None), look="small")
