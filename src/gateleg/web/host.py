@@ -23,6 +23,7 @@ from gateleg.web.keys import Keys
 from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
+from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
 from gateleg.web.searching import Hit, OfferedTool, offered_tools, search_applications
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import QueueSettings as JobSettings
+    from gateleg.jobs import QueueSettings
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
@@ -144,7 +145,7 @@ class Host:
         *,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
-        rules: JobSettings | None = None,
+        rules: QueueSettings | None = None,
         prepare: bool = True,
         tolerant: bool = False,
     ) -> AsyncIterator[Host]:
@@ -180,7 +181,7 @@ class Host:
             closing.push_async_callback(events.close)
             # Every request waits for these: a store that hangs must not hang them all.
             prompt = store.within(_RECOGNISED)
-            keys, queue = Keys(prompt), AsyncQueue(store, Jobs(), rules, tables=LAYOUTS[settings.queue_layout])
+            keys, queue = Keys(prompt), AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
             host = cls(
                 settings=settings,
                 store=store,
