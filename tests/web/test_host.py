@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
-from gateleg.web.host import place_of
+from gateleg.web.host import Host, place_of
+from gateleg.web.settings import Settings
 
 
 @pytest.mark.parametrize(
