@@ -122,6 +122,17 @@ async def test_agents_find_members_their_own_over_mcp(served: Served) -> None:
         assert (await nobody.post("/mcp/poems", json=call, headers=headers)).status_code == 401
 
 
+async def test_a_name_in_another_tenant_is_somebody_else(served: Served) -> None:
+    token = (await served.host.keys.create("ann", Role.MEMBER, tenant="north")).token
+    async with client_of(served.app, token=token) as other:
+        assert (await other.get("/api/poems/poems")).json() == []
+        assert (await other.get(f"/events/poems/{served.poem_id}/lines")).status_code == 404
+        added = await other.post("/api/poems/poems", params={"title": "North"}, content=POEM, headers={"content-type": "text/plain"})
+        assert [poem["title"] for poem in (await served.ann.get("/api/poems/poems")).json()] == ["Table"]
+        for client, subject in ((other, added.json()["poem_id"]), (served.ann, served.poem_id)):
+            assert [job["subject"] for job in (await client.get("/api/poems/jobs")).json()["items"]] == [subject]
+
+
 async def test_a_websocket_reads_a_poem_to_its_owner_only(served: Served) -> None:
     path = f"/api/poems/poems/{served.poem_id}/aloud"
     sent = await Socket(served.app, path, authorization=bearer(served.ann)).run("go", "go")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from urllib.parse import quote
 
 
 class Role(IntEnum):
@@ -34,6 +35,11 @@ class Principal:
     tenant: str | None = None
     #: the API key behind the caller; None for somebody with the token of the host, while no key exists
     key_id: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """The caller as the owner of what is stored: tenant and name, each quoted. A name alone may be somebody else in another tenant."""
+        return f"{quote(self.tenant or '', safe='')}/{quote(self.name, safe='')}"
 
     def may(self, role: Role) -> bool:
         """Whether the caller has a role, or one above it."""

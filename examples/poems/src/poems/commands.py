@@ -21,6 +21,7 @@ def commands() -> None:
 @app.command("list")
 def list_poems(
     owner: Annotated[str, typer.Option(help="Whose poems.")] = "local",
+    tenant: Annotated[str | None, typer.Option(help="The tenant that they belong to.")] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
@@ -32,7 +33,7 @@ def list_poems(
 
     async def read() -> list[Poem]:
         async with open_resources(application, settings) as resources:
-            return await service.poems_of(resources, Principal(owner, Role.MEMBER))
+            return await service.poems_of(resources, Principal(owner, Role.MEMBER, tenant=tenant))
 
     found = [{"title": poem.title, "lines": str(poem.lines)} for poem in asyncio.run(read())]
     if json:

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 from gateleg.jobs import Submission
 from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import submitted_by
 from poems.tables import Poem
 
 if TYPE_CHECKING:
@@ -21,22 +22,22 @@ async def add_poem(resources: Resources[PoemSettings], principal: Principal, tit
     poem_id = uuid4()
     key = f"poems/{poem_id}/text.txt"
     await resources.objects.put(key, text, content_type="text/plain")
-    poem = Poem(owner=principal.name, poem_id=poem_id, title=title, text=key, written_at=resources.store.setup.now())
+    poem = Poem(owner=principal.owner, poem_id=poem_id, title=title, text=key, written_at=resources.store.setup.now())
     await resources.store.create(poem)
     config = {"owner": poem.owner, "poem_id": str(poem_id)}
-    await resources.queue.submit(Submission(SET, config, subject=str(poem_id), created_by=principal.name))
+    await resources.queue.submit(submitted_by(principal, Submission(SET, config, subject=str(poem_id))))
     await resources.audit.note(principal, "poem.add", str(poem_id))
     return poem
 
 
 async def poems_of(resources: Resources[PoemSettings], principal: Principal) -> list[Poem]:
     """The poems that somebody may see: their own."""
-    return [poem async for poem in resources.store.query(Poem.of_owner(owner=principal.name))]
+    return [poem async for poem in resources.store.query(Poem.of_owner(owner=principal.owner))]
 
 
 async def poem_of(resources: Resources[PoemSettings], principal: Principal, poem_id: UUID) -> Poem:
     """A poem, if it is the caller's; one of somebody else is refused like one that does not exist."""
-    poem = await resources.store.find(Poem, owner=principal.name, poem_id=poem_id, consistent=True)
+    poem = await resources.store.find(Poem, owner=principal.owner, poem_id=poem_id, consistent=True)
     if poem is None:
         raise Unknown(f"There is no poem {poem_id}.", fix="GET /api/poems/poems lists yours.")
     return poem

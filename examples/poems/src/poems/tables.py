@@ -11,6 +11,7 @@ poems = Table("Poems", hash="owner", range="poem_id")
 class Poem(Entity, table=poems):
     """A poem of somebody. Its text is an object."""
 
+    #: `Principal.owner`: the name with the tenant, because two tenants may have an Ann each
     owner: Attr[str]
     poem_id: Attr[UUID] = new_uuid()
     title: Attr[str]
