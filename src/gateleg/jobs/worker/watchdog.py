@@ -22,6 +22,8 @@ _log = logging.getLogger("gateleg.jobs")
 #: Seconds for which the loop may be held up before somebody is told, and how often it is looked at meanwhile.
 BLOCKED_AFTER = 1.0
 _LOOKS = 4
+#: How many frames of a deep stack are shown at either end: where the handler is, and what it waits for.
+_ENDS = 5
 
 
 @contextmanager
@@ -101,5 +103,11 @@ def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
 
 
 def _stack(frame: FrameType | None, depth: int) -> str:
-    """The innermost frames of a stack, as a traceback shows them."""
-    return "".join(traceback.StackSummary.from_list(traceback.extract_stack(frame)[-depth:]).format()).rstrip() if frame is not None else ""
+    """The innermost frames of a stack, as a traceback shows them; without those of the import system, and those in the middle of many."""
+    if frame is None:
+        return ""
+    frames = [one for one in traceback.extract_stack(frame)[-depth:] if not one.filename.startswith("<frozen importlib")]
+    if len(frames) <= 2 * _ENDS:
+        return "".join(traceback.format_list(frames)).rstrip()
+    outer, inner = traceback.format_list(frames[:_ENDS]), traceback.format_list(frames[-_ENDS:])
+    return "".join([*outer, f"  ... {len(frames) - 2 * _ENDS} frames ...\n", *inner]).rstrip()
