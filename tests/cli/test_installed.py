@@ -75,7 +75,7 @@ def test_a_name_that_is_taken_or_reserved_is_left_out(folder: Path) -> None:
     install(folder, "second", entries={"films": "second_app:application"}, modules={})
     left_out = {one.name: one.reason for one in find_installed(Settings()).left_out if not one.is_optional}
     assert left_out["films"] == "second_app:application of second has the name of first_app:application"
-    assert "There cannot be an application 'jobs' here" in left_out["jobs"]
+    assert "The name 'jobs' is reserved" in left_out["jobs"]
 
 
 def test_applications_are_named_in_the_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,15 @@ def test_every_error_of_the_kit_has_a_status(kind: type[GatelegError]) -> None:
 
 
 def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
-    callers_fault = (jobs.UnknownJobType, jobs.BadConfig, jobs.JobMissing, store.CursorRejected, store.NotFound, objects.ObjectMissing)
+    callers_fault = (
+        jobs.UnknownJobType,
+        jobs.BadConfig,
+        jobs.JobMissing,
+        store.BadLimit,
+        store.CursorRejected,
+        store.NotFound,
+        objects.ObjectMissing,
+    )
     assert all(status_of(kind("x")) < 500 for kind in callers_fault)
     assert status_of(model_errors.S3KeyRefused.__new__(model_errors.S3KeyRefused)) == 422
     assert status_of(ValueError()) == 500

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Submission
 
 
 class Role(IntEnum):
@@ -48,3 +52,8 @@ class Principal:
 
 #: Whoever shows the token of a host that has no keys: somebody at this machine who may read its data folder.
 LOCAL = Principal("local", Role.ADMIN)
+
+
+def submitted_by(principal: Principal, submission: Submission) -> Submission:
+    """A submission in somebody's name, so that its job is theirs, and in their tenant."""
+    return replace(submission, created_by=principal.name, tenant=principal.tenant)

@@ -108,6 +108,27 @@ async def test_the_job_of_a_file_is_the_uploaders_and_in_their_tenant(shop: Host
         assert await MemberJobs(SHOP, shop.resources["shop"], principal).sees(job) is seen
 
 
+async def test_the_job_of_a_file_belongs_to_who_uploaded_it(shop: Host) -> None:
+    key = await shop.keys.create("ann", Role.MEMBER, tenant="acme")
+    async with client_of(create_app(shop, console=False), token=key.token) as ann:
+        begun = await ann.post("/api/shop/uploads/picture", headers={"Upload-Length": str(len(PNG)), "Tus-Resumable": "1.0.0"})
+        part = {"Upload-Offset": "0", "Content-Type": "application/offset+octet-stream", "Tus-Resumable": "1.0.0"}
+        await ann.patch(begun.headers["location"], content=PNG, headers=part)
+        (job,) = (await ann.get("/api/shop/jobs")).json()["items"]
+    assert (job["job_type"], job["created_by"]) == ("PICTURE", "ann")
+    assert (await shop.queue.get(UUID(job["job_id"]))).tenant == "acme"
+
+
+async def test_an_application_may_submit_the_job_of_a_file_for_somebody_else(shop: Host) -> None:
+    kind = replace(KIND, job=lambda upload: Submission("PICTURE", Picture(key=upload.object_key), created_by="robot", tenant="lab"))
+    uploads = Uploads(shop.resources["shop"], [kind])
+    upload = await uploads.begin(ANN, "picture", "a.png", len(PNG))
+    await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
+    (job_id,) = await submitted(shop)
+    job = await shop.queue.get(job_id)
+    assert (job.created_by, job.tenant) == ("robot", "lab")
+
+
 async def test_what_came_before_the_connection_broke_counts_and_another_process_goes_on(shop: Host, uploads: Uploads) -> None:
     upload = await uploads.begin(ANN, "picture", "a.png", len(PNG))
     upload = await uploads.append(ANN, upload.upload_id, 0, pieces(PNG[:1000], PNG[1000:1500], breaks=True))

@@ -11,7 +11,7 @@ from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
 from gateleg.jobs import Submission
 from gateleg.store import patch
-from gateleg.web.member_jobs import submitted_by
+from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -49,7 +49,7 @@ class UploadKind:
     rules: UploadRules
     #: the key of the object that a file becomes
     key: Callable[[PendingUpload], str]
-    #: the job to be submitted when the file is there, once for each upload
+    #: the job to be submitted when the file is there, once for each upload; in the name and tenant of who uploaded it, unless it has others
     job: Callable[[PendingUpload], Submission] | None = None
     #: refuses callers, by what they have sent along with the file
     check: Callable[[Principal, Mapping[str, str]], Awaitable[None]] = _anybody

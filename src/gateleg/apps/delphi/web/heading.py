@@ -12,12 +12,11 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portrait
 from gateleg.jobs import Submission
-from gateleg.web import Role
+from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
 from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
-from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
