@@ -38,6 +38,8 @@ async def test_film_is_finished_after_its_worker_was_killed(tmp_path: Path, coun
         worker.stop()
         await running
 
+        job = await served.host.queue.get(UUID(begun["jobId"]))
+        assert (job.status.value, [attempt.error for attempt in job.attempts if attempt.error is not None]) == ("COMPLETED", [])
         after = await load(served.host.store, project_id)
         assert (after.project.status, after.project.error_message) == (ProjectStatus.COMPLETED, None)
         takes = [take async for take in served.host.store.query(Take.in_project, project_id=project_id)]
