@@ -133,7 +133,7 @@ async def test_spend_cap_and_unknown_providers_stop_the_work(served: Served, tmp
 async def test_director_that_looks_late_does_not_take_a_finished_project_back(served: Served) -> None:
     from gateleg.apps.mv.service import move_project
     from gateleg.apps.mv.tables import Project, ProjectStatus
-    from gateleg.apps.mv.work import _advance
+    from gateleg.apps.mv.work import advance
 
     resources = served.host.resources["mv"]
     made = await served.create()
@@ -141,6 +141,7 @@ async def test_director_that_looks_late_does_not_take_a_finished_project_back(se
     for status in (ProjectStatus.QUEUED, ProjectStatus.PROCESSING):
         seen = await move_project(resources.store, project_id, status)
     for status in (ProjectStatus.COMPOSING, ProjectStatus.COMPLETED):
-        await move_project(resources.store, project_id, status)
-    await _advance(resources, seen, ProjectStatus.COMPOSING)
+        done = await move_project(resources.store, project_id, status)
+    for project in (seen, done):
+        await advance(resources, project, ProjectStatus.COMPOSING)
     assert (await resources.store.get(Project, project_id=project_id)).status is ProjectStatus.COMPLETED

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.5
 #: How jobs end that have not succeeded.
 _ENDED = (JobStatus.FAILED, JobStatus.CANCELLED)
-#: How far a project is in each state; in all others it has not begun.
-_PLACES = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3}
+#: How far a project is in each state; in all others it has not begun. It is completed a moment before the job that composes it.
+_PLACES = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,7 @@ async def _done(
     words = f"{stage.words}: {len(children) - len(waiting)} of {len(children)}"
     job.progress(stage.start + (stage.end - stage.start) * share, 1.0, words)
     if waiting:
-        # Only forward: the stages before this one are looked at again and again.
-        if _PLACES.get(project.status, 0) < _PLACES[stage.status]:
-            await _advance(resources, project, stage.status)
+        await advance(resources, project, stage.status)
         raise Snooze(_LOOK_AGAIN)
     if ended:
         for child in ended:
@@ -199,8 +197,10 @@ async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
 
 
-async def _advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
-    """Move the project on from the state in which it was seen. One that others have moved since is further already."""
+async def advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
+    """Move the project on from the state in which it was seen, never back. One that others have moved since is further already."""
+    if _PLACES.get(project.status, 0) >= _PLACES[status]:
+        return
     try:
         await resources.store.patch(
             Project, Project.status.to(status), project_id=project.project_id, condition=Project.status == project.status
