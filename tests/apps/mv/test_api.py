@@ -169,6 +169,9 @@ ROUTES: list[tuple[str, str, Any, bool]] = [
     ("POST", "/generate", None, True),
     ("POST", "/retry", None, True),
     ("POST", "/scenes/1/render", None, True),
+    ("POST", "/scenes/1/prompt", None, True),
+    ("POST", "/template", {"name": "mine"}, False),
+    ("GET", "/export", None, False),
     ("POST", "/compose", None, True),
     ("POST", "/cancel", None, True),
     ("PUT", "/audio", None, True),
@@ -213,3 +216,50 @@ async def test_nobody_reaches_the_project_of_another(served: Served, method: str
     if changes:
         assert (await served["viewer"].request(method, where, json=body)).status_code == 403
     assert (await served["owner"].get(f"/api/mv/projects/{project}")).json() == before
+
+
+async def test_prompt_of_a_scene_is_written_anew(served: Served) -> None:
+    project = await with_scenes(served, 2)
+    where = f"/api/mv/projects/{project}/scenes/2"
+    first = (await served["owner"].post(f"{where}/prompt")).json()["prompt"]
+    second = (await served["owner"].post(f"{where}/prompt")).json()["prompt"]
+    assert "Robot exploring Austin" in first
+    assert first != second
+    assert (await served["owner"].post(f"/api/mv/projects/{project}/scenes/9/prompt")).status_code == 404
+
+
+async def test_template_makes_projects_with_other_words(served: Served) -> None:
+    project = await with_scenes(served, 2)
+    owner = served["owner"]
+    body = {"name": "City walk", "placeholders": {"city": "Austin", "who": "robot"}}
+    made = (await owner.post(f"/api/mv/projects/{project}/template", json=body)).json()
+    assert (made["placeholders"], made["sceneCount"]) == (["city", "who"], 2)
+    where = f"/api/mv/templates/{made['templateId']}"
+    refused = await owner.post(f"{where}/projects", json={"values": {"city": "Rome"}})
+    assert (refused.status_code, refused.json()["error"]["details"]["missing"]) == (422, ["who"])
+    new = (await owner.post(f"{where}/projects", json={"values": {"city": "Rome", "who": "{city} cat"}})).json()
+    assert (new["conceptPrompt"], new["characterDescription"]) == ("{city} cat exploring Rome", "Silver {city} cat")
+    assert ([scene["prompt"] for scene in new["scenes"]], new["status"]) == (["Scene 0", "Scene 1"], "pending")
+    for caller in ("stranger", "namesake"):
+        assert (await served[caller].post(f"{where}/projects", json={"values": {}})).status_code == 404
+        assert (await served[caller].delete(where)).status_code == 404
+        assert (await served[caller].get("/api/mv/templates")).json()["items"] == []
+    assert (await served["viewer"].delete(where)).status_code == 403
+    assert (await owner.delete(where)).status_code == 204
+    assert (await owner.get("/api/mv/templates")).json()["items"] == []
+
+
+async def test_export_has_clips_and_texts(served: Served) -> None:
+    import io
+    import json
+    import zipfile
+
+    project = await with_scenes(served, 2)
+    await with_clip(served, project)
+    answer = await served["owner"].get(f"/api/mv/projects/{project}/export")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert set(archive.namelist()) == {"project.json", "clips/scene_001.mp4"}
+        assert archive.read("clips/scene_001.mp4") == b"clip"
+        told = json.loads(archive.read("project.json"))
+    assert [scene["prompt"] for scene in told["scenes"]] == ["Scene 0", "Scene 1"]
+    assert "s3" not in json.dumps(told).lower()

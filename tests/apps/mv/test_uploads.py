@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -42,7 +43,7 @@ def sound(format: str) -> bytes:
 
     file = io.BytesIO()
     with av.open(file, "w", format=format) as container:
-        stream = container.add_stream(format, rate=8000)
+        stream: Any = container.add_stream(format, rate=8000)
         frame = av.AudioFrame.from_ndarray(np.zeros((1, 800), dtype=np.int16), format="s16", layout="mono")
         frame.sample_rate = 8000
         container.mux([*stream.encode(frame), *stream.encode(None)])

@@ -60,6 +60,8 @@ async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -
     project = (await owner.get(where)).json()
     assert (project["status"], project["errorMessage"]) == ("completed", None)
     assert project["completedScenes"] == project["sceneCount"] == len(project["scenes"]) > 0
+    job = await served.host.queue.get(UUID(begun.json()["jobId"]))
+    assert (job.status.value, [attempt.error for attempt in job.attempts if attempt.error is not None]) == ("COMPLETED", [])
     assert (await owner.get(f"/api/mv/jobs/{begun.json()['jobId']}/tree")).status_code == 200
     assert (await served["stranger"].get(f"/api/mv/jobs/{begun.json()['jobId']}")).status_code == 404
     film = (await owner.get(f"{where}/final-video")).json()
@@ -126,3 +128,20 @@ async def test_spend_cap_and_unknown_providers_stop_the_work(served: Served, tmp
     assert (await owner.get(f"{where}/estimate")).json()["cost"] == 1.6
     assert (await owner.post(f"{where}/generate")).json()["error"]["code"] == "spend-cap"
     assert (await owner.post(f"{where}/scenes/1/render")).json()["error"]["code"] == "spend-cap"
+
+
+async def test_director_that_looks_late_does_not_take_a_finished_project_back(served: Served) -> None:
+    from gateleg.apps.mv.service import move_project
+    from gateleg.apps.mv.tables import Project, ProjectStatus
+    from gateleg.apps.mv.work import advance
+
+    resources = served.host.resources["mv"]
+    made = await served.create()
+    project_id = UUID(made["projectId"])
+    for status in (ProjectStatus.QUEUED, ProjectStatus.PROCESSING):
+        seen = await move_project(resources.store, project_id, status)
+    for status in (ProjectStatus.COMPOSING, ProjectStatus.COMPLETED):
+        done = await move_project(resources.store, project_id, status)
+    for project in (seen, done):
+        await advance(resources, project, ProjectStatus.COMPOSING)
+    assert (await resources.store.get(Project, project_id=project_id)).status is ProjectStatus.COMPLETED

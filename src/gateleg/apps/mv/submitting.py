@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv import costs, rules
 from gateleg.apps.mv.job_types import COMPOSE, GENERATE, RENDER, ComposeConfig, GenerateConfig, RenderConfig
-from gateleg.apps.mv.scenes import get_scene
+from gateleg.apps.mv.scenes import edit_scene, get_scene
+from gateleg.apps.mv.service import load
 from gateleg.apps.mv.settling import settle
-from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
+from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
 from gateleg.jobs import Submission
 from gateleg.store import patch
 from gateleg.web import submitted_by
@@ -68,6 +70,17 @@ async def compose(
     rules.composable(loaded.project, loaded.scenes)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
     return await _submit(resources, principal, loaded.project, COMPOSE, config, _once(loaded.project, "compose", once))
+
+
+async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: int) -> Scene:
+    """Write the text of a scene anew."""
+    from gateleg.apps.mv.rewriting import rewrite_scene
+
+    scene = await get_scene(resources.store, project_id, sequence)
+    # Not on the event loop: the studio takes a moment to load.
+    text = await asyncio.to_thread(rewrite_scene, await load(resources.store, project_id), sequence)
+    plan = {**scene.plan, "shot": text.shot, "move": text.move, "namesSubject": text.names_subject}
+    return await edit_scene(resources.store, project_id, sequence, [Scene.prompt.set(text.prompt), Scene.plan.set(plan)], scene.version)
 
 
 async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:

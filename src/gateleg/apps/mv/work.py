@@ -6,6 +6,7 @@ What computes runs in processes, which are killed with the job. A scene that has
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.job_types import (
@@ -26,11 +27,14 @@ from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Submission
-from gateleg.store import NotFound
+from gateleg.store import ConditionFailed, IllegalTransition, NotFound
+from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from uuid import UUID
 
+    from gateleg.apps.mv.service import Loaded
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import Job, JobContext
@@ -38,6 +42,25 @@ if TYPE_CHECKING:
 
 #: Seconds until the director looks again.
 _LOOK_AGAIN = 0.5
+#: How jobs end that have not succeeded.
+_ENDED = (JobStatus.FAILED, JobStatus.CANCELLED)
+#: How far a project is in each state; in all others it has not begun. It is completed a moment before the job that composes it.
+_PLACES = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A stage of the work: the state that a project has meanwhile, and from where to where it takes the whole."""
+
+    words: str
+    status: ProjectStatus
+    start: float
+    end: float
+
+
+_PLANNING = _Stage("planning", ProjectStatus.GENERATING_SCENES, 0.0, 0.08)
+_RENDERING = _Stage("rendering", ProjectStatus.PROCESSING, 0.08, 0.9)
+_COMPOSING = _Stage("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
 
 
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
@@ -89,25 +112,30 @@ async def direct(job: JobContext, config: GenerateConfig, resources: Resources[M
 
 
 async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
-    store = resources.store
-    loaded = await load(store, config.project_id)
+    store, project_id = resources.store, config.project_id
+    loaded = await _loaded(resources, project_id)
     if not loaded.scenes:
-        await _move(resources, loaded.project, ProjectStatus.GENERATING_SCENES)
-        await _done(job, resources, [_child(job, PLAN, ProjectConfig(project_id=config.project_id), "plan")], "planning", 0.0, 0.08)
-        loaded = await load(store, config.project_id)
+        await _done(job, resources, _PLANNING, [_child(job, PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
+        loaded = await _loaded(resources, project_id)
     if config.storyboard:
         # The scenes are written, and nothing is made until somebody says so.
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
-        return ProjectResult(project_id=config.project_id, scenes=len(loaded.scenes))
-    await _move(resources, loaded.project, ProjectStatus.PROCESSING)
+        return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
     wanted = [scene.sequence for scene in loaded.scenes if _is_wanted(scene, config.again)]
-    renders = [_child(job, RENDER, RenderConfig(project_id=config.project_id, sequence=number), f"scene:{number}") for number in wanted]
-    await _done(job, resources, renders, "rendering", 0.08, 0.9)
-    await _move(resources, loaded.project, ProjectStatus.COMPOSING)
-    await _done(job, resources, [_child(job, COMPOSE, ComposeConfig(project_id=config.project_id), "compose")], "composing", 0.9, 1.0)
-    project = await store.get(Project, project_id=config.project_id, consistent=True)
-    return ProjectResult(project_id=project.project_id, scenes=len(loaded.scenes), final_version=project.final_version)
+    renders = [_child(job, RENDER, RenderConfig(project_id=project_id, sequence=number), f"scene:{number}") for number in wanted]
+    await _done(job, resources, _RENDERING, renders, loaded.project)
+    composing = [_child(job, COMPOSE, ComposeConfig(project_id=project_id), "compose")]
+    await _done(job, resources, _COMPOSING, composing, loaded.project)
+    project = await store.get(Project, project_id=project_id, consistent=True)
+    return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=project.final_version)
+
+
+async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> Loaded:
+    try:
+        return await load(resources.store, project_id)
+    except Unknown:
+        raise GiveUp("The project was deleted.") from None
 
 
 def _is_wanted(scene: Scene, again: bool) -> bool:
@@ -127,28 +155,27 @@ def _child(job: JobContext, job_type: str, config: ProjectConfig, name: str) -> 
 
 
 async def _done(
-    job: JobContext, resources: Resources[MVSettings], submissions: Sequence[Submission], what: str, start: float, end: float
+    job: JobContext, resources: Resources[MVSettings], stage: _Stage, submissions: Sequence[Submission], project: Project
 ) -> None:
     """Go on when all these jobs are completed; otherwise look again later, or give up. A retried director retries what failed."""
     again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
     found: list[Job] = [(await job.submit(submission)).job for submission in submissions]
     children = [await resources.queue.get(child.job_id) for child in found]
-    ended = [child for child in children if child.status in (JobStatus.FAILED, JobStatus.CANCELLED)]
     if again:
-        for child in ended:
-            await resources.queue.retry(child.job_id)
-        ended = []
-    waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)]
+        children = [await resources.queue.retry(child.job_id) if child.status in _ENDED else child for child in children]
+    ended = [child for child in children if child.status in _ENDED]
+    waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, *_ENDED)]
     share = sum(_fraction(child) if child in waiting else 1.0 for child in children) / len(children) if children else 1.0
-    job.progress(start + (end - start) * share, 1.0, f"{what}: {len(children) - len(waiting)} of {len(children)}")
+    words = f"{stage.words}: {len(children) - len(waiting)} of {len(children)}"
+    job.progress(stage.start + (stage.end - stage.start) * share, 1.0, words)
     if waiting:
+        await advance(resources, project, stage.status)
         raise Snooze(_LOOK_AGAIN)
     if ended:
         for child in ended:
             await _fail_scene_of(resources, child)
-        first = ended[0]
-        reason = _reason(first)
-        raise GiveUp(f"{what.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
+        reason = _reason(ended[0])
+        raise GiveUp(f"{stage.words.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
 
 
 def _fraction(child: Job) -> float:
@@ -168,6 +195,20 @@ async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
     if child.job_type == RENDER:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
+
+
+async def advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
+    """Move the project on from the state in which it was seen, never back. One that others have moved since is further already."""
+    if _PLACES.get(project.status, 0) >= _PLACES[status]:
+        return
+    try:
+        await resources.store.patch(
+            Project, Project.status.to(status), project_id=project.project_id, condition=Project.status == project.status
+        )
+    except NotFound:
+        raise GiveUp("The project was deleted.") from None
+    except (ConditionFailed, IllegalTransition):
+        return
 
 
 async def _move(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> Project:

@@ -10,7 +10,7 @@ from gateleg.apps.mv.settings import MVSettings
 from gateleg.apps.mv.tables import Project, Scene
 from gateleg.model import InputModel, PatchModel
 
-_CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 #: What the owner of a project decides, now and later.
 _DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap"]
 _FORMAT = ["aspect_ratio", "resolution", "fps"]
@@ -19,7 +19,7 @@ _FORMAT = ["aspect_ratio", "resolution", "fps"]
 class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
     """A new project. `prompt` is what the video is about."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
     prompt: str = Field(min_length=1, max_length=2_000)
 
     def project(self, owner: str, settings: MVSettings) -> Project:
@@ -32,7 +32,7 @@ class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
 class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, *_FORMAT]):
     """Changes of a project; null removes what may be absent."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
 
     def check(self) -> None:
         """Refuse a preset that does not exist."""
@@ -45,13 +45,13 @@ class SceneChanges(
 ):
     """Changes of a scene; null removes what may be absent."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
 
 
 class NewScene(BaseModel):
     """A scene to be added. `position` is its place from 1; without it the scene comes last."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
     scene_concept: str = Field(min_length=1, max_length=5_000)
     negative_prompt: str | None = Field(default=None, max_length=1_000)
     duration: float = Field(default=4.0, gt=0, le=600)
@@ -62,21 +62,21 @@ class NewScene(BaseModel):
 class NewOrder(BaseModel):
     """All scenes by sequence, as they are to play."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
     scene_order: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, max_length=999)
 
 
 class Cut(BaseModel):
     """Where to split a scene, in seconds."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
     at: float = Field(gt=0)
 
 
 class NewTrim(BaseModel):
     """The part of a clip that plays, in seconds; null plays all of it again."""
 
-    model_config = _CAMEL
+    model_config = CAMEL
 
     class Points(BaseModel):
         """From and to."""

@@ -117,18 +117,21 @@ async def look(resources: Resources[MVSettings], project_id: UUID) -> Progress:
     if project.status in rules.BUSY:
         fraction, message = await progress_of(resources, project)
     busy = [scene for scene in loaded.scenes if scene.status.value == "processing"]
-    drawn: tuple[object, ...] = (
-        project.status.value if project.status not in rules.BUSY else "busy",
-        project.scene_order,
-        project.final_version,
-    )
-    drawn += tuple((scene.sequence, scene.take, scene.status.value) for scene in loaded.scenes)
-    return Progress(project.status.value, fraction, message or (f"{len(busy)} scenes are rendered" if busy else ""), drawn)
+    words = message or (f"{len(busy)} scenes are rendered" if busy else "")
+    return Progress(project.status.value, fraction, words, _drawn(loaded))
+
+
+def _drawn(loaded: Loaded) -> tuple[object, ...]:
+    """What a page shows of a project that the work on it changes."""
+    project = loaded.project
+    status = "busy" if project.status in rules.BUSY else project.status.value
+    scenes = tuple((scene.sequence, scene.take, scene.status.value) for scene in loaded.scenes)
+    return (status, tuple(project.scene_order), project.final_version, scenes)
 
 
 def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
     """The work while it goes on; when something else is to be seen than what is drawn, the page is shown anew."""
-    project, shown = loaded.project, _Shown()
+    project, shown = loaded.project, _Shown(_drawn(loaded))
     box = tag("div", classes="card mv-progress", role="status")
     with box:
         bar = tag("progress", max=1, aria_label="Progress")
@@ -142,7 +145,7 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> N
         bar.props["value"] = round(now.fraction, 3)
         bar.update()
         words.set_text(f"{now.fraction:.0%} {now.message}".strip() if now.message else "Waiting for a worker")
-        if shown.drawn is not None and now.drawn != shown.drawn:
+        if now.drawn != shown.drawn:
             ui.run_javascript("if (!document.querySelector('.mv-editor')?.contains(document.activeElement)) location.reload()")
         shown.drawn = now.drawn
 
@@ -151,7 +154,7 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> N
 
 @dataclass
 class _Shown:
-    drawn: tuple[object, ...] | None = None
+    drawn: tuple[object, ...]
 
 
 async def _timeline(resources: Resources[MVSettings], loaded: Loaded, chosen: int | None, links: Links) -> None:

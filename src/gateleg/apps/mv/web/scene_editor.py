@@ -115,9 +115,14 @@ class _Editor:
             work = submitting.render
             await self.deeds.do(lambda: work(self.deeds.resources, principal, self.project_id, self.sequence), "Begun", self.here)
 
+        async def rewrite() -> None:
+            work = submitting.rewrite_prompt
+            await self.deeds.do(lambda: work(self.deeds.resources, self.project_id, self.sequence), "Written anew", self.here)
+
         with tag("div", classes="line gap-1"):
             button("Save", save, icon="check", look="small first")
             button("Render again" if scene.take else "Render", render, icon="refresh", look="small")
+            button("Write it anew", rewrite, icon="edit", look="small")
 
     def place_part(self) -> None:
         """Moving it, and taking it out."""

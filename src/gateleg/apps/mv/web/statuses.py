@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PROJECT: dict[ProjectStatus, tuple[str, Kind]] = {
     ProjectStatus.PENDING: ("Draft", "neutral"),
     ProjectStatus.QUEUED: ("Waiting", "waiting"),
-    ProjectStatus.GENERATING_SCENES: ("Writing scenes", "running"),
+    ProjectStatus.GENERATING_SCENES: ("Writing", "running"),
     ProjectStatus.PROCESSING: ("Rendering", "running"),
     ProjectStatus.COMPOSING: ("Composing", "running"),
     ProjectStatus.COMPLETED: ("Finished", "done"),

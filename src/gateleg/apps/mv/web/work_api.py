@@ -6,10 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Header
 
 from gateleg.apps.mv import costs, service, submitting
-from gateleg.apps.mv.api import Sequence, changeable, mine, seen
+from gateleg.apps.mv.api import Sequence, changeable, mine, seen, shown_scene
 from gateleg.apps.mv.job_types import Shape
 from gateleg.apps.mv.planning.presets import PRESETS
-from gateleg.apps.mv.web.views import View
+from gateleg.apps.mv.submitting import rewrite_prompt
+from gateleg.apps.mv.web.views import SceneView, View
 from gateleg.jobs import Job
 from gateleg.web.api.calls import Using
 
@@ -76,6 +77,14 @@ async def retry(call: Using, project_id: UUID, once: Once = None) -> Work:
     """Render all scenes that have failed again, and compose the film."""
     await changeable(call, project_id)
     return _work(project_id, await submitting.retry_failed(mine(call), call.principal, project_id, once=once))
+
+
+@router.post("/projects/{project_id}/scenes/{sequence}/prompt")
+async def rewrite(call: Using, project_id: UUID, sequence: Sequence) -> SceneView:
+    """Write the text of a scene anew. Its clip stays until it is rendered again."""
+    await changeable(call, project_id)
+    await rewrite_prompt(mine(call), project_id, sequence)
+    return await shown_scene(call, project_id, sequence)
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/render", status_code=202)
