@@ -26,7 +26,6 @@ from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.service import upload_conversation
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
-from gateleg.apps.delphi.work import delphi_jobs
 from gateleg.jobs import AsyncQueue, Job, JobStatus, Submission
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
@@ -147,8 +146,7 @@ async def _mapped(folder: Path, conversation: Conversation) -> AsyncIterator[tup
     settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, conversation)
-        queue = AsyncQueue(host.store, delphi_jobs(host.store, host.objects))
-        await queue.ensure_tables()
+        queue = host.queue
         job = await worked(queue, Submission("FULL_PIPELINE", {}, subject="town"))
         assert job.status is JobStatus.COMPLETED
         token = (await host.keys.create("admin", Role.ADMIN, groups=[])).token
