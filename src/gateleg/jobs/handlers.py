@@ -269,9 +269,7 @@ class Jobs:
         """
 
         if callable(when):
-            raise BadSchedule(
-                "@jobs.every was used without a time.", fix='Write @jobs.every("0 2 * * *"), or @jobs.every(300) for seconds.'
-            )
+            raise BadSchedule("@jobs.every was used without a time.", fix='Write @jobs.every("0 2 * * *") or @jobs.every(300).')
 
         def declare(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
             task = handle if isinstance(handle, Task) else self.handler(handle.__name__)(handle)

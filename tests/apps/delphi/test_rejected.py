@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import numpy as np
 
 from gateleg.apps.delphi import service
 from gateleg.apps.delphi.api import RESULTS
@@ -130,6 +131,17 @@ async def test_a_comment_that_is_rejected_after_a_run_leaves_every_route_and_eve
         assert len(rows) > 100
         assert [row for row in rows if SECRET.search(repr(row))] == []
 
+        # The next export no longer has them at all.
+        shown = [one for one in planted().comments if one.moderated != -1]
+        votes = planted().votes
+        kept = votes.take(np.flatnonzero(votes.comments < len(shown)))
+        answer = await client.put("/api/delphi/conversations/town", json=_sent(replace(planted(), comments=shown, votes=kept)))
+        assert answer.status_code == 200, answer.text
+        atlas = await client.get(f"/api/delphi/runs/{root}/atlas")
+        assert atlas.status_code == 200
+        assert not SECRET.search(atlas.text)
+        assert len((await client.get("/api/jobs?job_type=REDACTION")).json()["items"]) == 1
+
 
 async def test_a_second_rejection_of_the_same_comments_redoes_nothing(tmp_path: Path) -> None:
     async with _mapped(tmp_path, planted()) as (client, _, root):
@@ -143,7 +155,7 @@ async def test_a_second_rejection_of_the_same_comments_redoes_nothing(tmp_path: 
 @asynccontextmanager
 async def _mapped(folder: Path, conversation: Conversation) -> AsyncIterator[tuple[httpx.AsyncClient, AsyncQueue, str]]:
     """A host that has run a pipeline on a conversation, called by an admin."""
-    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
+    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder, job_tables="plain")
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, conversation)
         queue = host.queue

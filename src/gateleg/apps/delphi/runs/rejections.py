@@ -49,19 +49,19 @@ class Rejections:
 
 
 async def load_rejections(store: AsyncStore, conversation_id: str) -> Rejections:
-    """What the upload that counts says of a conversation's comments."""
+    """What the upload that counts says of a conversation's comments, and earlier ones of comments that it no longer has."""
     current = await store.get(StoredConversation, conversation_id=conversation_id, consistent=True)
+    return await rejections_at(store, conversation_id, current.upload_id)
+
+
+async def rejections_at(store: AsyncStore, conversation_id: str, upload_id: UUID) -> Rejections:
+    """What was rejected when an upload counted. Uploads are never changed, so it is read once."""
     kept = _OF_STORES.setdefault(store, OrderedDict())
-    if current.upload_id not in kept:
-        kept[current.upload_id] = await _read(store, current)
+    if upload_id not in kept:
+        kept[upload_id] = await _read(store, conversation_id, upload_id)
         while len(kept) > _KEPT:
             kept.popitem(last=False)
-    return kept[current.upload_id]
-
-
-async def rejected_ids(store: AsyncStore, upload_id: UUID) -> frozenset[int]:
-    """The comments that an upload says are rejected."""
-    return frozenset([row.comment_id for row in await _comments(store, upload_id) if row.moderated == -1])
+    return kept[upload_id]
 
 
 async def comment_ids(store: AsyncStore, upload_id: UUID) -> frozenset[int]:
@@ -73,22 +73,19 @@ async def _comments(store: AsyncStore, upload_id: UUID) -> list[StoredComment]:
     return [row async for row in store.query(StoredComment.of_upload, upload_id=upload_id, consistent=True)]
 
 
-async def _read(store: AsyncStore, current: StoredConversation) -> Rejections:
-    rows = await _comments(store, current.upload_id)
-    rejected = frozenset(row.comment_id for row in rows if row.moderated == -1)
-    if not rejected:
-        return Rejections(current.upload_id)
+async def _read(store: AsyncStore, conversation_id: str, upload_id: UUID) -> Rejections:
+    """Read an upload and those before it: the last one that has a comment decides, and what it says may stand in an earlier one only."""
+    uploads = [one.upload_id async for one in store.query(Upload.of_conversation, conversation_id=conversation_id)]
+    earlier = uploads[uploads.index(upload_id) + 1 :] if upload_id in uploads else uploads
+    rows = await _comments(store, upload_id)
     shown = [row.body for row in rows if row.moderated != -1]
-    return Rejections(current.upload_id, rejected, _secret(await _bodies(store, current, rejected), shown))
-
-
-async def _bodies(store: AsyncStore, current: StoredConversation, rejected: frozenset[int]) -> list[str]:
-    """What rejected comments say in any upload: the last one may have blanked them."""
-    uploads = [one.upload_id async for one in store.query(Upload.of_conversation, conversation_id=current.conversation_id)]
-    found: list[str] = []
-    for upload_id in dict.fromkeys([current.upload_id, *uploads]):
-        found += [row.body for row in await _comments(store, upload_id) if row.comment_id in rejected]
-    return found
+    rejected: dict[int, bool] = {}
+    hidden: list[str] = []
+    for one in [None, *earlier]:
+        said = rows if one is None else await _comments(store, one)
+        hidden += [row.body for row in said if rejected.setdefault(row.comment_id, row.moderated == -1)]
+    comments = frozenset(comment for comment, is_rejected in rejected.items() if is_rejected)
+    return Rejections(upload_id, comments, _secret(hidden, shown) if comments else frozenset())
 
 
 def _secret(hidden: Iterable[str], shown: Iterable[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.redacted_rows import redact_row
-from gateleg.apps.delphi.runs.rejections import comment_ids, load_rejections, rejected_ids
+from gateleg.apps.delphi.runs.rejections import comment_ids, load_rejections, rejections_at
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus
 from gateleg.apps.delphi.tables import ClusterKeywords, CommentEmbedding, TopicName
 from gateleg.jobs import Submission
@@ -93,7 +93,7 @@ async def _shows(store: AsyncStore, run: Run, rejections: Rejections) -> bool:
     applied = run.summary.get("moderated_by", str(run.upload_id))
     if not rejections.comments or applied == str(rejections.upload_id):
         return False
-    later = rejections.comments - await rejected_ids(store, UUID(applied))
+    later = rejections.comments - (await rejections_at(store, run.conversation_id, UUID(applied))).comments
     return not later.isdisjoint(await comment_ids(store, run.upload_id))
 
 
