@@ -25,7 +25,7 @@ from gateleg.apps.mv.news import fail_project
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
-from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import NotFound
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Seconds until the director looks again.
 _LOOK_AGAIN = 0.5
+#: What a project goes through while it is directed, in this order.
+_ONWARDS = (ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING, ProjectStatus.COMPLETED)
 
 
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
@@ -92,20 +94,21 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
     store = resources.store
     loaded = await load(store, config.project_id)
     if not loaded.scenes:
-        await _move(resources, loaded.project, ProjectStatus.GENERATING_SCENES)
-        await _done(job, resources, [_child(job, PLAN, ProjectConfig(project_id=config.project_id), "plan")], "planning", 0.0, 0.08)
+        await _advance(resources, loaded.project, ProjectStatus.GENERATING_SCENES)
+        await _done(job, resources, [_stage(PLAN, ProjectConfig(project_id=config.project_id), "plan")], "planning", 0.0, 0.08)
         loaded = await load(store, config.project_id)
     if config.storyboard:
         # The scenes are written, and nothing is made until somebody says so.
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=config.project_id, scenes=len(loaded.scenes))
-    await _move(resources, loaded.project, ProjectStatus.PROCESSING)
+    await _advance(resources, loaded.project, ProjectStatus.PROCESSING)
     wanted = [scene.sequence for scene in loaded.scenes if _is_wanted(scene, config.again)]
-    renders = [_child(job, RENDER, RenderConfig(project_id=config.project_id, sequence=number), f"scene:{number}") for number in wanted]
-    await _done(job, resources, renders, "rendering", 0.08, 0.9)
-    await _move(resources, loaded.project, ProjectStatus.COMPOSING)
-    await _done(job, resources, [_child(job, COMPOSE, ComposeConfig(project_id=config.project_id), "compose")], "composing", 0.9, 1.0)
+    renders = [_stage(RENDER, RenderConfig(project_id=config.project_id, sequence=number), f"scene:{number}") for number in wanted]
+    await _done(job, resources, renders, "rendering", 0.08, 0.9, there=len(loaded.scenes) - len(wanted))
+    # Before the job is submitted: once there is one, the project is its own to move.
+    await _advance(resources, loaded.project, ProjectStatus.COMPOSING)
+    await _done(job, resources, [_stage(COMPOSE, ComposeConfig(project_id=config.project_id), "compose")], "composing", 0.9, 1.0)
     project = await store.get(Project, project_id=config.project_id, consistent=True)
     return ProjectResult(project_id=project.project_id, scenes=len(loaded.scenes), final_version=project.final_version)
 
@@ -114,33 +117,23 @@ def _is_wanted(scene: Scene, again: bool) -> bool:
     return scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)
 
 
-def _child(job: JobContext, job_type: str, config: ProjectConfig, name: str) -> Submission:
-    return Submission(
-        job_type,
-        config,
-        stage=name,
-        subject=str(config.project_id),
-        priority=job.job.priority,
-        created_by=job.job.created_by,
-        idempotency_key=f"{job.job_id}:{name}",
-    )
+def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
+    return Stage(name, Submission(job_type, config, subject=str(config.project_id)))
 
 
 async def _done(
-    job: JobContext, resources: Resources[MVSettings], submissions: Sequence[Submission], what: str, start: float, end: float
+    job: JobContext, resources: Resources[MVSettings], stages: Sequence[Stage], what: str, start: float, end: float, *, there: int = 0
 ) -> None:
-    """Go on when all these jobs are completed; otherwise look again later, or give up. A retried director retries what failed."""
-    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
-    found: list[Job] = [(await job.submit(submission)).job for submission in submissions]
-    children = [await resources.queue.get(child.job_id) for child in found]
+    """Go on when the jobs of all stages are completed; otherwise look again later, or give up when none is left to wait for.
+
+    `there` is how many more need no job, or none any more: they count as done.
+    """
+    children = list((await submit_stages(job, resources.queue, stages)).values())
     ended = [child for child in children if child.status in (JobStatus.FAILED, JobStatus.CANCELLED)]
-    if again:
-        for child in ended:
-            await resources.queue.retry(child.job_id)
-        ended = []
     waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)]
-    share = sum(_fraction(child) if child in waiting else 1.0 for child in children) / len(children) if children else 1.0
-    job.progress(start + (end - start) * share, 1.0, f"{what}: {len(children) - len(waiting)} of {len(children)}")
+    total = there + len(children)
+    share = 1.0 - sum(1.0 - _fraction(child) for child in waiting) / total if total else 1.0
+    job.progress(start + (end - start) * share, 1.0, f"{what}: {total - len(waiting)} of {total}")
     if waiting:
         raise Snooze(_LOOK_AGAIN)
     if ended:
@@ -168,6 +161,12 @@ async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
     if child.job_type == RENDER:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
+
+
+async def _advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
+    """Move the project on, unless it is there or further already: a director is called again and again."""
+    if project.status not in _ONWARDS or _ONWARDS.index(project.status) < _ONWARDS.index(status):
+        await _move(resources, project, status)
 
 
 async def _move(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> Project:
