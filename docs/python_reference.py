@@ -7,9 +7,12 @@ import enum
 import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+
+import gateleg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,6 +208,8 @@ def _plain(text: str) -> str:
     )
     text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", lambda match: f"{match[1].split('.')[-1]}(...)", text)
     text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)
+    # Where the package lies differs from machine to machine.
+    text = text.replace(str(Path(gateleg.__file__).parent), "gateleg")
     return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z_])", "", text)
 
 

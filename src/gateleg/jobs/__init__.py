@@ -63,7 +63,7 @@ from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.stages import Stage, direct_stages
+from gateleg.jobs.stages import Stage, direct_stages, submit_stages
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
@@ -143,6 +143,7 @@ __all__ = [
     "follow_async",
     "giving_up",
     "reporting",
+    "submit_stages",
 ]
 
 

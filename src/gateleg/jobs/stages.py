@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.submit.submission import Submission
+    from gateleg.jobs.tables.job import Job
 
 #: Seconds after which the stages are looked at again.
 LOOK_AGAIN = 2.0
@@ -56,18 +57,28 @@ async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Sta
     Until then it raises `Snooze`, which the handler lets pass. It raises `GiveUp` once a stage has failed or was cancelled; when the
     directing job is retried after that, such stages begin again, and those that are completed stay as they are.
     """
-    children = await _submitted(job, queue, stages)
-    states = {name: (await queue.get(child)).status for name, child in children.items()}
+    children = await submit_stages(job, queue, stages)
+    states = {name: child.status for name, child in children.items()}
     done = sum(state is JobStatus.COMPLETED for state in states.values())
     job.progress(done, len(states), ", ".join(f"{name} {state.value.lower()}" for name, state in states.items()))
     ended = verdict(states)
     if ended is None:
         raise Snooze(LOOK_AGAIN if look_again is None else look_again)
     if ended is not JobStatus.COMPLETED:
-        unlucky = ", ".join(f"{name} (job {children[name]})" for name, state in states.items() if state is ended)
+        unlucky = ", ".join(f"{name} (job {children[name].job_id})" for name, state in states.items() if state is ended)
         word = "failed" if ended is JobStatus.FAILED else "was cancelled"
         raise GiveUp(f"Of the stages of {job.job.job_type}, {unlucky} {word}. Retry job {job.job_id} to run what is missing.")
-    return children
+    return {name: child.job_id for name, child in children.items()}
+
+
+async def submit_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, Job]:
+    """Submit the stages, each once however often it is called, and answer what has become of their jobs.
+
+    For directors that decide themselves when to go on: whose stages are only known when others are completed, or which tell more of their
+    progress. Others use `direct_stages`.
+    """
+    children = await _submitted(job, queue, stages)
+    return {name: await queue.get(child) for name, child in children.items()}
 
 
 async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, UUID]:

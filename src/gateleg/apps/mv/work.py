@@ -26,7 +26,7 @@ from gateleg.apps.mv.news import fail_project
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
-from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Submission
+from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
 from gateleg.web.errors import Unknown
 
@@ -49,8 +49,8 @@ _PLACES = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, Proj
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
-    """A stage of the work: the state that a project has meanwhile, and from where to where it takes the whole."""
+class _Phase:
+    """A phase of the work: the state that a project has meanwhile, and from where to where it takes the whole."""
 
     words: str
     status: ProjectStatus
@@ -58,9 +58,9 @@ class _Stage:
     end: float
 
 
-_PLANNING = _Stage("planning", ProjectStatus.GENERATING_SCENES, 0.0, 0.08)
-_RENDERING = _Stage("rendering", ProjectStatus.PROCESSING, 0.08, 0.9)
-_COMPOSING = _Stage("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
+_PLANNING = _Phase("planning", ProjectStatus.GENERATING_SCENES, 0.0, 0.08)
+_RENDERING = _Phase("rendering", ProjectStatus.PROCESSING, 0.08, 0.9)
+_COMPOSING = _Phase("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
 
 
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
@@ -115,7 +115,7 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
     store, project_id = resources.store, config.project_id
     loaded = await _loaded(resources, project_id)
     if not loaded.scenes:
-        await _done(job, resources, _PLANNING, [_child(job, PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
+        await _done(job, resources, _PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
         loaded = await _loaded(resources, project_id)
     if config.storyboard:
         # The scenes are written, and nothing is made until somebody says so.
@@ -123,9 +123,9 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
     wanted = [scene.sequence for scene in loaded.scenes if _is_wanted(scene, config.again)]
-    renders = [_child(job, RENDER, RenderConfig(project_id=project_id, sequence=number), f"scene:{number}") for number in wanted]
-    await _done(job, resources, _RENDERING, renders, loaded.project)
-    composing = [_child(job, COMPOSE, ComposeConfig(project_id=project_id), "compose")]
+    renders = [_stage(RENDER, RenderConfig(project_id=project_id, sequence=number), f"scene:{number}") for number in wanted]
+    await _done(job, resources, _RENDERING, renders, loaded.project, there=len(loaded.scenes) - len(wanted))
+    composing = [_stage(COMPOSE, ComposeConfig(project_id=project_id), "compose")]
     await _done(job, resources, _COMPOSING, composing, loaded.project)
     project = await store.get(Project, project_id=project_id, consistent=True)
     return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=project.final_version)
@@ -142,40 +142,32 @@ def _is_wanted(scene: Scene, again: bool) -> bool:
     return scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)
 
 
-def _child(job: JobContext, job_type: str, config: ProjectConfig, name: str) -> Submission:
-    return Submission(
-        job_type,
-        config,
-        stage=name,
-        subject=str(config.project_id),
-        priority=job.job.priority,
-        created_by=job.job.created_by,
-        idempotency_key=f"{job.job_id}:{name}",
-    )
+def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
+    return Stage(name, Submission(job_type, config, subject=str(config.project_id)))
 
 
 async def _done(
-    job: JobContext, resources: Resources[MVSettings], stage: _Stage, submissions: Sequence[Submission], project: Project
+    job: JobContext, resources: Resources[MVSettings], phase: _Phase, stages: Sequence[Stage], project: Project, *, there: int = 0
 ) -> None:
-    """Go on when all these jobs are completed; otherwise look again later, or give up. A retried director retries what failed."""
-    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
-    found: list[Job] = [(await job.submit(submission)).job for submission in submissions]
-    children = [await resources.queue.get(child.job_id) for child in found]
-    if again:
-        children = [await resources.queue.retry(child.job_id) if child.status in _ENDED else child for child in children]
+    """Go on when the jobs of all stages are completed; otherwise look again later, or give up when none is left to wait for.
+
+    `there` is how many more need no job, or none any more: they count as done.
+    """
+    children = list((await submit_stages(job, resources.queue, stages)).values())
     ended = [child for child in children if child.status in _ENDED]
     waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, *_ENDED)]
-    share = sum(_fraction(child) if child in waiting else 1.0 for child in children) / len(children) if children else 1.0
-    words = f"{stage.words}: {len(children) - len(waiting)} of {len(children)}"
-    job.progress(stage.start + (stage.end - stage.start) * share, 1.0, words)
+    total = there + len(children)
+    share = 1.0 - sum(1.0 - _fraction(child) for child in waiting) / total if total else 1.0
+    words = f"{phase.words}: {total - len(waiting)} of {total}"
+    job.progress(phase.start + (phase.end - phase.start) * share, 1.0, words)
     if waiting:
-        await advance(resources, project, stage.status)
+        await advance(resources, project, phase.status)
         raise Snooze(_LOOK_AGAIN)
     if ended:
         for child in ended:
             await _fail_scene_of(resources, child)
         reason = _reason(ended[0])
-        raise GiveUp(f"{stage.words.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
+        raise GiveUp(f"{phase.words.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
 
 
 def _fraction(child: Job) -> float:
