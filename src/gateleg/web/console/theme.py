@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = ["Kind"]
+
 Theme = Literal["light", "dark", "auto"]
 #: What a colour can mean.
 Kind = Literal["waiting", "running", "done", "failed", "cancelled", "warning", "neutral"]
