@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from gateleg.ai import ModelSettings, Price, ProviderSettings, SpendCaps
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.commands import app
-from gateleg.cli.installed import application_errors, find_installed
+from gateleg.cli.installed import application_errors, own_applications, registered
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
@@ -68,7 +68,7 @@ def command_line() -> str:
 def _describe(command: Any, path: str, lines: list[str]) -> None:
     if hasattr(command, "list_commands"):
         context = click.Context(command)
-        for name in sorted(command.list_commands(context)):
+        for name in sorted(set(command.list_commands(context)) - (_undescribed() if path == "gateleg" else set())):
             _describe(command.get_command(context, name), f"{path} {name}", lines)
         return
     lines += [f"## `{path}`\n", f"{(command.help or '').strip()}\n"]
@@ -78,6 +78,11 @@ def _describe(command: Any, path: str, lines: list[str]) -> None:
         for option in options:
             lines.append(f"| `{_spelled(option)}` | {_default(option)} | {getattr(option, 'help', None) or ''} |")
         lines.append("")
+
+
+def _undescribed() -> set[str]:
+    """Applications of others that are installed here, and those without commands."""
+    return set(registered()) - {name for name, application in own_applications().items() if application.commands is not None}
 
 
 def _spelled(option: click.Parameter) -> str:
@@ -152,7 +157,7 @@ def settings() -> str:
         ("[models.caps]", SpendCaps),
     ):
         lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
-    for application in find_installed(Settings()).applications:
+    for application in own_applications().values():
         if application.settings is not None:
             variable = f"{PREFIX}{section_key(application.name)}__".upper()
             lines += [f"\n## {application.title}\n", f"Below `[{application.name}]`, or behind `{variable}`.\n", *_SETTINGS]
@@ -181,7 +186,7 @@ def http() -> str:
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]
-    for application in find_installed(Settings()).applications:
+    for application in own_applications().values():
         if application.routes is not None:
             routes = application.routes(unopened_resources(application, Settings())).routes
             groups[application.title] = [_address(route, f"/api/{application.name}") for route in routes if hasattr(route, "methods")]

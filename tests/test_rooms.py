@@ -76,7 +76,13 @@ ROOTS = (
 def test_no_name_means_two_things_in_two_roots() -> None:
     owners: dict[str, dict[int, str]] = {}
     for root in ROOTS:
-        module = import_module(f"gateleg.{root}")
+        try:
+            module = import_module(f"gateleg.{root}")
+        except ModuleNotFoundError:
+            if root.startswith("apps."):
+                # Its extra is not installed here.
+                continue
+            raise
         for name in module.__all__:
             owners.setdefault(name, {}).setdefault(id(getattr(module, name)), root)
     assert {name: sorted(roots.values()) for name, roots in owners.items() if len(roots) > 1} == {}

@@ -122,3 +122,17 @@ def test_everything_starts(install: Callable[[str], Run], tmp_path: Path) -> Non
     assert "DelphiJobQueue" in run("-m", "gateleg", "tables", "list", "--store", store)
     program = "import gateleg.web.app, gateleg.web.console, gateleg.apps.delphi.application, umap, xllamacpp, boto3, uvloop; print('ok')"
     assert run("-c", program).rpartition("\n")[2] == "ok"
+
+
+def test_the_application_of_a_stranger_is_installed_beside_it(install: Callable[[str], Run], tmp_path: Path) -> None:
+    run = install("[cli,engine,web]")
+    package = tmp_path / "poems"
+    shutil.copytree(ROOT / "examples" / "poems", package, ignore=shutil.ignore_patterns("__pycache__"))
+    run("-m", "pip", "install", "--quiet", str(package))
+    store = f"embedded:{tmp_path}/data"
+    assert "poems" in run("-m", "gateleg", "--help")
+    assert "poems.indent" in run("-m", "gateleg", "config")
+    run("-m", "gateleg", "tables", "apply", "--yes", "--store", store)
+    assert run("-m", "gateleg", "poems", "list", "--json", "--store", store).endswith("[]")
+    told = run("-m", "gateleg", "doctor", "--store", store, "--objects", f"dir:{tmp_path}/objects")
+    assert "ok       poems: ink: black ink" in told

@@ -18,6 +18,13 @@ EXTRA_OF = {
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",
+    "av": "mv",
+    "skia": "mv",
+    "PIL": "mv",
+    "font_manrope": "mv",
+    "font_source_serif_pro": "mv",
+    "font_amatic_sc": "mv",
+    "font_fredoka_one": "mv",
 }
 
 

@@ -308,3 +308,10 @@ def test_tenants_and_applications_see_their_days(store: Store) -> None:
         models.billed_to(Account("mv", "a#b")).chat_with(Script([Reply("a", usage=Usage(1, 1))]), MODEL).reply([User("?")])
     assert len(list(store.query(UsageDay.of_application, application="mv"))) == 2
     assert [usage.tenant for usage in store.query(UsageDay.of_tenant, tenant="a#b")] == ["a#b"]
+
+
+def test_requests_are_counted_and_paid_for(store: Store) -> None:
+    prices = {MODEL: Price(request=Decimal("0.5"))}
+    with Models(ModelSettings(prices=prices), store=store, account=DELPHI) as models:
+        models.chat_with(Script([Reply("a", usage=Usage(5, 2))]), MODEL).reply([User("?")])
+    assert [(usage.requests, usage.cost) for usage in recorded(store)] == [(1, Decimal("0.5"))]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.installed import find_installed, installed_applications, registered
+from gateleg.cli.installed import find_installed, installed_applications, package_of, reason_for, registered
 from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
@@ -57,6 +57,14 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
     assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
 
 
+def test_a_package_that_an_extra_of_gateleg_holds_is_named_with_it() -> None:
+    own = [entry for entry in registered().values() if package_of(entry) == "gateleg"]
+    for entry in own:
+        told = reason_for(entry, ModuleNotFoundError("No module named 'sklearn'", name="sklearn"))
+        assert told.startswith(f"sklearn is not installed. Install the extra `{entry.name}`")
+    assert own
+
+
 def test_a_name_that_is_taken_or_reserved_is_left_out(folder: Path) -> None:
     modules = {
         "first_app": APPLICATION.format(name="films", more=""),
@@ -67,7 +75,7 @@ def test_a_name_that_is_taken_or_reserved_is_left_out(folder: Path) -> None:
     install(folder, "second", entries={"films": "second_app:application"}, modules={})
     left_out = {one.name: one.reason for one in find_installed(Settings()).left_out if not one.is_optional}
     assert left_out["films"] == "second_app:application of second has the name of first_app:application"
-    assert "There cannot be an application 'jobs' here" in left_out["jobs"]
+    assert "The name 'jobs' is reserved" in left_out["jobs"]
 
 
 def test_applications_are_named_in_the_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_a_job_is_submitted_listed_and_shown(desk: Desk) -> None:
     assert "PENDING" in desk.ok("show", name)
     desk.finish()
     assert desk.json("show", name)["job_results"]["value"] == {"said": "a"}
-    assert "attempt 1 by rehearsal" in desk.ok("show", name)
+    assert "attempt 1 by test-worker" in desk.ok("show", name)
     assert desk.ok("list", "--status", "PENDING") == "No jobs.\n"
 
 

@@ -254,7 +254,6 @@ class TestEndings:
         submitted(queue)
         done = queue.finish(claimed(queue, picker), DONE)
         assert done.completed_at == clock.now
-        assert done.expires_at == clock.now + timedelta(days=37)
         kind = queue.tables.job
         for question in (kind.ready(queue="default"), kind.due(queue="default"), kind.leased(queue="default")):
             assert store.count(question) == 0

@@ -59,6 +59,16 @@ def test_a_function_without_a_handler_becomes_one() -> None:
     assert summary.job_type == "summary"
 
 
+def test_a_schedule_without_a_time_is_refused() -> None:
+    jobs = Jobs()
+
+    async def summary(job: JobContext, config: Report) -> None: ...
+
+    with pytest.raises(BadSchedule, match=r"without a time"):
+        jobs.every(summary)  # type: ignore[call-overload]
+    assert jobs.schedules == ()
+
+
 def test_declaring_again_changes_nothing(store: Store, clock: ManualClock) -> None:
     queue = opened(store, make_jobs())
     queue.declare_schedules()

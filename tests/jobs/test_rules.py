@@ -172,7 +172,7 @@ def test_a_job_is_delayed_until_its_time() -> None:
     assert readiness_at(None, NOW) is Readiness.READY
 
 
-def test_expiry_comes_long_after_the_sweeper() -> None:
+def test_events_expire_long_after_the_sweeper() -> None:
     assert expiry_of(JobStatus.COMPLETED, NOW) == NOW + timedelta(days=37)
     assert expiry_of(JobStatus.FAILED, NOW) == NOW + timedelta(days=60)
     assert expiry_of(JobStatus.PENDING, NOW) is None

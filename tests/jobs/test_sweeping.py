@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.logs import entries_of, extended
@@ -102,10 +100,14 @@ def test_a_dependency_in_the_archive_counts_as_completed(queue: Queue, picker: P
     assert claimed(queue, picker).dependencies == [job.job_id]
 
 
-def test_expiry_is_set_far_behind_the_sweep(queue: Queue, picker: Picker, clock: ManualClock) -> None:
-    submitted(queue)
+def test_a_job_that_no_sweeper_saw_for_years_is_still_there_and_archived_then(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    job = submitted(queue)
     done = queue.finish(claimed(queue, picker), DONE)
-    assert done.expires_at == clock.now + timedelta(days=37)
+    assert done.expires_at is None
+    clock.advance(days=1000)
+    assert queue.get(job.job_id).status == JobStatus.COMPLETED
+    assert swept(queue) == 1
+    assert queue.get_or_archived(job.job_id).status == JobStatus.COMPLETED
 
 
 def test_a_job_brings_its_dependents_in_line_before_it_leaves(queue: Queue, picker: Picker, clock: ManualClock) -> None:

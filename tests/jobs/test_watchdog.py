@@ -1,10 +1,12 @@
 """Handlers that block the event loop of their worker are seen, and their time is up all the same."""
 
 import asyncio
+import importlib
 import logging
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,6 +102,19 @@ def test_a_stack_without_a_handler_belongs_to_nobody() -> None:
     assert blocker(None) == (None, "")
 
 
+def test_a_long_stack_is_shown_without_its_middle() -> None:
+    def even(left: int) -> str:
+        return odd(left - 1) if left else blocker(sys._getframe())[1]
+
+    def odd(left: int) -> str:
+        return even(left - 1)
+
+    shown = even(40)
+    assert "more ..." in shown
+    assert len(shown.splitlines()) < 30
+    assert shown.splitlines()[-1].strip().startswith("return odd(left - 1)")
+
+
 async def test_an_inline_handler_that_comes_back_after_its_timeout_has_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs, loop = Jobs(), asyncio.get_running_loop()
     usual = loop.time
@@ -131,3 +146,25 @@ async def test_an_inline_handler_that_comes_back_in_time_has_not(monkeypatch: py
     async with working(jobs) as (queue, _):
         job = await done(queue, Submission("late"))
     assert job.status == JobStatus.COMPLETED
+
+
+def down(levels: int) -> str:
+    return down(levels - 1) if levels else blocker(sys._getframe())[1]
+
+
+def test_a_deep_stack_is_shown_at_its_ends() -> None:
+    stack = down(50)
+    outer, inner = stack.split(" frames ...\n")
+    assert outer.count("  File ") == 5
+    assert "in down" in inner
+    assert len(stack.splitlines()) < 25
+
+
+def test_the_frames_of_an_import_are_those_of_the_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imports_slowly.py").write_text(
+        "import sys\nfrom gateleg.jobs.worker.watchdog import blocker\nstack = blocker(sys._getframe())[1]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    stack = importlib.import_module("imports_slowly").stack
+    assert "imports_slowly.py" in stack
+    assert "frozen importlib" not in stack

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.model import Query
-from gateleg.store import CursorRejected, Page, Store, page
+from gateleg.store import BadLimit, CursorRejected, Page, Store, page
 from tests.store.doubles import play, quiet_setup
 from tests.store.notes import Note, notes, shelf
 
@@ -121,7 +121,7 @@ def test_projected_page_has_only_what_was_asked_for(filled: Store) -> None:
 
 
 def test_page_without_a_limit_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(BadLimit, match="at least 1, and is 0"):
         page(Note.in_book(book="b"), limit=0)
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from gateleg.jobs import JobContext, Jobs, Retry
 from gateleg.model import Attr, Entity, Key, Pattern, Table, required
+from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.web import Application, Event, EventRoute, Listener, Refusal, Resources, Role, Surface
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit
@@ -115,7 +116,9 @@ def _routes(resources: Resources) -> APIRouter:
         raise OutOfTune("The A is flat.", details={"cents": -12})
 
     @router.get("/broken")
-    async def broken() -> None:
+    async def broken(misused: bool = False) -> None:
+        if misused:
+            raise DerivedKeyUnknown("The update changes the key of the secret index.")
         raise RuntimeError("the secret is in here")
 
     @router.post("/songs/{title}")

@@ -16,13 +16,13 @@ def named(name: str) -> Application:
 
 @pytest.mark.parametrize("name", ["jobs", "keys", "", "Music", "a b", "../x", "a/b", "x" * 41, "1st"])
 def test_a_name_that_cannot_be_an_address_or_is_the_kits_is_refused(name: str) -> None:
-    with pytest.raises(BadApplication):
+    with pytest.raises(BadApplication, match="is reserved" if name in ("jobs", "keys") else "cannot be the name"):
         checked([named(name)])
 
 
 def test_two_applications_cannot_have_one_name() -> None:
     assert len(checked([named("a"), named("b")])) == 2
-    with pytest.raises(BadApplication):
+    with pytest.raises(BadApplication, match="Two applications have the name 'a'"):
         checked([named("a"), named("a")])
 
 

@@ -34,6 +34,33 @@ async def test_a_head_without_an_end_is_cut_off(host: Host, filling: bytes) -> N
         assert await line.flood(filling) < 50_000_000
 
 
+@pytest.mark.parametrize("filling", [b"a" * 65_536, b"a: b\r\n" * 10_000], ids=["one trailer", "many trailers"])
+@pytest.mark.parametrize("body", [b"0\r\n", b"3\r\nkey\r\n0\r\n"], ids=["no body", "a body"])
+async def test_trailers_without_an_end_are_cut_off(host: Host, body: bytes, filling: bytes) -> None:
+    async with listening(host, head_limit=4_096) as port, connected(port) as line:
+        await line.send(POST + b"Transfer-Encoding: chunked\r\n\r\n" + body + b"X-Long: ")
+        assert await line.flood(filling) < 50_000_000
+
+
+async def test_trailers_are_not_headers_of_the_request(host: Host) -> None:
+    seen: list[bytes] = []
+
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return
+        while (await receive()).get("more_body"):
+            pass
+        seen.extend(name for name, _ in scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with listening(host, app=echo) as port, connected(port) as line:
+        await line.send(POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nkey\r\n0\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n")
+        assert (await line.answer())[0] == 200
+    assert b"transfer-encoding" in seen
+    assert b"x-forwarded-for" not in seen
+
+
 @pytest.mark.parametrize("start", [b"", b"\r\n", HEAD, UPGRADE], ids=["nothing", "an empty line", "half a head", "half a handshake"])
 async def test_a_head_that_is_not_complete_in_time_is_refused(host: Host, start: bytes) -> None:
     async with listening(host, request_seconds=0.2) as port, connected(port) as line:

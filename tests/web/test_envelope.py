@@ -42,7 +42,15 @@ def test_every_error_of_the_kit_has_a_status(kind: type[GatelegError]) -> None:
 
 
 def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
-    callers_fault = (jobs.UnknownJobType, jobs.BadConfig, jobs.JobMissing, store.CursorRejected, store.NotFound, objects.ObjectMissing)
+    callers_fault = (
+        jobs.UnknownJobType,
+        jobs.BadConfig,
+        jobs.JobMissing,
+        store.BadLimit,
+        store.CursorRejected,
+        store.NotFound,
+        objects.ObjectMissing,
+    )
     assert all(status_of(kind("x")) < 500 for kind in callers_fault)
     assert status_of(model_errors.S3KeyRefused.__new__(model_errors.S3KeyRefused)) == 422
     assert status_of(ValueError()) == 500
@@ -91,11 +99,12 @@ async def test_an_error_of_an_application_comes_in_the_envelope(client: httpx.As
     assert answer.json() == {"error": {"code": "out-of-tune", "message": "The A is flat.", "details": {"fix": "Tune it.", "cents": -12}}}
 
 
+@pytest.mark.parametrize("path", ["/api/music/broken", "/api/music/broken?misused=true"])
 async def test_a_fault_is_logged_under_the_request_id_and_told_without_its_reason(
-    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     with caplog.at_level(logging.ERROR, "gateleg.web"):
-        answer = await client.get("/api/music/broken", headers={"x-request-id": "request-1234"})
+        answer = await client.get(path, headers={"x-request-id": "request-1234"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     assert "secret" not in answer.text
     (record,) = [record for record in caplog.records if record.exc_info]

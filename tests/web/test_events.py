@@ -51,6 +51,15 @@ async def test_a_source_ends_with_its_last_follower_and_begins_anew_with_the_nex
         assert (source.started, hub.followers) == (rounds, 0)
 
 
+async def test_a_follower_is_iterated_over_until_its_topic_is_over() -> None:
+    hub, source = Hub(), Source()
+    async with hub.follow("stats", source) as follower:
+        for update in (1, 2, None):
+            source.news.put_nowait(update)
+        assert [update async for update in follower] == [1, 2]
+        assert [update async for update in follower] == []
+
+
 async def test_silence_is_told_as_such() -> None:
     async with Hub().follow("stats", Source()) as follower:
         with pytest.raises(TimeoutError):

@@ -35,6 +35,12 @@ def test_a_fault_keeps_its_trace() -> None:
     assert "ValueError: no" in json.loads(JsonLines().format(made))["trace"]
 
 
+def test_a_message_of_several_lines_is_indented_below_its_first() -> None:
+    first, *rest = HumanLines().format(record("It is at\n  File a.py\n    wait()\x1b[31m")).split("\n")
+    assert first.endswith(" It is at")
+    assert rest == ["      File a.py", "        wait()\\u001b[31m"]
+
+
 def test_keys_and_signatures_never_get_into_a_line() -> None:
     text = f"bearer {TOKEN} /objects/a?expires=1&signature={'s' * 43}"
     assert redacted(text) == "bearer (hidden) /objects/a?expires=1&signature=(hidden)"

@@ -10,10 +10,9 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.jobs import ArchivedJob, Job, JobContext, Jobs, ManualClock, Retry, Submission
-from gateleg.web import Application, Principal, Resources
+from gateleg.web import Application, Principal, Resources, submitted_by
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
-from gateleg.web.member_jobs import submitted_by
 from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
 from tests.web.conftest import client_of, run_all

@@ -209,3 +209,26 @@ def test_row_of_the_page_says_what_the_cost_leaves_out() -> None:
     cells = usage_row(usage).cells
     assert cells["cost"] == "unknown"
     assert "2 without a price: not in the cost" in str(cells["notes"])
+
+
+async def test_key_may_be_a_secret_of_the_host(tmp_path: Path, server: Service) -> None:
+    file = settings_file(tmp_path, server)
+    text = file.read_text().replace('key_env = "TEST_HOUSE_KEY"', 'key_secret = "house"')
+    file.write_text(text.replace("embedded::memory:", f"embedded:{tmp_path}/store"))
+    async with Host.open(load_settings(file=file), [CHATTER]) as host:
+        async with await member(host) as client:
+            missing = await client.post("/api/chatter/ask")
+        assert (missing.status_code, missing.json()["error"]["code"]) == (503, "model-key-missing")
+        assert server.requests == []
+        await host.secrets.put("house", "sk-of-the-house")
+    server.script.append(ANSWER)
+    async with Host.open(load_settings(file=file), [CHATTER]) as host, await member(host) as client:
+        assert (await client.post("/api/chatter/ask")).json() == {"text": "Yes"}
+    assert b"authorization: Bearer sk-of-the-house" in server.requests[0]
+
+
+def test_provider_has_one_kind_of_key(tmp_path: Path) -> None:
+    file = tmp_path / "gateleg.toml"
+    file.write_text('[models.providers.openai]\nkey_env = "A"\nkey_secret = "b"\n')
+    with pytest.raises(BadSettings, match="not both"):
+        load_settings(file=file).section("models", ModelSettings)

@@ -17,11 +17,12 @@ _NAME = r"^[a-z][a-z0-9_-]{0,39}$"
 
 
 class ProviderSettings(BaseModel):
-    """A provider's key, by the name of the environment variable that holds it; and where an endpoint of your own is."""
+    """A provider's key, by the name of the environment variable or the secret that holds it; and where an endpoint of your own is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key_env: str | None = Field(default=None, min_length=1, description="name of the environment variable with the key")
+    key_secret: str | None = Field(default=None, min_length=1, description="name of the host's secret with the key: `gateleg secrets set`")
     url: str | None = Field(default=None, description="address of an endpoint of your own, such as https://host/v1")
     speaks: ProviderName = Field(default="openai", description="whose protocol that endpoint speaks")
 
@@ -31,6 +32,12 @@ class ProviderSettings(BaseModel):
         if url is not None:
             origin(url)
         return None if url is None else url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Self:
+        if self.key_env is not None and self.key_secret is not None:
+            raise ValueError("give key_env or key_secret, not both")
+        return self
 
 
 class SpendCaps(BaseModel):
@@ -117,6 +124,16 @@ class ModelSettings(BaseModel):
         names = (str(address), f"{address.provider}:{address.model}", f"{address.vendor}:{address.model}")
         return next((prices[name] for name in names if name in prices), None)
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The secrets that providers name, by the provider or the endpoint that each is the key of."""
+        found = self.providers.items()
+        return {provider.url or name: provider.key_secret for name, provider in found if provider.key_secret is not None}
+
+    def with_keys(self, keys: Mapping[str, str]) -> Self:
+        """The settings with further keys, by provider or endpoint: those that secrets hold."""
+        return self.model_copy(update={"keys": {**self.keys, **{place: SecretStr(key) for place, key in keys.items()}}})
+
     def key_for(self, address: ModelAddress, endpoint: str, usual: str, environ: Mapping[str, str] | None = None) -> str | None:
         """The key for an endpoint. A provider's key goes only to where the provider usually is, or to the `url` that it has here."""
         found = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
@@ -126,7 +143,14 @@ class ModelSettings(BaseModel):
             return found.get_secret_value()
         for name, provider in self.providers.items():
             place = provider.url or (usual if name == address.vendor else None)
-            if provider.key_env is not None and place is not None and origin(place) == origin(endpoint):
+            if place is None or origin(place) != origin(endpoint):
+                continue
+            if provider.key_secret is not None:
+                raise KeyMissing(
+                    f"{address} needs a key, and the secret {provider.key_secret!r} was not there when this process started.",
+                    fix=f"Run `gateleg secrets set {provider.key_secret}` and start again.",
+                )
+            if provider.key_env is not None:
                 return _read_variable(provider.key_env, address, os.environ if environ is None else environ)
         return None
 

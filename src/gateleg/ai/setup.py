@@ -66,7 +66,9 @@ class Setup:
             if spending is not None and reserved is not None:
                 spending.leave(reserved, self.priced(address, so_far() if so_far else forecast))
             raise
-        usage = self.charge(address, used(result))
+        counted = used(result)
+        # Providers count tokens; requests are counted here, for prices by the request.
+        usage = self.charge(address, replace(counted, requests=counted.requests or forecast.requests))
         if spending is not None and reserved is not None:
             yield from spending.settle(reserved, usage)
         return result, usage

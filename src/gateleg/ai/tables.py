@@ -6,8 +6,6 @@ from decimal import Decimal
 from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
-__all__ = ["MODEL_TABLES"]
-
 cache_table = Table("GatelegModelCache", hash="digest")
 media_table = Table("GatelegMediaJobs", hash="token")
 usage_table = Table(

@@ -121,7 +121,7 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
     try:
         found = entry.load()
     except ModuleNotFoundError as error:
-        return LeftOut(entry.name, _missing(entry, error), is_optional=_is_of_others(entry, error))
+        return LeftOut(entry.name, reason_for(entry, error), is_optional=_is_of_others(entry, error))
     except Exception as error:  # a module may raise anything while it is imported
         return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} cannot be loaded: {type(error).__name__}: {error}")
     if not isinstance(found, Application):
@@ -131,7 +131,8 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
     return found
 
 
-def _missing(entry: EntryPoint, error: ModuleNotFoundError) -> str:
+def reason_for(entry: EntryPoint, error: ModuleNotFoundError) -> str:
+    """Why an application is left out whose import misses a module; with the extra, where one of Gateleg's has the application's name."""
     extras = [] if entry.dist is None else entry.dist.metadata.get_all("Provides-Extra") or []
     if package_of(entry) == _OWN and entry.name in extras and _is_of_others(entry, error):
         return str(MissingPackage(error.name or "", entry.name))
@@ -143,15 +144,17 @@ def _is_of_others(entry: EntryPoint, error: ModuleNotFoundError) -> bool:
     return error.name is not None and error.name.partition(".")[0] not in (_OWN, entry.module.partition(".")[0])
 
 
+def own_applications() -> dict[str, Application]:
+    """The applications of Gateleg itself that are installed, by name: those that its reference describes."""
+    own = {name: load_application(entry) for name, entry in registered().items() if package_of(entry) == _OWN}
+    return {name: application for name, application in own.items() if not isinstance(application, LeftOut)}
+
+
 def application_errors() -> dict[str, ModuleType]:
     """The module `errors` beside each application of Gateleg that has one, by the application's title."""
-    found = {}
-    for entry in registered().values():
-        application = load_application(entry)
-        errors = f"{entry.module.rpartition('.')[0]}.errors"
-        if package_of(entry) == _OWN and not isinstance(application, LeftOut) and find_spec(errors) is not None:
-            found[application.title] = importlib.import_module(errors)
-    return found
+    entries = registered()
+    places = {one.title: f"{entries[name].module.rpartition('.')[0]}.errors" for name, one in own_applications().items()}
+    return {title: importlib.import_module(place) for title, place in places.items() if find_spec(place) is not None}
 
 
 def load_commands(name: str) -> Any:

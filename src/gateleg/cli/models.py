@@ -65,4 +65,5 @@ def _row(usage: Any) -> dict[str, str]:
     numbers = ("calls", "failed", "unpriced", "estimated", "input", "output", "cached", "requests", "images", "seconds")
     found = {"day": usage.day, "application": usage.application, "tenant": usage.tenant or "", "model": usage.model}
     unknown = usage.unpriced and usage.unpriced + usage.failed == usage.calls
-    return found | {name: str(getattr(usage, name)) for name in numbers} | {"cost": "unknown" if unknown else f"{usage.cost:f}"}
+    # First what people look for: a narrow terminal leaves out the rest.
+    return found | {"cost": "unknown" if unknown else f"{usage.cost:f}"} | {name: str(getattr(usage, name)) for name in numbers}

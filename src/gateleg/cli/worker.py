@@ -119,6 +119,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     from gateleg.store import AsyncStore
     from gateleg.web import Application
     from gateleg.web.host import Host
+    from gateleg.web.queue_rules import queue_rules
 
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
@@ -130,7 +131,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     if not isinstance(handlers, Jobs):
         fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, handlers, rules, tables=LAYOUTS[settings.job_tables or "plain"])
+        queue = AsyncQueue(store, handlers, queue_rules(settings, rules), tables=LAYOUTS[settings.job_tables or "plain"])
         await queue.ensure_tables()
         # By the name of what is run: others that share the store have schedules of their own.
         await queue.declare_schedules({str(app): handlers.schedules})

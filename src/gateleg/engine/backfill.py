@@ -16,8 +16,10 @@ from gateleg.engine.entries import IndexLayout
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
-#: Rows that are taken in one transaction, so that writers need not wait long.
-CHUNK = 100
+#: Rows that are taken at once when an index is made: all of a small table.
+CHUNK = 1000
+#: Rows that are taken in one transaction later, so that writers need not wait long.
+STEP = 100
 
 
 def pending(table: Table) -> bool:
@@ -28,18 +30,18 @@ def pending(table: Table) -> bool:
 def begin(connection: apsw.Connection, table: Table) -> Table:
     """Take in what one chunk for each new index holds: all of a small table. The definition as it is then."""
     while pending(table):
-        done = advance(connection, table)
+        done = advance(connection, table, CHUNK)
         if done is None:
             return table
         table = done
     return _opened(table)
 
 
-def advance(connection: apsw.Connection, table: Table) -> Table | None:
-    """Take one chunk of a table into the first of its indexes that is not filled; the changed definition once that index is complete."""
+def advance(connection: apsw.Connection, table: Table, most: int) -> Table | None:
+    """Take at most so many rows into the first index of a table that is not filled; the changed definition once that is complete."""
     layout = Layout(table)
     index = next(i for i in layout.indexes if i.index.status == "CREATING")
-    if _fill(connection, layout, index):
+    if _fill(connection, layout, index, most):
         return None
     connection.execute("DELETE FROM backfills WHERE index_id = ?", (index.index.id,))
     return _opened(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
@@ -58,13 +60,13 @@ def _opened(table: Table) -> Table:
     return replace(table, status="ACTIVE", settings=settings)
 
 
-def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bool:
+def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout, most: int) -> bool:
     """Take one chunk; whether there may be more."""
     row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (index.index.id,)).fetchone()
     # An earlier version kept a key here: its walk begins anew, and finds in place what it had made.
     place = row[0] if row and isinstance(row[0], int) else 0
     rows: list[Any] = connection.execute(
-        f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, CHUNK)
+        f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, most)
     ).fetchall()
     taken = copies.within(copies.BYTES, [size for _, _, size, _ in rows])
     for _, key, size, stored in rows[:taken]:
@@ -74,4 +76,4 @@ def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> bo
             connection.execute(index.insert, (entry, key, *index.entry(item, size)))
     if taken:
         connection.execute("INSERT OR REPLACE INTO backfills VALUES (?, ?)", (index.index.id, rows[taken - 1][0]))
-    return taken < len(rows) or taken == CHUNK
+    return taken < len(rows) or taken == most

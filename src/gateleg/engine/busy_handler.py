@@ -1,7 +1,9 @@
 """Busy handler: how a writer waits for a writer in another process.
 
 SQLite's own wait grows to a tenth of a second, though most writes take a fraction of a millisecond: processes that take turns would spend
-more time asleep than at work. So it is asked again soon at first, and seldom only when the other takes long.
+more time asleep than at work. So it is asked again soon at first, and the more seldom the longer one has waited. How long one waits grows
+with the number of those who wait: many of them ask no more often, all together, than a few. Otherwise they would take from the one that
+writes the processor that it needs to come to an end.
 """
 
 import time
@@ -12,8 +14,10 @@ import apsw
 
 #: Seconds after which the wait is given up.
 LONGEST = 60.0
-#: From so many seconds of waiting on, the seconds between two attempts.
-_PAUSES = ((0.2, 0.005), (0.02, 0.001), (0.0, 0.00025))
+#: Between two attempts, this part of the time that one has waited so far passes, within these bounds (seconds).
+_PART = 0.25
+_SHORTEST_PAUSE = 0.00025
+_LONGEST_PAUSE = 0.005
 
 
 class BusyHandler:
@@ -39,7 +43,7 @@ class BusyHandler:
 
 def pause_after(waited: float) -> float:
     """The seconds until the next attempt of one who has waited so long."""
-    return next(pause for since, pause in _PAUSES if waited >= since)
+    return min(max(waited * _PART, _SHORTEST_PAUSE), _LONGEST_PAUSE)
 
 
 @contextmanager

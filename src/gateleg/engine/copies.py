@@ -19,10 +19,11 @@ from gateleg.engine import changelog
 from gateleg.engine.schema import Table
 from gateleg.engine.values import item_size
 
-#: The most rows, and about the most bytes, that are copied in one transaction, so that writers need not wait long.
+#: The most rows, and about the most bytes, that are copied in one transaction, so that writers need not wait long. A table with less is
+#: copied in the request itself.
 CHUNK = 1000
 BYTES = 500_000
-#: The same for rows whose keys go into an index, each to another page of it.
+#: The most rows of a step in the background whose keys go into an index, each to another page of it.
 INDEXED_CHUNK = 100
 
 #: What is being done: rows are copied, later changes undone by the log, or the rows of a backup counted.
@@ -50,6 +51,11 @@ class Copy:
     def number(self) -> int:
         """The id of the backup or of the table that is made."""
         return int(self.target.rpartition("_")[2])
+
+    @property
+    def step(self) -> int:
+        """The most rows of a step in the background."""
+        return CHUNK if self.is_backup else min(INDEXED_CHUNK, CHUNK)
 
     @property
     def is_backup(self) -> bool:
@@ -108,10 +114,9 @@ def end(connection: apsw.Connection, copy: Copy) -> None:
     connection.execute("DELETE FROM copies WHERE target = ?", (copy.target,))
 
 
-def copy_rows(connection: apsw.Connection, copy: Copy) -> bool:
-    """Copy one chunk; whether it was the last."""
+def copy_rows(connection: apsw.Connection, copy: Copy, most: int) -> bool:
+    """Copy one chunk of at most so many rows; whether it was the last."""
     by = "k" if isinstance(copy.place, bytes) else "rowid"
-    most = CHUNK if copy.is_backup else INDEXED_CHUNK
     belongs = "" if copy.last is None else f" AND rowid <= {copy.last}"
     ahead: list[Any] = connection.execute(
         f"SELECT {by}, size FROM {copy.source} WHERE {by} > ?{belongs} ORDER BY {by} LIMIT ?", (copy.place, most)
@@ -128,12 +133,12 @@ def copy_rows(connection: apsw.Connection, copy: Copy) -> bool:
     return taken == len(ahead) and len(ahead) < most
 
 
-def undo_changes(connection: apsw.Connection, copy: Copy) -> bool:
-    """Take back one chunk of the changes that came after the moment of the copy, the latest first; whether it was the last."""
+def undo_changes(connection: apsw.Connection, copy: Copy, most: int) -> bool:
+    """Take back at most so many of the changes that came after the moment of the copy, the latest first; whether they were the last."""
     assert copy.table_id is not None
     assert copy.cut is not None
     assert copy.undone is not None
-    changes = changelog.backwards(connection, copy.table_id, copy.cut, copy.undone, INDEXED_CHUNK)
+    changes = changelog.backwards(connection, copy.table_id, copy.cut, copy.undone, most)
     taken = within(BYTES, [len(old or b"") for _, _, old in changes])
     # Of several changes of one row, the earliest says what the row was: it comes last.
     for key, old in {key: old for _, key, old in changes[:taken]}.items():
@@ -143,7 +148,7 @@ def undo_changes(connection: apsw.Connection, copy: Copy) -> bool:
             connection.execute(f"INSERT OR REPLACE INTO {copy.target} VALUES (?, ?, ?)", (key, item_size(orjson.loads(old)), old))
     if taken:
         connection.execute("UPDATE copies SET undone = ? WHERE target = ?", (changes[taken - 1][0], copy.target))
-    return taken == len(changes) and len(changes) < INDEXED_CHUNK
+    return taken == len(changes) and len(changes) < most
 
 
 def count(connection: apsw.Connection, copy: Copy) -> tuple[int, int]:

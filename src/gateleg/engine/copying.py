@@ -14,7 +14,7 @@ def begin(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> bool:
     """Take the first step of each phase; whether that was all. From now on, the source keeps rows that change for the copy."""
     current: Copy | None = copy
     while current is not None:
-        if not advance(catalog, connection, current):
+        if not advance(catalog, connection, current, copies.CHUNK):
             source = _table(catalog, current.table_id)
             if source is not None and current.phase == "rows":
                 catalog.replace(connection, replace(source, copies=(*source.copies, current.target)))
@@ -23,10 +23,13 @@ def begin(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> bool:
     return True
 
 
-def advance(catalog: Catalog, connection: apsw.Connection, copy: Copy, counted: tuple[int, int] | None = None) -> bool:
-    """Take one step, in a transaction; whether the phase was completed by it. `counted` are items and bytes, counted beforehand."""
+def advance(catalog: Catalog, connection: apsw.Connection, copy: Copy, most: int, counted: tuple[int, int] | None = None) -> bool:
+    """Take one step of at most so many rows, in a transaction; whether the phase was completed by it.
+
+    `counted` are items and bytes, counted beforehand.
+    """
     if copy.phase == "rows":
-        if not copies.copy_rows(connection, copy):
+        if not copies.copy_rows(connection, copy, most):
             return False
         _release(catalog, connection, copy)
         if copy.is_backup:
@@ -37,7 +40,7 @@ def advance(catalog: Catalog, connection: apsw.Connection, copy: Copy, counted: 
             _open_restored(catalog, connection, copy)
         return True
     if copy.phase == "log":
-        if not copies.undo_changes(connection, copy):
+        if not copies.undo_changes(connection, copy, most):
             return False
         _open_restored(catalog, connection, copy)
         return True
@@ -50,7 +53,7 @@ def finish(catalog: Catalog, connection: apsw.Connection) -> None:
     """Complete every copy within one transaction, for one who has the file alone."""
     for target in copies.targets(connection):
         while (copy := copies.find(connection, target)) is not None:
-            advance(catalog, connection, copy)
+            advance(catalog, connection, copy, copies.CHUNK)
 
 
 def _release(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:

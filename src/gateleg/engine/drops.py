@@ -7,9 +7,11 @@ from typing import Any
 
 import apsw
 
-#: The most rows, and about the most bytes, that are removed in one transaction; a table with less is dropped at once.
-CHUNK = 100
+#: The most rows, and about the most bytes, of a table that is dropped at once.
+CHUNK = 1000
 BYTES = 500_000
+#: The most rows that are removed in one transaction.
+STEP = 100
 
 _DROPPED = "dropped_"
 
@@ -19,7 +21,7 @@ def drop(connection: apsw.Connection, name: str) -> None:
 
     It loses its name at once, so that another process that has not heard of it yet does not find it.
     """
-    if _ahead(connection, name)[1]:
+    if _ahead(connection, name, CHUNK)[1]:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     else:
         connection.execute(f"ALTER TABLE {name} RENAME TO {_DROPPED}{name}")
@@ -37,7 +39,7 @@ def advance(connection: apsw.Connection) -> bool:
     if row is None:
         return False
     name: str = row[0]
-    place, small = _ahead(connection, name)
+    place, small = _ahead(connection, name, min(STEP, CHUNK))
     if small:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute("DELETE FROM drops WHERE name = ?", (name,))
@@ -48,15 +50,15 @@ def advance(connection: apsw.Connection) -> bool:
     return True
 
 
-def _ahead(connection: apsw.Connection, name: str) -> tuple[tuple[Any, ...], bool]:
-    """Where the first chunk of rows ends, and whether it is all there is."""
+def _ahead(connection: apsw.Connection, name: str, most: int) -> tuple[tuple[Any, ...], bool]:
+    """Where the first rows end, at most so many, and whether they are all there are."""
     order = _order(connection, name)
     if order is None:
         return (), True
     total, place = 0, ()
     for number, (size, *place) in enumerate(connection.execute(f"SELECT size, {order} FROM {name} ORDER BY {order}")):
         total += size or 0
-        if total >= BYTES or number >= CHUNK:
+        if total >= BYTES or number >= most:
             return tuple(place), False
     return tuple(place), True
 

@@ -118,7 +118,7 @@ class Maintenance:
             fresh = copies.find(connection, target)
             if fresh is None:
                 return False
-            copying.advance(self._context.catalog, connection, fresh, counted if fresh.phase == "count" else None)
+            copying.advance(self._context.catalog, connection, fresh, fresh.step, counted if fresh.phase == "count" else None)
             return True
 
         return copy is not None and self._step(advance)
@@ -168,7 +168,7 @@ class Maintenance:
             fresh = self._current(table.id)
             if fresh is None or not backfill.pending(fresh.table):
                 return False
-            done = backfill.advance(connection, fresh.table)
+            done = backfill.advance(connection, fresh.table, min(backfill.STEP, backfill.CHUNK))
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)

@@ -268,6 +268,11 @@ class Jobs:
         A host writes the schedules of its applications when it starts; elsewhere `queue.declare_schedules()` does.
         """
 
+        if callable(when):
+            raise BadSchedule(
+                "@jobs.every was used without a time.", fix='Write @jobs.every("0 2 * * *"), or @jobs.every(300) for seconds.'
+            )
+
         def declare(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
             task = handle if isinstance(handle, Task) else self.handler(handle.__name__)(handle)
             self.of(task.job_type).checked_config(config)

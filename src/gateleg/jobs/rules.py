@@ -21,7 +21,7 @@ RETENTION: Mapping[JobStatus, timedelta] = {
     JobStatus.CANCELLED: timedelta(days=7),
     JobStatus.FAILED: timedelta(days=30),
 }
-#: How long after that DynamoDB deletes them, when no sweeper came by.
+#: How long after that DynamoDB deletes the events that they emitted. Jobs and their logs have no time to live: only archiving removes them.
 EXPIRY_GRACE = timedelta(days=30)
 
 #: The most bytes that the errors of a job's attempts tell in all, and the most characters of one that has no more room.
@@ -236,7 +236,7 @@ def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
 
 
 def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, timedelta] = RETENTION) -> datetime | None:
-    """When DynamoDB may delete a job in this state."""
+    """When DynamoDB may delete the events of a job in this state."""
     return ended + retention[status] + EXPIRY_GRACE if status in FINISHED else None
 
 

@@ -340,6 +340,8 @@ class DerivedKeyUnknown(ExpressionError):
     """An update changes a part of an index key and the rest of that key is not known."""
 
     code = "derived-key-unknown"
+    #: a mistake of the program, whatever a client has sent
+    status = 500
 
 
 class QueryError(ModelError, ValueError):

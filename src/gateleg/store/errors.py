@@ -221,6 +221,14 @@ class CursorRejected(StoreError):
     fix = "Start again without a cursor."
 
 
+class BadLimit(StoreError, ValueError):
+    """A page of less than one result was asked for."""
+
+    code = "bad-limit"
+    status = 422
+    fix = "Ask for at least one result."
+
+
 class OutOfScope(StoreError):
     """An operation outside the partition that the store is bound to."""
 

@@ -11,7 +11,7 @@ do not load the web framework.
 from gateleg.web.application import Application
 from gateleg.web.contributions import AgentTool, Check, CheckResult, Event, EventRoute, Found, Listener, Surface, Tile
 from gateleg.web.errors import Refusal
-from gateleg.web.principal import LOCAL, Principal, Role
+from gateleg.web.principal import LOCAL, Principal, Role, submitted_by
 from gateleg.web.resources import Resources
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "Role",
     "Surface",
     "Tile",
+    "submitted_by",
 ]

@@ -19,6 +19,7 @@ from starlette.routing import Match
 
 import gateleg
 from gateleg.errors import GatelegError
+from gateleg.model import ModelError
 from gateleg.web import delivery, health, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
@@ -141,7 +142,9 @@ def _handle_errors(app: FastAPI) -> None:
             code = getattr(error, "code", "")
             await request.close(_CLOSES.get(status_of(error), 4400), code if isinstance(code, str) else "")
             return None
-        if isinstance(error, GatelegError) and error.public is not None:
+        if isinstance(error, ModelError) and error.status == 500:
+            _log.error("The request failed.", exc_info=error, extra={"request_id": request.state.request_id, "path": request.url.path})
+        elif isinstance(error, GatelegError) and error.public is not None:
             # The answer says less than the error does.
             _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
         return answer(error)

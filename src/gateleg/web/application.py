@@ -35,7 +35,7 @@ class BadApplication(Refusal):
     """An application that cannot be served beside the others."""
 
     code = "bad-application"
-    fix = "Names are lower-case letters, digits and hyphens; each application has one of its own, and none of the kit's."
+    fix = "Choose another name: up to 40 lower-case letters, digits and hyphens, with a letter first; not that of another application."
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,14 @@ def checked(applications: Iterable[Application]) -> tuple[Application, ...]:
     from gateleg.web.settings import Settings
 
     found = tuple(applications)
-    seen = {*RESERVED, *Settings.model_fields}
+    reserved, seen = {*RESERVED, *Settings.model_fields}, set[str]()
     for application in found:
-        if not _NAME.fullmatch(application.name) or application.name in seen:
-            raise BadApplication(f"There cannot be an application {application.name!r} here.")
-        seen.add(application.name)
+        name = application.name
+        if not _NAME.fullmatch(name):
+            raise BadApplication(f"{name!r} cannot be the name of an application.")
+        if name in reserved:
+            raise BadApplication(f"The name {name!r} is reserved: Gateleg has a command, an address or a setting of that name.")
+        if name in seen:
+            raise BadApplication(f"Two applications have the name {name!r}.")
+        seen.add(name)
     return found

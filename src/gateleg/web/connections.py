@@ -91,6 +91,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
         #: bytes of the head that is being read, or of the body since its last check
         self._received = 0
+        #: bytes since the last ones that belonged to the body: sizes of chunks, and trailers
+        self._between = 0
         self._in_head = True
         self._upgraded = False
         self._refused: Refusal | None = None
@@ -124,9 +126,14 @@ class BoundedHttp(HttpToolsProtocol):
         while data and not (self._refused or self._upgraded or self.transport.is_closing()):
             piece, data = (data[:_PIECE], data[_PIECE:]) if self._in_head else (data, b"")
             self._received += len(piece)
+            self._between += len(piece)
             super().data_received(piece)
-            if self._in_head and not self._refused and not self._upgraded:
+            if self._refused or self._upgraded:
+                continue
+            if self._in_head:
                 self._check_head()
+            elif self._between > self._bounds.head + _PIECE:
+                self._break_off(self._too_large())
 
     def _check_head(self) -> None:
         if self._received > self._bounds.head + _PIECE:
@@ -134,6 +141,16 @@ class BoundedHttp(HttpToolsProtocol):
         elif self._timer is None:
             # An idle connection has begun to speak, if only with an empty line.
             self._watch_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header. Trailers after a chunked body mean nothing here."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Hand on a part of the body."""
+        self._between = 0
+        super().on_body(body)
 
     def _too_large(self) -> HeadTooLarge:
         return HeadTooLarge(f"The request line and the headers may have {self._bounds.head:,} bytes.", details={"limit": self._bounds.head})
@@ -147,7 +164,7 @@ class BoundedHttp(HttpToolsProtocol):
             raise self._refused
         self._in_head = False
         self._stop_watching()
-        self._received = 0
+        self._received = self._between = 0
         self._timer = self.loop.call_later(self._bounds.seconds, self._check_pace)
         super().on_headers_complete()
 
@@ -211,12 +228,16 @@ class BoundedHttp(HttpToolsProtocol):
             self._timer = self.loop.call_later(self._bounds.seconds, self._check_pace)
             return
         self._timer = None
+        self._break_off(TooSlow(f"The body came more slowly than {self._bounds.pace:,} bytes a second."))
+
+    def _break_off(self, error: Refusal) -> None:
+        """End a request whose body is under way: with an error, unless its answer has begun."""
         if self.cycle.response_started:
             self.transport.abort()
             return
         self.cycle.disconnected = True
         self.cycle.message_event.set()
-        self._refuse(TooSlow(f"The body came more slowly than {self._bounds.pace:,} bytes a second."))
+        self._refuse(error)
 
     def _stop_watching(self) -> None:
         if self._timer is not None:

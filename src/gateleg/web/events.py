@@ -13,6 +13,8 @@ from gateleg.web.errors import Refusal
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+__all__ = ["Follower", "Hub", "TooManyFollowers"]
+
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
 #: What one follower may be behind before it is cut off; it comes back and goes on where it was.
@@ -31,7 +33,7 @@ class TooManyFollowers(Refusal):
 
 @dataclass(eq=False)
 class Follower(Generic[T]):
-    """One who follows a topic: iterate over it. It ends with the topic, or when it is too far behind."""
+    """One who follows a topic: `async for update in follower`. It ends with the topic, or when it is too far behind."""
 
     queue: asyncio.Queue[T | None] = field(default_factory=lambda: asyncio.Queue(_BEHIND))
     over: bool = False
@@ -55,6 +57,14 @@ class Follower(Generic[T]):
         if self.over and self.queue.empty():
             return None
         return await asyncio.wait_for(self.queue.get(), seconds)
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        """The updates from now on, until the topic is over."""
+        while not (self.over and self.queue.empty()):
+            update = await self.queue.get()
+            if update is None:
+                return
+            yield update
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +13,7 @@ from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
-from gateleg.store import AsyncStore, Metrics
+from gateleg.store import AsyncStore, Metrics, TableMissing
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
@@ -23,10 +23,11 @@ from gateleg.web.keys import Keys
 from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
 from gateleg.web.principal import Role
+from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
 from gateleg.web.searching import Hit, OfferedTool, offered_tools, search_applications
-from gateleg.web.secret_store import HOST, Secrets
+from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import QueueSettings as JobSettings
+    from gateleg.jobs import QueueSettings
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
@@ -83,6 +84,8 @@ class Host:
     stores: Mapping[str, AsyncObjects]
     #: chat and embedding models as the settings have them; each application's own in its resources
     models: AsyncModels
+    #: sends requests to addresses that others have given, to public ones only
+    outgoing: GuardedClient
     #: what each application works with, by its name
     resources: Mapping[str, Resources[Any]]
     #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
@@ -91,8 +94,13 @@ class Host:
     @contextmanager
     def leaving_out(self, application: Application) -> Iterator[None]:
         """Go on without an application that fails, where the host does so."""
-        with _leaving_out(self.left_out, application):
+        try:
             yield
+        except Exception as error:
+            if self.left_out is None:
+                raise
+            self.left_out[application.name] = f"{type(error).__name__}: {error}"
+            _log.exception("The application %s fails, and is left out.", application.name)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -137,7 +145,7 @@ class Host:
         *,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
-        rules: JobSettings | None = None,
+        rules: QueueSettings | None = None,
         prepare: bool = True,
         tolerant: bool = False,
     ) -> AsyncIterator[Host]:
@@ -149,56 +157,31 @@ class Host:
         """
         installed = checked(applications)
         sections = _sections(settings, installed)
-        models_settings = settings.section("models", ModelSettings)
+        model_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
-        secret = settings.load_secret()
-        costs = Metrics()
-        vault = open_vault(settings, secret)
-        objects = cast("AsyncObjects", ThreadedObjects(vault))
-        stores = open_stores(settings, secret)
-        store = AsyncStore.connect(
-            settings.store,
-            settings.prefix,
-            table_names=settings.table_names,
-            cursor_key=secret.key("cursors"),
-            hooks=[costs],
-            clock=clock,
-            ticks=ticks,
-        )
-        try:
+        secret, costs = settings.load_secret(), Metrics()
+        async with AsyncExitStack() as closing:
+            vault, stores = open_vault(settings, secret), open_stores(settings, secret)
+            objects = cast("AsyncObjects", ThreadedObjects(vault))
+            for opened in (objects, *stores.values()):
+                closing.push_async_callback(opened.close)
+            store = AsyncStore.connect(
+                settings.store,
+                settings.prefix,
+                table_names=settings.table_names,
+                cursor_key=secret.key("cursors"),
+                hooks=[costs],
+                clock=clock,
+                ticks=ticks,
+            )
+            closing.push_async_callback(store.close)
+            secrets, events = Secrets(store, secret, HOST), Hub()
+            models = AsyncModels(model_settings.with_keys(await _model_keys(model_settings, secrets)), store=store)
+            closing.push_async_callback(models.close)
+            closing.push_async_callback(events.close)
             # Every request waits for these: a store that hangs must not hang them all.
             prompt = store.within(_RECOGNISED)
-            keys = Keys(prompt)
-            jobs = Jobs()
-            queue = AsyncQueue(store, jobs, rules, tables=LAYOUTS[settings.queue_layout])
-            audit, events = Audit(store, days=settings.audit_days), Hub()
-            models = AsyncModels(models_settings, store=store)
-            secrets = Secrets(store, secret, HOST)
-            outgoing = GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit)
-            webhooks = Webhooks(HOST, store, queue, secrets, outgoing.guard)
-            jobs.include(webhook_jobs(store, secrets, outgoing))
-            # Handlers are made with the queue that they are added to.
-            resources = {
-                one.name: Resources(
-                    application=one.name,
-                    store=store,
-                    objects=objects,
-                    queue=queue,
-                    settings=own,
-                    models=models.billed_to(Account(one.name)),
-                    events=events,
-                    audit=audit,
-                    secrets=secrets.of(one.name),
-                    outgoing=outgoing,
-                    webhooks=webhooks.of(one.name),
-                    stores=stores,
-                    host_data=settings.data,
-                )
-                for one, own in zip(installed, sections, strict=True)
-            }
-            left_out: dict[str, str] | None = {} if tolerant else None
-            own = _add_handlers(jobs, installed, resources, settings, left_out)
-            declared = {one.name: (*own[one.name].schedules, *one.schedules) for one in installed if one.name in own}
+            keys, queue = Keys(prompt), AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
             host = cls(
                 settings=settings,
                 store=store,
@@ -210,37 +193,67 @@ class Host:
                 keys=keys,
                 sessions=Sessions(prompt, keys, secret, settings),
                 local=LocalAccess(keys, secret),
-                audit=audit,
+                audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
                 costs=costs,
                 pulse=QueueStatsCache(queue),
                 events=events,
                 stores=stores,
                 models=models,
-                resources=resources,
-                left_out=left_out,
+                outgoing=GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit),
+                resources={},
+                left_out={} if tolerant else None,
             )
+            host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
+            handlers = host._add_handlers()
             if prepare:
                 await store.ensure_tables(*host.tables)
                 await queue.warn_of_other_tables()
-                await queue.declare_schedules(declared)
-            async with AsyncExitStack() as lifespans:
-                for application in installed:
-                    with host.leaving_out(application):
-                        if application.lifespan is not None and application.name not in (left_out or ()):
-                            await lifespans.enter_async_context(held(application.lifespan(resources[application.name])))
-                for name in left_out or ():
-                    jobs.exclude(own.get(name, Jobs()))
-                started = tuple(one for one in installed if one.name not in (left_out or ()))
-                try:
-                    yield replace(host, applications=started)
-                finally:
-                    await host.events.close()
-                    await models.close()
-        finally:
-            await store.close()
-            for opened in (objects, *stores.values()):
-                await opened.close()
+                own = {one.name: (*handlers[one.name].schedules, *one.schedules) for one in installed if one.name in handlers}
+                await queue.declare_schedules(own)
+            yield await host._start(handlers, closing)
+
+    def _resources(self, application: Application, settings: BaseModel) -> Resources[Any]:
+        """What an application works with."""
+        name = application.name
+        return Resources(
+            application=name,
+            store=self.store,
+            objects=self.objects,
+            queue=self.queue,
+            settings=settings,
+            models=self.models.billed_to(Account(name)),
+            events=self.events,
+            audit=self.audit,
+            secrets=self.secrets.of(name),
+            outgoing=self.outgoing,
+            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing.guard),
+            stores=self.stores,
+            host_data=self.settings.data,
+        )
+
+    def _add_handlers(self) -> dict[str, Jobs]:
+        """Give the queue the handlers of the host and of all applications; those of each application, by its name."""
+        jobs = self.queue.context.jobs
+        jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
+        found: dict[str, Jobs] = {}
+        for application, resources in self.plugged:
+            with self.leaving_out(application):
+                made = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources)
+                jobs.include(made or Jobs(), factory_of(self.settings, application), application=application.name)
+                found[application.name] = made or Jobs()
+        return found
+
+    async def _start(self, handlers: Mapping[str, Jobs], closing: AsyncExitStack) -> Host:
+        """Run the lifespans of the applications until all is closed; the host without those that have failed so far."""
+        left_out = {} if self.left_out is None else self.left_out
+        for application, resources in self.plugged:
+            if application.lifespan is not None and application.name not in left_out:
+                with self.leaving_out(application):
+                    await closing.enter_async_context(held(application.lifespan(resources)))
+        for name in left_out:
+            self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
+        return replace(self, applications=tuple(one for one in self.applications if one.name not in left_out))
 
 
 def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
@@ -254,6 +267,16 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
             problems += error.problems
     if problems:
         raise BadSettings(problems)
+    return found
+
+
+async def _model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:
+    """The keys of providers that are kept as secrets. One that is missing is an error of the call that needs it."""
+    found: dict[str, str] = {}
+    for place, name in settings.secrets.items():
+        # A store without tables has no secrets yet.
+        with suppress(SecretNotFound, TableMissing):
+            found[place] = await secrets.get(name)
     return found
 
 
@@ -281,34 +304,6 @@ def unopened_resources(application: Application, settings: Settings) -> Resource
     own = settings.section(application.name, application.settings or NoSettings)
     absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
     return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
-
-
-@contextmanager
-def _leaving_out(left_out: dict[str, str] | None, application: Application) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if left_out is None:
-            raise
-        left_out[application.name] = f"{type(error).__name__}: {error}"
-        _log.exception("The application %s fails, and is left out.", application.name)
-
-
-def _add_handlers(
-    jobs: Jobs,
-    applications: Iterable[Application],
-    resources: Mapping[str, Resources[Any]],
-    settings: Settings,
-    left_out: dict[str, str] | None,
-) -> dict[str, Jobs]:
-    """Add the handlers of all applications to the queue's; those of each application, by its name."""
-    found: dict[str, Jobs] = {}
-    for application in applications:
-        with _leaving_out(left_out, application):
-            own = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources[application.name])
-            jobs.include(own or Jobs(), factory_of(settings, application), application=application.name)
-            found[application.name] = own or Jobs()
-    return found
 
 
 def place_of(store: str) -> str:

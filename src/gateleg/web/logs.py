@@ -56,18 +56,19 @@ class HumanLines(logging.Formatter):
     """The time, the level and the message; of requests, what was asked and how it went."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as a line, with its trace below."""
+        """A record as a line, with the rest of its message and its trace below."""
         moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         if hasattr(record, "status"):
             told = " ".join(str(getattr(record, name, "")) for name in ("status", "method", "path", "ms")) + " ms"
             told += f" {caller}" if (caller := getattr(record, "caller", None)) else ""
+            below = []
         else:
-            told = record.getMessage()
+            told, *below = record.getMessage().split("\n")
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        lines = [f"{moment} {level}{told}"]
         if record.exc_info:
-            # Indented, so that no message of an error looks like a line of ours.
-            lines += [f"    {line}" for line in self.formatException(record.exc_info).split("\n")]
+            below += self.formatException(record.exc_info).split("\n")
+        # Indented, so that no message of an error looks like a line of ours.
+        lines = [f"{moment} {level}{told}", *(f"    {line}" for line in below)]
         return "\n".join(one_line(redacted(line)) for line in lines)
 
 

@@ -4,14 +4,14 @@ Members see what the application's rule `sees_job` gives them, without a rule wh
 Viewers and those above them see all jobs of the application. A job that the caller may not see is answered like one that is not there.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
-from gateleg.jobs import ArchivedJob, Job, JobMissing, Submission
+from gateleg.jobs import ArchivedJob, Job, JobMissing
 from gateleg.store import Page
 from gateleg.web.access import principal_of
 from gateleg.web.api.jobs.lists import Changed, Filter
@@ -21,7 +21,7 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import tagged
 from gateleg.web.application import Application
 from gateleg.web.errors import BadRequest, NotAllowed, Unknown
-from gateleg.web.principal import Principal, Role
+from gateleg.web.principal import Principal, Role, submitted_by
 from gateleg.web.resources import Resources
 from gateleg.web.streams import EventStream, Welcome, job_stream
 
@@ -34,11 +34,6 @@ __all__ = ["MemberJobs", "member_job_routes", "submitted_by"]
 ARTIFACTS = "s3_artifacts"
 #: Seconds for which a listener who saw a job is believed to see it still.
 _BELIEVED = 1.0
-
-
-def submitted_by(principal: Principal, submission: Submission) -> Submission:
-    """A submission in somebody's name, so that its job is theirs, and in their tenant."""
-    return replace(submission, created_by=principal.name, tenant=principal.tenant)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Submission
 
 
 class Role(IntEnum):
@@ -35,6 +40,11 @@ class Principal:
     #: the API key behind the caller; None for somebody with the token of the host, while no key exists
     key_id: str | None = None
 
+    @property
+    def owner(self) -> str:
+        """The caller as the owner of what is stored: tenant and name, each quoted. A name alone may be somebody else in another tenant."""
+        return f"{quote(self.tenant or '', safe='')}/{quote(self.name, safe='')}"
+
     def may(self, role: Role) -> bool:
         """Whether the caller has a role, or one above it."""
         return self.role >= role
@@ -42,3 +52,8 @@ class Principal:
 
 #: Whoever shows the token of a host that has no keys: somebody at this machine who may read its data folder.
 LOCAL = Principal("local", Role.ADMIN)
+
+
+def submitted_by(principal: Principal, submission: Submission) -> Submission:
+    """A submission in somebody's name, so that its job is theirs, and in their tenant."""
+    return replace(submission, created_by=principal.name, tenant=principal.tenant)

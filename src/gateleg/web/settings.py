@@ -136,6 +136,8 @@ class Settings(BaseModel):
     outgoing_seconds: float = Field(default=30, gt=0, description="seconds that a request for a tenant may take")
     outgoing_limit: int = Field(default=10_000_000, ge=1, description="bytes that the answer to a request for a tenant may have")
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
+    finished_days: float = Field(default=7, gt=0, description="days after which completed and cancelled jobs move to the archive")
+    failed_days: float = Field(default=30, gt=0, description="days after which failed jobs move to the archive")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _sections: Sections = PrivateAttr(default_factory=dict)

@@ -109,6 +109,8 @@ class PendingUpload(Entity, table=uploads_table):
     kind: Attr[str]
     #: who began it: the id of a key, or a name
     owner: Attr[str]
+    #: the name of who began it, which the job of the file has
+    created_by: Attr[str | None] = field(None)
     tenant: Attr[str | None] = field(None)
     #: parts come through the host; otherwise the client writes the object itself
     in_parts: Attr[bool]

@@ -176,6 +176,7 @@ def test_histories_that_cannot_be_are_refused_at_once(export: Path, options: lis
     [
         (["--order", "participant"], "beginning with the participants of the lowest ids"),
         (["--replay", "9"], "as they came about over time"),
+        (["--replay", "3", "--replay-from", "0.8"], "as they came about over time"),
     ],
 )
 def test_the_history_that_exact_mode_assumes_can_be_chosen(export: Path, options: list[str], said: str) -> None:

@@ -100,6 +100,21 @@ async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served
     assert wrong == []
 
 
+async def test_jobs_are_seen_and_changed_as_their_conversations_are(served: tuple[Served, int]) -> None:
+    host, openness = served
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    for path in ("", "/tree", "/logs", "/artifacts"):
+        told = [(await host[caller].get(f"/api/delphi/jobs/{job}{path}")).status_code for caller in WHO]
+        assert told == list(LOOK[openness]), path
+    for path in ("/cancel", "/retry", "/tree/cancel"):
+        told = [(await host[caller].post(f"/api/delphi/jobs/{job}{path}")).status_code for caller in WHO]
+        # Retried once, it waits, and what waits cannot be retried.
+        allowed = [status if status != 409 else 200 for status in told]
+        assert allowed == list(RENAME[openness]), path
+    listed = await host["member"].get("/api/delphi/jobs", params={"subject": "town"})
+    assert [one["job_id"] for one in listed.json()["items"]] == [job]
+
+
 async def test_what_a_caller_may_not_know_of_is_answered_like_what_is_not_there(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         hidden = await served["stranger"].get("/api/delphi/conversations/town")

@@ -136,4 +136,4 @@ async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing
 async def test_a_model_that_cannot_be_used_is_asked_once(queue: AsyncQueue) -> None:
     job = await worked(queue, Submission("UMAP", {"embedding_model": "anthropic:x"}, subject="synthetic-1"))
     assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)
-    assert "Anthropic has no embedding models" in str(job.attempts[-1].error)
+    assert "anthropic has no embedding models" in str(job.attempts[-1].error)

@@ -126,6 +126,15 @@ async def test_a_broken_answer_and_a_closed_port_are_told_without_details() -> N
         await GuardedClient(LOCAL).fetch(get(url))
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Host": "inner"}, {"Transfer-Encoding": "chunked"}, {"x": "a\r\nHost: inner"}, {"Content-Length": "0"}]
+)
+async def test_headers_cannot_change_where_a_request_goes_or_ends(headers: dict[str, str]) -> None:
+    with playing() as service, pytest.raises(AddressRefused):
+        await GuardedClient(LOCAL).fetch(HttpRequest(service.url, b"body", headers))
+    assert service.connections == 0
+
+
 async def test_a_method_cannot_smuggle_a_second_request() -> None:
     with playing() as service, pytest.raises(AddressRefused):
         await GuardedClient(LOCAL).fetch(HttpRequest(service.url, method="GET / HTTP/1.1\r\nx: y\r\n\r\nGET"))

@@ -25,6 +25,7 @@ PAGES = (
     "/settings",
     "/settings?tab=keys",
     "/settings?tab=audit",
+    "/settings?tab=models",
     "/settings?tab=about",
     "/search?q=re",
 )

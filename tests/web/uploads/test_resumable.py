@@ -15,11 +15,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
-from gateleg.jobs import Job, JobContext, Jobs, ManualClock, Submission
+from gateleg.jobs import JobContext, Jobs, ManualClock, Submission
 from gateleg.objects import DigestMismatch
 from gateleg.web import Application, Principal, Resources, Role
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
+from gateleg.web.member_jobs import MemberJobs
 from gateleg.web.settings import Settings
 from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads import OffsetMismatch, UploadKind, UploadNotFound, UploadRules, Uploads, WrongContent
@@ -77,7 +78,7 @@ async def pieces(*chunks: bytes, breaks: bool = False) -> AsyncIterator[bytes]:
 
 
 async def submitted(host: Host) -> list[UUID]:
-    return [job.job_id async for job in host.store.query(Job.in_status(status="PENDING"))]
+    return [job.job_id async for job in host.store.query(host.queue.tables.job.in_status(status="PENDING"))]
 
 
 async def leftovers(host: Host) -> list[str]:
@@ -95,6 +96,37 @@ async def test_parts_become_one_object_and_one_job(shop: Host, uploads: Uploads)
     assert await leftovers(shop) == []
     assert (await uploads.finish(ANN, upload.upload_id)).finished_at == upload.finished_at
     assert len(await submitted(shop)) == 1
+
+
+async def test_the_job_of_a_file_is_the_uploaders_and_in_their_tenant(shop: Host, uploads: Uploads) -> None:
+    upload = await uploads.begin(ANN, "picture", "a.png", len(PNG))
+    await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
+    (job_id,) = await submitted(shop)
+    job = await shop.queue.get(job_id)
+    assert (job.created_by, job.tenant) == ("ann", "acme")
+    for principal, seen in ((ANN, True), (EVE, False), (replace(ANN, tenant="other"), False)):
+        assert await MemberJobs(SHOP, shop.resources["shop"], principal).sees(job) is seen
+
+
+async def test_the_job_of_a_file_belongs_to_who_uploaded_it(shop: Host) -> None:
+    key = await shop.keys.create("ann", Role.MEMBER, tenant="acme")
+    async with client_of(create_app(shop, console=False), token=key.token) as ann:
+        begun = await ann.post("/api/shop/uploads/picture", headers={"Upload-Length": str(len(PNG)), "Tus-Resumable": "1.0.0"})
+        part = {"Upload-Offset": "0", "Content-Type": "application/offset+octet-stream", "Tus-Resumable": "1.0.0"}
+        await ann.patch(begun.headers["location"], content=PNG, headers=part)
+        (job,) = (await ann.get("/api/shop/jobs")).json()["items"]
+    assert (job["job_type"], job["created_by"]) == ("PICTURE", "ann")
+    assert (await shop.queue.get(UUID(job["job_id"]))).tenant == "acme"
+
+
+async def test_an_application_may_submit_the_job_of_a_file_for_somebody_else(shop: Host) -> None:
+    kind = replace(KIND, job=lambda upload: Submission("PICTURE", Picture(key=upload.object_key), created_by="robot", tenant="lab"))
+    uploads = Uploads(shop.resources["shop"], [kind])
+    upload = await uploads.begin(ANN, "picture", "a.png", len(PNG))
+    await uploads.append(ANN, upload.upload_id, 0, pieces(PNG))
+    (job_id,) = await submitted(shop)
+    job = await shop.queue.get(job_id)
+    assert (job.created_by, job.tenant) == ("robot", "lab")
 
 
 async def test_what_came_before_the_connection_broke_counts_and_another_process_goes_on(shop: Host, uploads: Uploads) -> None:

@@ -22,11 +22,11 @@ from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_process import read_upload
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
+from gateleg.web import submitted_by
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
-from gateleg.web.member_jobs import submitted_by
 from gateleg.web.uploads import turn, upload_folder
 
 router = APIRouter()

@@ -64,6 +64,10 @@ def run(
             help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
         ),
     ] = 0,
+    replay_from: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="Of a replay, the share of the votes that was there when Polis was started anew, such as 0.8."),
+    ] = 0.0,
     topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
     embeddings: Annotated[
         str | None, typer.Option(help="A model that compares comments, such as ollama:bge-m3; the local one, which knows English, without.")
@@ -89,7 +93,10 @@ def run(
         fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
     if replay and order != "reading":
         fail("--replay takes people by time: leave --order out.")
-    settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0} | ({"replay_updates": replay} if replay else {})
+    if replay_from and not replay:
+        fail("--replay-from is for --replay: it says when the replay begins.")
+    settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
+    settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
     beside = votes.with_name("summary.csv")
     found = summary or (beside if beside.is_file() else None)

@@ -6,6 +6,8 @@ loaded by the first job that needs it: a host that only declares the job types d
 
 from __future__ import annotations
 
+import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -128,10 +130,14 @@ async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore)
     return result
 
 
+async def _loaded(name: str) -> Any:
+    """A module of the runs. Importing what computes takes a second or two, in which the worker must go on."""
+    return await asyncio.to_thread(import_module, f"gateleg.apps.delphi.runs.{name}")
+
+
 async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models) -> TopicsResult:
     """Find the topics of the conversation that a job is about."""
-    from gateleg.apps.delphi.runs.topic_runs import run_topics
-
+    run_topics = (await _loaded("topic_runs")).run_topics
     with giving_up(DelphiError, AiError):
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
     found: dict[str, Any] = run.summary
@@ -143,8 +149,7 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
 
 async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models) -> ReportResult:
     """Write the report of the conversation that a job is about."""
-    from gateleg.apps.delphi.runs.report_runs import run_report
-
+    run_report = (await _loaded("report_runs")).run_report
     origin = origin_of(job, REPORT_STAGE)
     with giving_up(DelphiError, AiError):
         run = await run_report(store, objects, origin, config, reporting(job), models)

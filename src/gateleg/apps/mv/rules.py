@@ -6,7 +6,7 @@ A project belongs to whoever created it. Members see and change their own; viewe
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
 from gateleg.web import Refusal, Role
@@ -63,8 +63,8 @@ class TooManyScenes(Refusal):
 
 
 def owner_id(principal: Principal) -> str:
-    """The owner that a caller is: their tenant and their name, each quoted, so that no two callers are one owner."""
-    return f"{quote(principal.tenant or '', safe='')}/{quote(principal.name, safe='')}"
+    """The owner that a caller is: their tenant and their name, so that no two callers are one owner."""
+    return principal.owner
 
 
 def tenant_of(owner: str) -> str | None:

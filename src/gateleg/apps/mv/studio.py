@@ -28,7 +28,7 @@ from gateleg.apps.mv.planning.plan import Plan, plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.reports import never, quietly, within
 from gateleg.apps.mv.writing.lyrics import Line, read_lyrics
-from gateleg.apps.mv.writing.scenes import SceneText, read_camera, write_scenes
+from gateleg.apps.mv.writing.scenes import SceneText, read_camera, scene_words, write_scenes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish:
     """The look of each text. The subject is seen in every scene that names it, and only there."""
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
-        words = read_camera(text.prompt)[2]
+        words = scene_words(text.prompt)
         look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin)
         looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
     return tuple(looks)

@@ -22,7 +22,7 @@ from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
 from gateleg.jobs import Submission
 from gateleg.store import patch
-from gateleg.web.member_jobs import submitted_by
+from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

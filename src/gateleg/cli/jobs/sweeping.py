@@ -31,7 +31,7 @@ def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
         fail(str(error), FAILED)
     lines = [f"{count(moved, 'job')} archived"]
     if kept:
-        lines.append(f"{kept:,} of them have long logs, which stay in the queue's tables until they expire: give --objects to keep them.")
+        lines.append(f"{kept:,} of them have long logs, which stay in the queue's tables: give --objects to move them to the object store.")
     return lines
 
 
@@ -42,10 +42,11 @@ async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
     from gateleg.objects import ThreadedObjects
     from gateleg.store import AsyncStore
     from gateleg.web.host import open_vault
+    from gateleg.web.queue_rules import queue_rules
     from gateleg.web.settings import DEFAULT
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, Jobs(), tables=tables)
+        queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables)
         if settings.origin("objects") == DEFAULT:
             archivist = Archivist(queue)
             return await archivist.sweep(limit=_MOST), archivist.kept_logs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue_context import QueueContext
-from gateleg.jobs.rules import Verdict, attempt_of, expiry_of, history_with, readiness_at
+from gateleg.jobs.rules import Verdict, attempt_of, history_with, readiness_at
 from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.model.codec.unchecked import copy_unchecked
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 #: Looked up once: an attribute of a class is a lookup in its fields.
-_attempts, _results, _expiry = Job.attempts, Job.job_results, Job.expires_at
+_attempts, _results = Job.attempts, Job.job_results
 
 
 def ending_actions(context: QueueContext, job: Job, verdict: Verdict, now: datetime) -> list[Action]:
@@ -51,8 +51,8 @@ def ending_actions(context: QueueContext, job: Job, verdict: Verdict, now: datet
 
 def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
     """What the end of a job changes in it, besides its state."""
-    actions = [Job.completed_at.set(now), Job.expires_at.set(expiry_of(status, now, context.settings.retention))]
-    return actions if results is None else [*actions, Job.job_results.set(results)]
+    done = Job.completed_at.set(now)
+    return [done] if results is None else [done, Job.job_results.set(results)]
 
 
 def is_plain(job: Job, verdict: Verdict) -> bool:
@@ -86,7 +86,6 @@ def _completed(context: QueueContext, job: Job, verdict: Verdict, attempts: list
         "lease_until": None,
         "completed_at": now,
         "updated_at": now,
-        "expires_at": expiry_of(JobStatus.COMPLETED, now, context.settings.retention),
         "job_results": verdict.results,
         "version": job.version + 1,
     }
@@ -97,7 +96,6 @@ def _completion_values(context: QueueContext, job: Job, verdict: Verdict, attemp
     return {
         "attempts": _attempts.packed(attempts),
         "job_results": _results.packed(verdict.results),
-        "expires_at": _expiry.packed(expiry_of(JobStatus.COMPLETED, now, context.settings.retention)),
         "now": {"S": iso(now)},
         "seen": {"N": str(job.version)},
         "version": {"N": str(job.version + 1)},

@@ -77,7 +77,7 @@ def own_jobs_page(
     owner = owner_of(tenant, created_by)
     if owner is None or (job_types is not None and not job_types):
         return Page([])
-    question = Job.of_owner(owner=owner)
+    question = context.tables.job.of_owner(owner=owner)
     if job_types is not None:
         question = question.filter(Job.job_type.is_in(sorted(job_types)))
     return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED, hydrate=True).flow(context.setup))

@@ -46,7 +46,7 @@ def fitting(lines: Sequence[LogEntry], limit: int) -> int:
     return len(lines)
 
 
-def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: datetime | None = None) -> tuple[Logs, LogChunk | None]:
+def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
     """A log with more lines, and the chunk of those that no longer have room on the job.
 
     The same lines always make the same chunk under the same key, so a write whose answer was lost can be done again.
@@ -55,7 +55,7 @@ def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry], expires_at: da
     over = len(whole) - fitting(whole[: -KEPT_LINES - 1 : -1], KEPT_BYTES)
     if over <= 0:
         return logs.model_copy(update={"entries": whole}), None
-    chunk = LogChunk(job_id=job_id, first=logs.earlier, lines=whole[:over], expires_at=expires_at)
+    chunk = LogChunk(job_id=job_id, first=logs.earlier, lines=whole[:over])
     return logs.model_copy(update={"entries": whole[over:], "earlier": logs.earlier + over}), chunk
 
 

@@ -25,7 +25,7 @@ def log_key(job_id: UUID) -> str:
 
 
 class Archivist:
-    """Archives finished jobs. Without an object store long logs stay in the ledger until they expire; `kept_logs` counts them."""
+    """Archives finished jobs. Without an object store long logs stay in the ledger; `kept_logs` counts them."""
 
     def __init__(self, queue: AsyncQueue, objects: AsyncObjects | None = None) -> None:
         self.queue = queue

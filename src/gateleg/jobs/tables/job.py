@@ -224,7 +224,7 @@ class Job(Entity, table=queue_table):
     idempotency_key: Attr[str | None] = field(None)
     unique_key: Attr[str | None] = field(None)
     tags: Attr[list[str]] = field(factory=list, max_length=50)
-    #: when DynamoDB may delete what the sweeper has left behind
+    #: only in jobs that an earlier version has finished: since then, archiving alone removes a job
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("{job_id}")

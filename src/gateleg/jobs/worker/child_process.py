@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 16 * 1024 * 1024
 #: Seconds in which the supervisor of a process has killed all below it; then it is killed itself.
-_KILLED_WITHIN = 5.0
+_KILLED_WITHIN = 20.0
 
 
 @dataclass

@@ -17,7 +17,6 @@ from gateleg.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.rules import Ending
@@ -126,15 +125,13 @@ class Pulse:
             return await self._queue.finish(self._job, ending, logs=logs, chunk=chunk, progress=progress)
 
     def _chunk_of(self, events: list[Any]) -> EventChunk | None:
-        """Events to be written together, which outlive the job by as much as the longest retention."""
+        """Events to be written together. They are for those who follow the job, and outlive it by as much as the longest retention."""
         if not events:
             return None
-        return EventChunk(job_id=self._job.job_id, first=self._emitted, events=events, expires_at=self._expiry())
-
-    def _expiry(self) -> datetime | None:
         context = self._queue.context
-        return expiry_of(JobStatus.FAILED, context.now(), context.settings.retention)
+        until = expiry_of(JobStatus.FAILED, context.now(), context.settings.retention)
+        return EventChunk(job_id=self._job.job_id, first=self._emitted, events=events, expires_at=until)
 
     def _extended(self, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
-        """The log with more lines, and a chunk for what it has no room for, which outlives the job by as much as the longest retention."""
-        return extended(self._job.job_id, self._logs, lines, self._expiry())
+        """The log with more lines, and a chunk for what it has no room for."""
+        return extended(self._job.job_id, self._logs, lines)

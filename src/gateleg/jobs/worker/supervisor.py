@@ -101,20 +101,33 @@ def _collect(handler: int) -> int | None:
 
 
 def _kill_all(handler: int) -> None:
-    """Kill the handler's group and everything below this process. All are stopped first, so that none starts another meanwhile."""
+    """Kill the handler's group and everything below this process. All are stopped first, so that none starts another meanwhile.
+
+    What a process has started becomes a child of this one when that process is gone. So it is over once this one has no child left, and
+    not before: a look at /proc may miss what is changing its parent just then.
+    """
     with contextlib.suppress(OSError):
         os.killpg(handler, signal.SIGKILL)
     until = time.monotonic() + _COLLECTED_WITHIN
-    stopped: set[int] = set()
-    while fresh := descendants(os.getpid()) - stopped:
-        _signal(fresh, signal.SIGSTOP)
-        stopped |= fresh
-    _signal(stopped, signal.SIGKILL)
-    while time.monotonic() < until:
+    while True:
+        stopped: set[int] = set()
+        while fresh := descendants(os.getpid()) - stopped:
+            _signal(fresh, signal.SIGSTOP)
+            stopped |= fresh
+        _signal(stopped, signal.SIGKILL)
         _collect(handler)
-        if not descendants(os.getpid()):
+        if not _has_children() or time.monotonic() > until:
             return
         time.sleep(0.002)
+
+
+def _has_children() -> bool:
+    """Whether this process has children, ended ones included that are not collected."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _signal(pids: set[int], number: int) -> None:
@@ -124,21 +137,27 @@ def _signal(pids: set[int], number: int) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The living processes below one, as far as the system shows them in /proc."""
+    """The living processes below one, as far as the system shows them in /proc.
+
+    A process of several threads that is ending can be a zombie already, and still be the parent of what it has started.
+    """
     children: dict[int, list[int]] = {}
+    ended: set[int] = set()
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
             if name.isdecimal():
                 state, parent = _state_of(name)
-                if state not in ("Z", "X", ""):
+                if state:
                     children.setdefault(parent, []).append(int(name))
+                if state in ("Z", "X"):
+                    ended.add(int(name))
     found: set[int] = set()
     waiting = [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
         found.update(below)
         waiting += below
-    return found
+    return found - ended
 
 
 def _state_of(pid: str) -> tuple[str, int]:

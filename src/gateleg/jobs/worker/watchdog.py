@@ -77,6 +77,10 @@ class Watchdog:
                 _tell(now - beaten_at, sys._current_frames().get(watched))
 
 
+#: Frames at either end of a stack that are shown.
+_SHOWN = 4
+
+
 def _tell(seconds: float, frame: FrameType | None) -> None:
     """Log who blocks the loop, and where; a handler also finds it in the log of its job."""
     run, stack = blocker(frame)
@@ -101,5 +105,11 @@ def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
 
 
 def _stack(frame: FrameType | None, depth: int) -> str:
-    """The innermost frames of a stack, as a traceback shows them."""
-    return "".join(traceback.StackSummary.from_list(traceback.extract_stack(frame)[-depth:]).format()).rstrip() if frame is not None else ""
+    """The innermost frames of a stack, as a traceback shows them, without those of the import machinery and of long stacks the middle."""
+    if frame is None:
+        return ""
+    frames = [entry for entry in traceback.extract_stack(frame)[-depth:] if not entry.filename.startswith("<frozen ")]
+    texts = traceback.StackSummary.from_list(frames).format()
+    if len(texts) > 2 * _SHOWN:
+        texts = [*texts[:_SHOWN], f"  ... {len(texts) - 2 * _SHOWN} more ...\n", *texts[-_SHOWN:]]
+    return "".join(texts).rstrip()

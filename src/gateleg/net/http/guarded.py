@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from gateleg.net.errors import AddressRefused, AnswerTooLarge, NotReached, OutgoingTimedOut, TooManyRedirects
 from gateleg.net.guard import Guard
 from gateleg.net.http.async_pool import AsyncPool
-from gateleg.net.http.errors import HttpError, ResponseTimedOut, ResponseTooLarge
+from gateleg.net.http.errors import BadHeader, HttpError, ResponseTimedOut, ResponseTooLarge
 from gateleg.net.http.requests import HttpRequest, Timeouts
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
 
 #: What goes along to another server when the first one redirects there: nothing that could be a key.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+#: What says where a request goes and where it ends: one that brings its own could be read as two, or as another server's.
+_FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _METHOD = re.compile(r"[A-Z]{1,20}")
 #: The head of a response counts too.
@@ -122,11 +124,17 @@ class GuardedClient:
     async def _send(self, request: HttpRequest, ends: float) -> AsyncStreamedResponse:
         if not _METHOD.fullmatch(request.method):
             raise AddressRefused("The method of the request is not one of HTTP.")
+        if framing := sorted(name for name in request.headers if name.lower() in _FRAMING):
+            raise AddressRefused(f"The header {framing[0]} is set by the host itself.", fix="Leave it out.")
         address = self.guard.check_url(request.url)
+        try:
+            data = request.encode()
+        except BadHeader as error:
+            raise AddressRefused(str(error), fix="Send letters of ASCII in headers.") from None
         pool = AsyncPool(address, tls=self.tls, connect=self._connect, limit=self.limit + _HEAD, keep=0)
         with _Explained(request.url):
             async with asyncio.timeout_at(ends):
-                return await pool.open(request.encode(), Timeouts(connect=self.seconds, read=self.seconds))
+                return await pool.open(data, Timeouts(connect=self.seconds, read=self.seconds))
 
     async def _connect(self, make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
         """Connect to an address that was judged: the name is not looked up a second time, which could lead elsewhere."""

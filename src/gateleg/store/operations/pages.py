@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
+from gateleg.store.errors import BadLimit
 from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.queries import Question, Reading, asked, question_places
@@ -156,6 +157,6 @@ def page(
     Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
     """
     if limit < 1:
-        raise ValueError("limit must be at least 1")
+        raise BadLimit(f"limit must be at least 1, and is {limit}.")
     reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

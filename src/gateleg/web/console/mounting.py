@@ -12,7 +12,7 @@ from nicegui import ui
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
-from gateleg.web.console import astray, jobs, objects, overview, search, settings, tables
+from gateleg.web.console import astray, jobs, member_jobs, objects, overview, search, settings, tables
 from gateleg.web.console.guarding import OwnPages, guard_sockets
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
@@ -55,6 +55,8 @@ def mount(app: FastAPI, host: Host) -> None:
     astray.register()
     for application in host.applications:
         with host.leaving_out(application):
+            if application.jobs is not None:
+                member_jobs.register(application, host.resources[application.name])
             if application.pages is not None:
                 application.pages(host.resources[application.name])
     ui.run_with(

@@ -18,7 +18,7 @@ _PART = 8 * 1024 * 1024
 
 
 class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE):
-    """Sends files to the uploads of a kind: `UploadField("/api/mv/uploads/song", most=..., on_uploaded=...)`.
+    """Sends files to the uploads of a kind: `UploadField("/api/shop/uploads/photo", most=..., on_uploaded=...)`.
 
     `on_uploaded` gets the status of each upload when it has arrived: `upload_id`, `name`, `key`, `content_type`. `details` go along.
     """

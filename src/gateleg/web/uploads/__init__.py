@@ -1,5 +1,6 @@
 """Files that come in: received within the rules of a route, told by their content, one upload of a key at a time where asked for."""
 
+from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads.receiver import ReceivedFile, receive_files, receive_object
 from gateleg.web.uploads.resumable import UploadKind, Uploads
 from gateleg.web.uploads.rules import BadForm, NotUploaded, OffsetMismatch, UploadNotFound, UploadRules, UploadUnderWay, WrongContent
@@ -9,6 +10,7 @@ __all__ = [
     "BadForm",
     "NotUploaded",
     "OffsetMismatch",
+    "PendingUpload",
     "ReceivedFile",
     "UploadKind",
     "UploadNotFound",

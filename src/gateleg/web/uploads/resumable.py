@@ -49,7 +49,7 @@ class UploadKind:
     rules: UploadRules
     #: the key of the object that a file becomes
     key: Callable[[PendingUpload], str]
-    #: the job to be submitted when the file is there, once for each upload
+    #: the job to be submitted when the file is there, once for each upload; in the name and tenant of who uploaded it, unless it has others
     job: Callable[[PendingUpload], Submission] | None = None
     #: refuses callers, by what they have sent along with the file
     check: Callable[[Principal, Mapping[str, str]], Awaitable[None]] = _anybody
@@ -147,6 +147,7 @@ class Uploads:
             upload_id=secrets.token_urlsafe(24),
             kind=kind,
             owner=_owner(principal),
+            created_by=principal.name,
             tenant=principal.tenant,
             in_parts=in_parts,
             object_key="",
@@ -199,8 +200,7 @@ class Uploads:
         kind = self._kind(upload.kind)
         upload = upload.model_copy(update={"content_type": content_type})
         if kind.job is not None:
-            # The key makes a second submission the first one.
-            await self._resources.queue.submit(replace(kind.job(upload), idempotency_key=f"upload:{upload.upload_id}"))
+            await self._resources.queue.submit(_submission(kind.job(upload), upload))
         now = self._store.setup.now()
         done = await self._store.patch(
             PendingUpload.key(application=upload.application, upload_id=upload.upload_id),
@@ -284,6 +284,13 @@ class Uploads:
 
     def _mismatch(self, upload: PendingUpload) -> OffsetMismatch:
         return OffsetMismatch(f"{upload.received:,} of {upload.length:,} bytes have arrived.", details={"offset": upload.received})
+
+
+def _submission(wanted: Submission, upload: PendingUpload) -> Submission:
+    """The job of a file, in the name of whoever sent it unless the application names somebody. The key makes a second one the first."""
+    once = replace(wanted, idempotency_key=f"upload:{upload.upload_id}")
+    named = wanted.created_by is not None or wanted.tenant is not None
+    return once if named else replace(once, created_by=upload.created_by, tenant=upload.tenant)
 
 
 def _owner(principal: Principal) -> str:

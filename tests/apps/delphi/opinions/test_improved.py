@@ -49,11 +49,21 @@ def test_exact_mode_takes_people_in_the_order_that_it_is_given(order: str) -> No
 
 
 @pytest.mark.parametrize(
-    "bad", [{"order": "first-vote"}, {"mode": "exact", "replay": True, "order": "participant"}, {"mode": "exact", "order": "size"}]
+    "bad",
+    [
+        {"order": "first-vote"},
+        {"mode": "exact", "replay": True, "order": "participant"},
+        {"mode": "exact", "order": "size"},
+    ],
 )
 def test_an_order_is_for_exact_mode_alone(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="order"):
         VotesConfig.model_validate(bad)
+
+
+def test_a_new_start_is_for_a_replay() -> None:
+    with pytest.raises(ValueError, match="replay_from"):
+        VotesConfig(mode="exact", replay_from=0.8)
 
 
 @needs_real_conversations

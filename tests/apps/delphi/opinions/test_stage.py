@@ -194,6 +194,9 @@ def test_whoever_came_early_stays_in_when_replayed() -> None:
     later = [(p, c, 1 if p % 2 else -1, 10 + p) for p in range(20) for c in range(10)]
     plain, replayed = (analyse(Votes.of(early + later), [], VotesConfig(replay=again)) for again in (False, True))
     assert (plain.inside[-1], replayed.inside[-1]) == (False, True)
+    anew = analyse(Votes.of(early + later), [], VotesConfig(replay=True, replay_updates=3, replay_from=0.9))
+    assert not anew.inside[-1]
+    assert anew.history[0].votes == int(0.9 * len(early + later))
 
 
 def test_improved_opinions_say_how_sure_they_are() -> None:

@@ -37,7 +37,11 @@ def test_what_a_typeface_cannot_write_is_reported() -> None:
 def test_words_come_one_after_another_and_leave() -> None:
     letterer = Letterer(320, 180, "grotesque", PALETTES["blue night"])
     line = Line(1.0, 4.0, "one two three four")
-    amounts = [ink(lambda canvas, at=at: letterer.draw_line(canvas, line, at, MOMENT, ())).sum() for at in (1.01, 1.6, 2.9, 3.99)]
+
+    def amount(at: float) -> int:
+        return int(ink(lambda canvas: letterer.draw_line(canvas, line, at, MOMENT, ())).sum())
+
+    amounts = [amount(at) for at in (1.01, 1.6, 2.9, 3.99)]
     assert amounts[0] < amounts[1] < amounts[2]
     assert amounts[3] < amounts[2]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gateleg.apps.mv.errors import Cancelled
 from gateleg.apps.mv.listening.keys import find_key
 from gateleg.apps.mv.listening.song import CURVE_RATE, Song, listen
 from gateleg.apps.mv.music import synthesise_song
-from gateleg.apps.mv.reports import Cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import av
 import numpy as np
@@ -19,13 +19,13 @@ TONE = Sound((0.25 * np.sin(2 * np.pi * 997 * np.arange(3 * 48_000) / 48_000))[N
 
 def encoded(path: Path, codec: str) -> Path:
     with av.open(str(path), "w") as target:
-        stream = target.add_stream(codec, rate=48_000, layout="stereo")
+        stream: Any = target.add_stream(codec, rate=48_000, layout="stereo")
         for at in range(0, TONE.samples.shape[1] - 1024, 1024):
             block = TONE.samples[:, at : at + 1024]
             frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(block), format="fltp", layout="stereo")
             frame.sample_rate, frame.pts, frame.time_base = 48_000, at, Fraction(1, 48_000)
-            target.mux(stream.encode(frame))  # type: ignore[attr-defined]
-        target.mux(stream.encode(None))  # type: ignore[attr-defined]
+            target.mux(stream.encode(frame))
+        target.mux(stream.encode(None))
     return path
 
 

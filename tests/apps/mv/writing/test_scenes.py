@@ -8,7 +8,7 @@ from gateleg.apps.mv.errors import UnreadableLyrics
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.writing.lyrics import read_lyrics, write_srt
-from gateleg.apps.mv.writing.scenes import read_camera, write_scenes
+from gateleg.apps.mv.writing.scenes import read_camera, scene_words, write_scenes
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.song import Song
@@ -51,6 +51,13 @@ def test_the_texts_of_a_plan_can_be_read_back(song: Song) -> None:
         shot, move, rest = read_camera(text.prompt)
         assert (shot, move) == (text.shot, text.move)
         assert "camera" not in rest
+
+
+def test_only_what_names_something_to_see_chooses_what_is_drawn(song: Song) -> None:
+    plan = plan_video(song, find_preset("clean"))
+    for text in write_scenes(CONCEPT, plan, find_preset("clean"), "a tall humanoid"):
+        assert scene_words(text.prompt) == "A silver robot walks through Austin at night. clear natural light"
+    assert scene_words("Wide shot. A beach. A whale jumps.") == "A beach. A whale jumps"
 
 
 LRC = "[ar:Somebody]\n[00:02.50]First line\n[00:05.00][00:12.00]Twice\n[00:07.00]\n"

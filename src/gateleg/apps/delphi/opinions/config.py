@@ -27,6 +27,8 @@ class VotesConfig(BaseModel):
     #: whether groups come about over time, as in a conversation that was analysed while it ran
     replay: bool = False
     replay_updates: int = Field(default=200, ge=1, le=10_000)
+    #: the share of the votes that was there when Polis was started anew; 0 for a conversation that it has followed from the first vote
+    replay_from: float = Field(default=0.0, ge=0.0, le=1.0)
     #: comments to be taken out beside the moderated ones
     excluded_comments: frozenset[int] = frozenset()
     #: comments that are correlated with each other; 0 leaves correlations out
@@ -36,4 +38,6 @@ class VotesConfig(BaseModel):
     def _orders_where_it_matters(self) -> Self:
         if self.order != "reading" and (self.mode != "exact" or self.replay):
             raise ValueError('order is for mode "exact" without replay: improved mode has many beginnings, a replay takes people by time')
+        if self.replay_from and not self.replay:
+            raise ValueError("replay_from is for a replay: it says when it begins")
         return self

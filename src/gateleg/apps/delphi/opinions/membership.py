@@ -56,6 +56,14 @@ class Membership:
             else:
                 self._decide()
 
+    def begin(self, rows: Ints, comments: Ints) -> None:
+        """Take votes all at once, as after a new start: only what they come to in the end lets somebody in."""
+        pairs = set(zip(rows.tolist(), comments.tolist(), strict=True))
+        self._seen |= pairs
+        self._comments.update(comments.tolist())
+        self._counts += np.bincount([row for row, _ in pairs], minlength=len(self._counts))
+        self._decide()
+
     def _decide(self) -> None:
         voted = self._counts > 0
         self.inside |= members(self._counts, len(self._comments), self.inside) & voted

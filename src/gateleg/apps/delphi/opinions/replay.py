@@ -69,10 +69,13 @@ class Replayed:
     history: tuple[Update, ...]
 
 
-def replay(votes: Votes, moderation: Moderation, updates: int = 100, components: int = 2, method: Method = "auto") -> Replayed:
+def replay(
+    votes: Votes, moderation: Moderation, updates: int = 100, components: int = 2, method: Method = "auto", start: float = 0.0
+) -> Replayed:
     """Go through the votes by time, with so many updates at even distances; who is in is decided vote by vote.
 
-    The moderation is that of the end: when a decision was made is not in an export.
+    With a `start` above nought the conversation was started anew when that share of the votes was there: these are read at once, comment
+    by comment, and the first update is after them. The moderation is that of the end: when a decision was made is not in an export.
     """
     ordered = votes.in_time()
     people, rows = np.unique(ordered.participants, return_inverse=True)
@@ -81,11 +84,13 @@ def replay(votes: Votes, moderation: Moderation, updates: int = 100, components:
     history: list[Update] = []
     groups: Groups | None = None
     done = 0
-    for end in _ends(len(ordered), updates):
-        membership.add(rows[done:end], ordered.comments[done:end])
-        done = end
+    for end in _ends(len(ordered), updates, start):
+        let_in = membership.begin if start and not done else membership.add
+        let_in(rows[done:end], ordered.comments[done:end])
         matrix = VoteMatrix.of(ordered.take(np.arange(end)))
-        inside = np.flatnonzero(membership.inside[np.isin(people, matrix.participants)])
+        is_in = membership.inside[np.isin(people, matrix.participants)]
+        inside = matrix.in_reading_order[is_in[matrix.in_reading_order]] if start and not done else np.flatnonzero(is_in)
+        done = end
         out = moderation.out_of(matrix.comments)
         positions = participant_positions(matrix, out, principal_components(matrix, out, components, method))
         groups, best = _updated(matrix, positions, inside, memory)
@@ -98,9 +103,15 @@ def replay(votes: Votes, moderation: Moderation, updates: int = 100, components:
     return Replayed(groups, tuple(history))
 
 
-def _ends(votes: int, updates: int) -> list[int]:
-    """After how many votes there is an update; the last is after all."""
-    return np.unique(np.linspace(0, votes, max(updates, 1) + 1).round().astype(int))[1:].tolist() if votes else []
+def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
+    """After how many votes there is an update; the last is after all, the first after the share that was there at the start."""
+    if not votes:
+        return []
+    if start:
+        ends = np.linspace(max(1, start * votes), votes, max(updates, 2)).astype(int)
+    else:
+        ends = np.linspace(0, votes, max(updates, 1) + 1).round().astype(int)[1:]
+    return [int(end) for end in np.unique(ends) if end]
 
 
 def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Groups, int]:

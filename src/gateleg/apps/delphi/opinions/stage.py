@@ -173,7 +173,7 @@ def _groups(
     votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig, inside: Flags, chance: Chance
 ) -> tuple[Groups, tuple[Update, ...]]:
     if config.replay:
-        replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method)
+        replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method, config.replay_from)
         return replayed.groups, replayed.history
     order = _order(votes, matrix, config.order)
     rows = order[inside[order]]

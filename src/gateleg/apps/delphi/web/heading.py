@@ -12,11 +12,11 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portrait
 from gateleg.jobs import Submission
-from gateleg.web import Role
+from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import chip, look_of
 from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
+from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
-from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -103,13 +103,11 @@ def _busy(view: View, shown: Portrait, part: str) -> None:
 
 
 def _job(view: View, job: Job) -> None:
-    """A job in a line; who may look at jobs can follow it."""
+    """A job in a line, and the way to its page."""
     with tag("p", classes="line gap-1"):
         chip(look_of(job))
-        if view.may(Role.VIEWER):
-            tag("a", deed_of(job.job_type), "link", href=f"/jobs/{job.job_id}")
-        else:
-            tag("span", deed_of(job.job_type))
+        base = "/jobs" if view.may(Role.VIEWER) else jobs_address("delphi")
+        tag("a", deed_of(job.job_type), "link", href=f"{base}/{job.job_id}")
         if job.progress is not None:
             tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
 

@@ -100,7 +100,7 @@ def _encoded(sound: Sound) -> Sound:
     with av.open(buffer, "w", format="mp4") as target:
         _send(target, _add_audio(target), sound, 0, sound.samples.shape[1], last=True)
     buffer.seek(0)
-    with av.open(buffer) as source:
+    with av.open(buffer, "r") as source:
         parts = [frame.to_ndarray() for frame in source.decode(audio=0)]
     return Sound(np.concatenate(parts, axis=1).astype(np.float32), sound.rate)
 

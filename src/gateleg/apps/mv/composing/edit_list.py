@@ -58,7 +58,7 @@ def write_otio(title: str, cuts: Sequence[Cut], fps: int, song: str | None = Non
     if song:
         length = sum(cut.frames for cut in cuts)
         tracks.append(_track("Song", "Audio", [_clip("song", song, length, fps, {})], []))
-    stack = {
+    stack: dict[str, Any] = {
         "OTIO_SCHEMA": "Stack.1",
         "name": "tracks",
         "children": tracks,

@@ -50,6 +50,7 @@ def save_poster(video: Path, out: Path) -> float:
         with av.open(str(video)) as container:
             stream = container.streams.video[0]
             stream.codec_context.skip_frame = "NONKEY"
+            frame: Any
             for frame in container.decode(stream):
                 small = np.asarray(frame.to_image(width=96, height=54), dtype=np.float32)
                 worth = _worth(small)

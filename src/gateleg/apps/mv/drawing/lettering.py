@@ -17,6 +17,7 @@ import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix
 from gateleg.apps.mv.drawing.stage import paint
+from gateleg.extras import explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ def load_typeface(name: Typeface | Path) -> Any:
     package, file = _FILES[name]
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
-        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+        raise explained(ModuleNotFoundError(f"No module named {package!r}", name=package))
     return skia.Typeface.MakeFromFile(str(Path(found.origin).parent / "files" / file))
 
 

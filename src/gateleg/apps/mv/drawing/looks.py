@@ -77,7 +77,7 @@ class Library:
 
 
 #: how alike words and descriptions must be for an element that is not needed
-_WANTED: dict[Kind, float] = {"far": 0.21, "thing": 0.36, "weather": 0.35, "front": 0.33}
+_WANTED: dict[Kind, float] = {"far": 0.27, "thing": 0.36, "weather": 0.35, "front": 0.33}
 _FIGURE = 0.33
 _AIR: tuple[Kind, ...] = ("weather", "front")
 #: kinds that vary from scene to scene, among elements that fit this much less than the best
@@ -85,6 +85,8 @@ _VARIED: tuple[Kind, ...] = ("sky", "far", "ground", "thing", "field")
 _CLOSE = 0.13
 #: a field takes the place of sky and ground when it fits better than any place by this much, or when no place fits at all
 _ABSTRACT, _VAGUE = 0.06, 0.2
+#: above this, words name a field, or something in the air, plainly
+_PLAINLY = 0.5
 #: Skies by the time of day that they show: they fit a dark palette, or a light one.
 _NIGHT = frozenset({"starry night", "full moon", "northern lights", "galaxy"})
 _DAY = frozenset({"noon sun", "dawn", "drifting clouds", "sunset"})
@@ -140,7 +142,7 @@ def _place(table: dict[str, float]) -> tuple[str, float]:
     best, score = "outdoors", -1.0
     for place in ("outdoors", "water", "space", "room", "stage"):
         here = sorted(
-            (table[name] for name in table if ELEMENTS[name].kind not in ("field", "front") and place in ELEMENTS[name].places),
+            (table[name] for name in table if ELEMENTS[name].kind not in ("field", "front", "weather") and place in ELEMENTS[name].places),
             reverse=True,
         )
         value = (here[0] * 1.5 + here[1]) / 2.5
@@ -152,7 +154,7 @@ def _place(table: dict[str, float]) -> tuple[str, float]:
 def _compose(table: dict[str, float], place: str, fit: float, dark: bool) -> list[str]:
     """The elements of a scene, from back to front."""
     field_, strength = _best(table, "field", ())
-    if strength > fit + _ABSTRACT or fit < _VAGUE:
+    if strength > fit + _ABSTRACT or fit < _VAGUE or strength > max(fit, _PLAINLY):
         extra, value = _best(table, "weather", ())
         thing, worth = _best(table, "thing", ())
         return [field_, *([thing] if worth > _WANTED["thing"] else []), *([extra] if value > _WANTED["weather"] else [])]
@@ -166,13 +168,16 @@ def _compose(table: dict[str, float], place: str, fit: float, dark: bool) -> lis
     ground, ground_fit = _best(table, "ground", places)
     if far and far_fit > _WANTED["far"] and far_fit > ground_fit - 0.2:
         chosen.append(far)
-    chosen.append(ground or "plain floor")
+    chosen.append("plain floor" if chosen[0] == "studio backdrop" else ground)
     things = sorted(
         (name for name in table if ELEMENTS[name].kind == "thing" and _fits(ELEMENTS[name], places)), key=lambda name: -table[name]
     )
     chosen += [name for name in things[:2] if table[name] > max(_WANTED["thing"], table[things[0]] - 0.15)]
     for kind in _AIR:
         name, value = _best(table, kind, places)
+        anywhere, plainly = _best(table, kind, ())
+        if plainly > _PLAINLY:
+            name, value = anywhere, plainly
         if name and value > _WANTED[kind]:
             chosen.append(name)
     return chosen

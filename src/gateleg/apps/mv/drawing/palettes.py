@@ -143,11 +143,14 @@ def _daily(palette: Palette) -> Palette:
     return _each(palette, {name: mix(getattr(palette, name), getattr(day, name), 0.6) for name in _FIELDS[:7]})
 
 
+#: how vivid a colour word makes each colour
+_VIVID = {"light": 0.2, "far": 0.9, "ground": 1.05, "zenith": 0.5, "horizon": 0.5}
+
+
 def _bent(palette: Palette, hue: float, chroma: float, strength: float, last: bool) -> Palette:
     shares = {"zenith": 0.35, "middle": 0.5, "horizon": 0.35, "light": 0.15, "far": 0.85, "ground": 0.95, "near": 0.9, "accent": 0.6}
     change = {
-        name: turned(getattr(palette, name), hue, share * strength, chroma * (0.75 if name != "light" else 0.2))
-        for name, share in shares.items()
+        name: turned(getattr(palette, name), hue, share * strength, chroma * (_VIVID.get(name, 0.7))) for name, share in shares.items()
     }
     if last:
         change["accent"] = mix(from_lch(0.74, chroma, hue), palette.accent, 0.25)

@@ -145,3 +145,19 @@ def read_camera(text: str) -> tuple[Shot | None, Move | None, str]:
         )
     rest = re.sub(r"^[\s,.;]+", "", _CAMERA.sub("", text))
     return shot, move, " ".join(rest.split())
+
+
+def _pattern(phrase: str) -> str:
+    return re.escape(phrase).replace(re.escape("{it}"), ".+")
+
+
+#: The studio's own phrases: they say how the story goes, and name nothing to draw.
+_PHRASES = re.compile(
+    "|".join(_pattern(phrase) for table in (_EVENTS, _LIGHT) for phrases in table.values() for phrase in phrases), re.IGNORECASE
+)
+
+
+def scene_words(text: str) -> str:
+    """What a scene's text says is to be seen: without the camera, and without the phrases that the studio's own texts are made of."""
+    sentences = re.split(r"[.;]\s*", read_camera(text)[2])
+    return ". ".join(sentence for sentence in sentences if sentence and not _PHRASES.fullmatch(sentence))

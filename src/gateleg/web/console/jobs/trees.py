@@ -70,6 +70,8 @@ class Drawing:
     labels: Mapping[UUID, str] = field(default_factory=dict)
     #: draw all children, not only those that matter most
     whole: bool = False
+    #: below which each job has its page
+    base: str = "/jobs"
 
 
 def tree_html(branch: Branch, drawing: Drawing) -> str:
@@ -86,7 +88,7 @@ def _item(branch: Branch, drawing: Drawing) -> str:
     about = f'<span class="meta label" title="{meta}">{meta}</span>' if meta else ""
     below = f"<ul>{_children(branch, drawing)}</ul>" if branch.children else ""
     return (
-        f'<li><a href="/jobs/{branch.job_id}" class="k-{look.kind}"{here}>'
+        f'<li><a href="{drawing.base}/{branch.job_id}" class="k-{look.kind}"{here}>'
         f'<i class="q-icon material-icons" aria-hidden="true">{look.icon}</i>'
         f'<span class="name">{name}</span>{about}<span class="sr">{look.word}</span>{_time(branch)}</a>{below}</li>'
     )
@@ -98,7 +100,7 @@ def _children(branch: Branch, drawing: Drawing) -> str:
     more = ""
     if left:
         words = f"and {left:,} more"
-        link = f'<a class="link" href="/jobs/{drawing.current}?tree=whole">{words}</a>'
+        link = f'<a class="link" href="{drawing.base}/{drawing.current}?tree=whole">{words}</a>'
         more = f'<li class="more meta">{words if drawing.whole else link}</li>'
     return "".join(_item(child, drawing) for child in drawn) + more
 

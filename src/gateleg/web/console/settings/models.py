@@ -81,6 +81,6 @@ async def models_panel(view: View) -> None:
 def _list(day: date, found: Sequence[UsageDay]) -> None:
     with tag("section", classes="card tight", aria_label="Models"):
         if not found:
-            empty("smart_toy", "No model was used", f"What applications use of models on {day} (UTC) is listed here, with its cost.")
+            empty("check", "No model was used", f"What applications use of models on {day} (UTC) is listed here, with its cost.")
             return
         Grid("Models", COLUMNS, [usage_row(usage) for usage in found], complete=True)

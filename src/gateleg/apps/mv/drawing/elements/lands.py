@@ -220,7 +220,7 @@ def _dune(stage: Stage, number: int, base: float, depth: float) -> Layer:
 
     def painted(canvas: Any) -> None:
         area = below(line, _BOTTOM)
-        canvas.drawPath(area, upright(base - 0.14, base + 0.22, mix(tone, stage.palette.light, 0.45), tone, scale(tone, 0.85)))
+        canvas.drawPath(area, upright(base - 0.14, base + 0.22, mix(tone, stage.palette.light, 0.25), tone, scale(tone, 0.8)))
         shadow = skia.Path()
         way = -1 if stage.light[0] > 0 else 1
         tops = [at for at in range(4, len(line) - 4) if line[at][1] <= min(line[at - 4][1], line[at + 4][1])]

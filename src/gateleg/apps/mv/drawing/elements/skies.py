@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
-from gateleg.apps.mv.drawing.colour import mix, scale
+from gateleg.apps.mv.drawing.colour import luminance, mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
 from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Moment, Stage, glow, halo, paint, upright
 
@@ -49,11 +49,13 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     """The disc of the sun, its halo breathing with the drums."""
     x, y = stage.light
     colour = stage.palette.light
+    # Against a bright sky a halo would leave nothing but white.
+    room = 1.15 - luminance(stage.palette.horizon)
 
     def draw(canvas: Any, moment: Moment) -> None:
-        glow(canvas, x, y, 1.1, mix(colour, stage.palette.horizon, 0.5), 0.30 + 0.05 * moment.low)
-        glow(canvas, x, y, radius * (3.4 + 0.7 * moment.beat * stage.motion), colour, 0.55)
-        canvas.drawCircle(x, y, radius * (1 + 0.03 * moment.beat), paint(mix(colour, (1.0, 1.0, 1.0), 0.15 if low else 0.6), 0.96))
+        glow(canvas, x, y, 1.1, mix(colour, stage.palette.horizon, 0.5), (0.30 + 0.05 * moment.low) * room)
+        glow(canvas, x, y, radius * (3.4 + 0.7 * moment.beat * stage.motion), colour, 0.55 * min(room, 1.0))
+        canvas.drawCircle(x, y, radius * (1 + 0.03 * moment.beat), paint(mix(colour, (1.0, 1.0, 1.0), 0.15 if low else 0.9), 0.96))
 
     return Layer(0.05, draw)
 

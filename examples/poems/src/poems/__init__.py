@@ -1,0 +1,1 @@
+"""Poems: an application of somebody else on Gateleg."""

@@ -1,0 +1,154 @@
+"""The jobs of an application for its members: a list at `/{application}/-/jobs`, and one job with its tree, log and files below it.
+
+The hyphen keeps them apart from the application's own pages, whose names may come from its users.
+`job_part` is the page of one job without the frame, for pages of applications that show a job among other things.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from nicegui import context, ui
+
+from gateleg.jobs import Job, JobMissing
+from gateleg.web.console.badges import BY_STATUS, chip, look_of
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, id_cell
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.frame import current_view, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.jobs.deeds import may_cancel, may_retry
+from gateleg.web.console.jobs.looking import story_topic, tree_topic
+from gateleg.web.console.jobs.trees import Drawing, tree_html
+from gateleg.web.console.live import follow
+from gateleg.web.console.logs import LogView
+from gateleg.web.console.markup import tag
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.paging import pager
+from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import ARTIFACTS, MemberJobs
+from gateleg.web.principal import Role
+
+if TYPE_CHECKING:
+    from gateleg.jobs import ArchivedJob
+    from gateleg.web.application import Application
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.jobs.looking import Story, Tree
+    from gateleg.web.resources import Resources
+
+__all__ = ["job_part", "jobs_address"]
+
+_COLUMNS = (
+    Column("type", "Job"),
+    Column("state", "State"),
+    Column("about", "About"),
+    Column("at", "Submitted", right=True),
+    Column("id", "Id", desk=True),
+)
+_PAGE = 50
+
+
+def jobs_address(application: str) -> str:
+    """Where the members of an application find their jobs; each has its page below."""
+    return f"/{application}/-/jobs"
+
+
+def register(application: Application, resources: Resources[Any]) -> None:
+    """Serve the jobs of an application to those who use it."""
+    base = jobs_address(application.name)
+    crumbs = [] if application.pages is None else [Crumb(application.title, f"/{application.name}")]
+
+    @ui.page(base)
+    async def listing(subject: str | None = None, cursor: str | None = None) -> None:
+        with frame(title="Jobs", section=application.name, crumbs=crumbs, wide=True) as view:
+            mine = MemberJobs(application, resources, view.principal)
+            found = await mine.page(subject=subject, limit=_PAGE, cursor=cursor)
+            if not found.items:
+                empty("tray", "No jobs", "Jobs that you submit are listed here until they are archived.")
+                return
+            Grid("Jobs", _COLUMNS).show([_row(job, base) for job in found])
+            pager(base, {"subject": subject}, cursor=cursor, following=found.next, shown=len(found.items))
+
+    @ui.page(base + "/{job_id}")
+    async def one(job_id: str) -> None:
+        mine = MemberJobs(application, resources, current_view().principal)
+        try:
+            job = await mine.get(UUID(job_id))
+        except (ValueError, Unknown, JobMissing):
+            context.client.status_code = 404
+            with frame(title="No such job", section=application.name, crumbs=crumbs):
+                empty("search", "No such job", "It may have another id.", button="Your jobs", href=base)
+            return
+        with frame(title=job.job_type, section=application.name, crumbs=[*crumbs, Crumb("Jobs", base)], wide=True) as view:
+            await job_part(view, mine, job, base=base)
+
+
+def _row(job: Job, base: str) -> Row:
+    cells = {
+        "type": job.job_type,
+        "state": chip_cell(look_of(job)),
+        "about": job.subject,
+        "at": ago_cell(job.created_at),
+        "id": id_cell(str(job.job_id)),
+    }
+    return Row(str(job.job_id), cells, href=f"{base}/{job.job_id}")
+
+
+async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base: str) -> None:
+    """One job as it changes: its state and progress, what its caller may do with it, its tree, its log and its files."""
+    queue, job_id = mine.resources.queue, job.job_id
+    topic, tree = story_topic(queue, job_id), tree_topic(queue, job_id)
+    story, branch = await view.live.now(topic), await view.live.now(tree)
+    changes = await mine.may_change(job)
+    head, files = tag("div", classes="line gap-1 fill", role="status"), tag("div", classes="stack gap-1")
+    drawn = tag("div", classes="fill")
+    log = LogView(story.lines, story.first)
+
+    async def show_files(current: Job | ArchivedJob) -> None:
+        keys = [] if current.job_results is None else current.job_results.output_location.get(ARTIFACTS, [])
+        links = [(key, await mine.resources.objects.presign(key)) for key in keys]
+        files.clear()
+        with files:
+            for key, url in links:
+                tag("a", key.rpartition("/")[2], "link", href=url)
+
+    def show(found: Story) -> None:
+        _show_head(view, mine, found, head, changes=changes)
+        log.show(found.lines, found.first)
+
+    def show_tree(found: Tree | None) -> None:
+        drawn.clear()
+        if found is not None:
+            with drawn:
+                ui.html(tree_html(found.branch, Drawing(job_id, found.labels, base=base)), sanitize=False)
+
+    show(story)
+    show_tree(branch)
+    await show_files(story.job)
+    follow(view.live, topic, show, known=story)
+    follow(view.live, tree, show_tree, known=branch)
+
+
+def _show_head(view: View, mine: MemberJobs, story: Story, head: Any, *, changes: bool) -> None:
+    job, queue = story.job, mine.resources.queue
+
+    async def cancel() -> None:
+        await mine.changeable(job.job_id)
+        await queue.cancel_tree(job.job_id)
+        await mine.resources.audit.note(view.principal, f"{mine.application.name}.job.cancel-tree", str(job.job_id))
+
+    async def retry() -> None:
+        await mine.changeable(job.job_id)
+        await queue.retry(job.job_id)
+        await mine.resources.audit.note(view.principal, f"{mine.application.name}.job.retry", str(job.job_id))
+
+    head.clear()
+    with head:
+        chip(look_of(job) if isinstance(job, Job) else BY_STATUS[job.status])
+        if isinstance(job, Job) and job.progress is not None:
+            tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
+        if changes and isinstance(job, Job) and may_cancel(job):
+            deed("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
+        if changes and isinstance(job, Job) and may_retry(job):
+            deed("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Begins again"), icon="replay", look="small first")

@@ -1,0 +1,19 @@
+"""The rules of a host's queue that its settings decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import JobStatus, QueueSettings
+
+if TYPE_CHECKING:
+    from gateleg.web.settings import Settings
+
+
+def queue_rules(settings: Settings, rules: QueueSettings | None = None) -> QueueSettings:
+    """The rules with the times for which the settings keep finished jobs."""
+    finished, failed = timedelta(days=settings.finished_days), timedelta(days=settings.failed_days)
+    kept = {JobStatus.COMPLETED: finished, JobStatus.CANCELLED: finished, JobStatus.FAILED: failed}
+    return replace(rules or QueueSettings(), retention=kept)
