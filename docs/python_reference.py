@@ -7,6 +7,7 @@ import enum
 import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -75,7 +76,9 @@ def _entry(name: str, value: Any) -> list[str]:
         return _class(name, value)
     if inspect.isroutine(value):
         return [f"### `{name}`\n", _code(_signature(name, value)), _doc(value)]
-    return [f"### `{name}`\n", f"`{_plain(repr(value))}`\n"]
+    # A path is another one on every machine.
+    shown = repr(value).replace(str(Path(__file__).parents[1]), "...")
+    return [f"### `{name}`\n", f"`{_plain(shown)}`\n"]
 
 
 def _class(name: str, value: type) -> list[str]:

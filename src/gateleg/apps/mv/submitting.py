@@ -85,7 +85,7 @@ async def make_references(
     resources: Resources[Any], principal: Principal, description: str, count: int, seed: int, *, once: str | None = None
 ) -> Job:
     """Have the studio draw pictures of who or what is described, as references of the caller."""
-    owner = rules.owner_id(principal)
+    owner = principal.owner
     config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed)
     key = None if once is None else f"mv:references:{owner}:{once}"
     return (await resources.queue.submit(submitted_by(principal, Submission(REFERENCES, config, idempotency_key=key)))).job

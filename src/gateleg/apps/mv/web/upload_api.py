@@ -85,7 +85,7 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
         await _looked_into(call, file.path, "picture")
-        made = await uploads.keep_reference(call.host.store, call.host.objects, rules.owner_id(call.principal), file, description)
+        made = await uploads.keep_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
     return await view_reference(links_of(call), made)
 
 
@@ -100,7 +100,7 @@ async def generate_references(call: Using, wanted: NewReferences, once: Once = N
 @router.get("/references")
 async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ReferenceView]:
     """The caller's reference pictures, newest first."""
-    owner = rules.owner_id(call.principal)
+    owner = call.principal.owner
     page = await call.host.store.page(Reference.of_owner, owner_id=owner, limit=limit, cursor=cursor)
     return Listing(items=[await view_reference(links_of(call), found) for found in page], next=page.next)
 
