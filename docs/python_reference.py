@@ -78,7 +78,9 @@ def _entry(name: str, value: Any) -> list[str]:
         return _class(name, value)
     if inspect.isroutine(value):
         return [f"### `{name}`\n", _code(_signature(name, value)), _doc(value)]
-    return [f"### `{name}`\n", f"`{_plain(repr(value))}`\n"]
+    # A path is another one on every machine.
+    shown = repr(value).replace(str(Path(__file__).parents[1]), "...")
+    return [f"### `{name}`\n", f"`{_plain(shown)}`\n"]
 
 
 def _class(name: str, value: type) -> list[str]:

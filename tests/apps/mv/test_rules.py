@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.apps.mv.rules import changed, may_change, may_see, owner_id, seen
+from gateleg.apps.mv.rules import changed, may_change, may_see, seen
 from gateleg.apps.mv.tables import Project
 from gateleg.web import Principal, Role
 from gateleg.web.errors import NotAllowed, Unknown
@@ -11,7 +11,7 @@ ANN = Principal("ann", Role.MEMBER)
 
 
 def project_of(principal: Principal) -> Project:
-    return Project(owner_id=owner_id(principal), concept_prompt="Robot")
+    return Project(owner_id=principal.owner, concept_prompt="Robot")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_projects_belong_to_whoever_made_them(other: Principal, sees: bool, chan
     ],
 )
 def test_no_two_callers_are_one_owner(one: Principal, two: Principal) -> None:
-    assert owner_id(one) != owner_id(two)
+    assert one.owner != two.owner
 
 
 def test_what_is_hidden_and_what_is_missing_are_refused_alike() -> None:

@@ -104,7 +104,7 @@ async def shown_scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
 @router.post("/projects", status_code=201)
 async def create_project(call: Using, new: NewProject) -> ProjectSummary:
     """Create a project. Give it a track with `PUT /projects/{id}/audio`, then `POST /projects/{id}/generate`."""
-    project = await service.create_project(call.host.store, new.project(rules.owner_id(call.principal), mine(call).settings))
+    project = await service.create_project(call.host.store, new.project(call.principal.owner, mine(call).settings))
     await call.note("mv.create", str(project.project_id))
     return summary_of(project)
 
@@ -117,7 +117,7 @@ async def list_projects(
     cursor: Cursor = None,
 ) -> Listing[ProjectSummary]:
     """The caller's projects, newest first. With a `status`, viewers see those of everybody, and others their own."""
-    store, owner = call.host.store, rules.owner_id(call.principal)
+    store, owner = call.host.store, call.principal.owner
     if status is not None and call.principal.may(Role.VIEWER):
         page = await service.projects_in(store, status, limit, cursor)
     else:
@@ -161,7 +161,7 @@ async def delete_project(call: Using, project_id: UUID) -> None:
 async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
     """A copy of a project with its texts, files and scenes, without clips and films. It belongs to the caller."""
     await seen(call, project_id)
-    copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, rules.owner_id(call.principal))
+    copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, call.principal.owner)
     await call.note("mv.duplicate", str(project_id), copy=str(copy.project_id))
     return await shown(call, copy.project_id)
 

@@ -78,6 +78,8 @@ async def sees_job(resources: Resources[MVSettings], principal: Principal, job: 
     """Whether a member sees the project that a job is about."""
     from gateleg.apps.mv.rules import may_see
 
+    if job.subject is None:
+        return _own(principal, job)
     project = await _project_of(resources, job)
     return project is not None and may_see(principal, project.owner_id)
 
@@ -86,8 +88,15 @@ async def changes_job(resources: Resources[MVSettings], principal: Principal, jo
     """Whether a member may change the project that a job is about."""
     from gateleg.apps.mv.rules import may_change
 
+    if job.subject is None:
+        return _own(principal, job)
     project = await _project_of(resources, job)
     return project is not None and may_change(principal, project.owner_id)
+
+
+def _own(principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether somebody has submitted a job that is about no project."""
+    return (job.created_by, job.tenant) == (principal.name, principal.tenant)
 
 
 async def _project_of(resources: Resources[MVSettings], job: Job | ArchivedJob) -> tables.Project | None:

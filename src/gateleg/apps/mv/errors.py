@@ -58,3 +58,8 @@ class Cancelled(MusicVideoError):
     code = "cancelled"
     status = 409
     fix = "Start it again when you want the rest; clips that are finished can be used again."
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file could not be read, without the folder in which it lies on this machine."""
+    return str(getattr(error, "strerror", None) or error)

@@ -3,9 +3,9 @@
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-GENERATE, PLAN, RENDER, COMPOSE = "mv.generate", "mv.plan", "mv.render", "mv.compose"
+GENERATE, PLAN, RENDER, COMPOSE, REFERENCES = "mv.generate", "mv.plan", "mv.render", "mv.compose", "mv.references"
 #: The queue of renders: it has a limit of its own, so that small jobs need not wait for films.
 RENDERS = "mv-renders"
 Shape = Literal["16:9", "9:16", "1:1"]
@@ -37,6 +37,23 @@ class ComposeConfig(ProjectConfig):
     """What a COMPOSE job makes beside the film: other shapes of it."""
 
     variants: tuple[Shape, ...] = ()
+
+
+class ReferencesConfig(BaseModel):
+    """What a REFERENCES job draws, and for whom."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    owner: str
+    description: str = Field(min_length=1, max_length=2_000)
+    count: int = Field(default=4, ge=1, le=4)
+    seed: int = Field(default=0, ge=0)
+
+
+class ReferencesResult(BaseModel):
+    """The pictures that a REFERENCES job has kept."""
+
+    references: list[UUID]
 
 
 class ProjectResult(BaseModel):

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gateleg.apps.mv.errors import MusicVideoError, SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong
+from gateleg.apps.mv.errors import MusicVideoError, SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong, reason_of
 
 Kind = Literal["audio", "video", "picture"]
 _UNREADABLE: dict[str, type[MusicVideoError]] = {"audio": UnreadableSong, "video": UnreadableClip, "picture": UnreadablePicture}
@@ -86,7 +86,7 @@ def look(path: Path, kind: Kind, bounds: Bounds) -> Facts:
         raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it takes more than {bounds.memory:,} bytes of memory.") from None
     except (ValueError, IndexError) as error:
         # Of damaged metadata, such as text that is not UTF-8.
-        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: {error}.") from None
+        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: {reason_of(error)}.") from None
 
 
 def _song(path: Path, bounds: Bounds) -> Facts:
@@ -105,7 +105,7 @@ def _song(path: Path, bounds: Bounds) -> Facts:
                 if heard >= _HEARD:
                     break
     except (av.FFmpegError, OSError) as error:
-        raise UnreadableSong(f"{path.name} cannot be decoded: {error}.") from None
+        raise UnreadableSong(f"{path.name} cannot be decoded: {reason_of(error)}.") from None
     if not heard:
         raise UnreadableSong(f"{path.name} has an audio track without samples.")
     return Facts(seconds=seconds)

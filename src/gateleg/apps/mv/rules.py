@@ -62,11 +62,6 @@ class TooManyScenes(Refusal):
     fix = f"A project has room for {MOST_SCENES} scenes, deleted ones included. Duplicate it: the copy counts anew."
 
 
-def owner_id(principal: Principal) -> str:
-    """The owner that a caller is: their tenant and their name, so that no two callers are one owner."""
-    return principal.owner
-
-
 def tenant_of(owner: str) -> str | None:
     """The tenant of an owner; None for owners outside of all tenants."""
     return unquote(owner.partition("/")[0]) or None
@@ -74,12 +69,12 @@ def tenant_of(owner: str) -> str | None:
 
 def may_see(principal: Principal, owner: str) -> bool:
     """Whether somebody may see what belongs to an owner."""
-    return principal.may(Role.VIEWER) or owner == owner_id(principal)
+    return principal.may(Role.VIEWER) or owner == principal.owner
 
 
 def may_change(principal: Principal, owner: str) -> bool:
     """Whether somebody may change what belongs to an owner."""
-    return principal.may(Role.OPERATOR) or owner == owner_id(principal)
+    return principal.may(Role.OPERATOR) or owner == principal.owner
 
 
 def seen(principal: Principal, found: Project | Reference | Template | None, what: str) -> None:

@@ -6,7 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv import costs, rules
-from gateleg.apps.mv.job_types import COMPOSE, GENERATE, RENDER, ComposeConfig, GenerateConfig, RenderConfig
+from gateleg.apps.mv.job_types import (
+    COMPOSE,
+    GENERATE,
+    REFERENCES,
+    RENDER,
+    ComposeConfig,
+    GenerateConfig,
+    ReferencesConfig,
+    RenderConfig,
+)
 from gateleg.apps.mv.scenes import edit_scene, get_scene
 from gateleg.apps.mv.service import load
 from gateleg.apps.mv.settling import settle
@@ -70,6 +79,16 @@ async def compose(
     rules.composable(loaded.project, loaded.scenes)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
     return await _submit(resources, principal, loaded.project, COMPOSE, config, _once(loaded.project, "compose", once))
+
+
+async def make_references(
+    resources: Resources[Any], principal: Principal, description: str, count: int, seed: int, *, once: str | None = None
+) -> Job:
+    """Have the studio draw pictures of who or what is described, as references of the caller."""
+    owner = principal.owner
+    config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed)
+    key = None if once is None else f"mv:references:{owner}:{once}"
+    return (await resources.queue.submit(submitted_by(principal, Submission(REFERENCES, config, idempotency_key=key)))).job
 
 
 async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: int) -> Scene:

@@ -99,7 +99,7 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
-    #: whose it is: see `rules.owner_id`
+    #: whose it is: `Principal.owner`
     owner_id: Attr[str] = required(read_only=True)
     title: Attr[str] = field("", max_length=200)
     mode: Attr[Mode] = field(Mode.MUSIC_VIDEO)

@@ -13,6 +13,7 @@ from gateleg.apps.mv.job_types import (
     COMPOSE,
     GENERATE,
     PLAN,
+    REFERENCES,
     RENDER,
     RENDERS,
     ClipResult,
@@ -20,6 +21,8 @@ from gateleg.apps.mv.job_types import (
     GenerateConfig,
     ProjectConfig,
     ProjectResult,
+    ReferencesConfig,
+    ReferencesResult,
     RenderConfig,
 )
 from gateleg.apps.mv.news import fail_project
@@ -98,6 +101,12 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
         from gateleg.apps.mv.making import compose_project
 
         return compose_project(job, config.project_id, config.variants, resources)
+
+    @jobs.handler(REFERENCES, config=ReferencesConfig, result=ReferencesResult, runs="process", timeout=600)
+    def references(job: JobContext, config: ReferencesConfig) -> ReferencesResult:
+        from gateleg.apps.mv.referencing import make_references
+
+        return make_references(job, config, resources)
 
     return jobs
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gateleg.apps.mv.composing.encoding import TICKS, Canvas
 from gateleg.apps.mv.composing.mastering import CEILING, master
-from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.listening.loudness import true_peak
 from gateleg.apps.mv.listening.sound import Sound, read_sound
 from gateleg.apps.mv.reports import never, quietly, stop_if
@@ -146,7 +146,7 @@ def _opened(path: Path) -> Any:
     try:
         container = av.open(str(path))
     except (av.FFmpegError, OSError) as error:
-        raise UnreadableClip(f"{path.name} cannot be opened: {error}.") from error
+        raise UnreadableClip(f"{path.name} cannot be opened: {reason_of(error)}.") from error
     if not container.streams.video:
         container.close()
         raise UnreadableClip(f"{path.name} has no pictures.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import av
 
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
-from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def probe_clip(path: Path) -> ClipFacts:
             rate = float(stream.average_rate or 24)
             return ClipFacts(first.width, first.height, rate, float(length), stream.codec_context.name, bool(container.streams.audio))
     except (av.FFmpegError, OSError) as error:
-        raise UnreadableClip(f"{path.name} cannot be decoded: {error}.") from error
+        raise UnreadableClip(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
 
 
 def conform_clip(
@@ -76,7 +76,7 @@ def conform_clip(
             _write(container, writer, canvas, frames, start, stop, speed, progress, cancelled)
         unfinished.replace(out)
     except (av.FFmpegError, OSError) as error:
-        raise UnreadableClip(f"{source.name} cannot be decoded: {error}.") from error
+        raise UnreadableClip(f"{source.name} cannot be decoded: {reason_of(error)}.") from error
     finally:
         unfinished.unlink(missing_ok=True)
     return writer.count

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
-from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def save_poster(video: Path, out: Path) -> float:
                 if worth > best:
                     best, best_time, best_picture = worth, float(frame.time or 0.0), frame.to_image()
     except (av.FFmpegError, OSError, IndexError) as error:
-        raise UnreadableClip(f"{video.name} cannot be decoded: {error}.") from error
+        raise UnreadableClip(f"{video.name} cannot be decoded: {reason_of(error)}.") from error
     if best_picture is None:
         raise UnreadableClip(f"{video.name} has no picture that can be decoded.")
     best_picture.save(out, quality=90)

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from gateleg.apps.mv.drawing.colour import mix
 from gateleg.apps.mv.drawing.elements.figures import shadow
 from gateleg.apps.mv.drawing.stage import LINEAR, Layer, Moment, Stage, glow, paint
-from gateleg.apps.mv.errors import UnreadablePicture
+from gateleg.apps.mv.errors import UnreadablePicture, reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def read_picture(path: Path) -> tuple[Any, bool]:
                 raise UnreadablePicture(f"{path.name} has {opened.width * opened.height / 1e6:.0f} megapixels.")
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UnreadablePicture(f"{path.name} cannot be decoded: {error}.") from error
+        raise UnreadablePicture(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
     picture.thumbnail((_LARGEST, _LARGEST), Image.Resampling.LANCZOS)
     pixels = np.array(picture)
     cut = bool((pixels[..., 3] < 250).mean() > 0.02)

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import numpy.typing as npt
 
-from gateleg.apps.mv.errors import SongTooLong, UnreadableSong
+from gateleg.apps.mv.errors import SongTooLong, UnreadableSong, reason_of
 from gateleg.apps.mv.reports import never, stop_if
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read_sound(path: Path, rate: int = 48_000, channels: int = 2, longest: float
                     raise SongTooLong(f"{path.name} is longer than {longest:.0f} s.")
             parts.extend(np.asarray(resampled.to_ndarray(), dtype=np.float32) for resampled in resampler.resample(None))
     except (av.FFmpegError, OSError) as error:
-        raise UnreadableSong(f"{path.name} cannot be decoded: {error}.") from error
+        raise UnreadableSong(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
     if not parts:
         raise UnreadableSong(f"{path.name} has an audio track without samples.")
     samples = np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0, posinf=1.0, neginf=-1.0)

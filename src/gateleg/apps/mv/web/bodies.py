@@ -2,6 +2,7 @@
 
 from typing import Annotated, Self
 
+from fastapi import Header
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
@@ -11,6 +12,7 @@ from gateleg.apps.mv.tables import Project, Scene
 from gateleg.model import InputModel, PatchModel
 
 CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
 #: What the owner of a project decides, now and later.
 _DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap"]
 _FORMAT = ["aspect_ratio", "resolution", "fps"]
@@ -46,6 +48,15 @@ class SceneChanges(
     """Changes of a scene; null removes what may be absent."""
 
     model_config = CAMEL
+
+
+class NewReferences(BaseModel):
+    """Who or what is to be drawn, and how many pictures."""
+
+    model_config = CAMEL
+    character_description: str = Field(min_length=1, max_length=2_000)
+    num_images: int = Field(default=4, ge=1, le=4)
+    seed: int = Field(default=0, ge=0)
 
 
 class NewScene(BaseModel):

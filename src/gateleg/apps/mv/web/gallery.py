@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.mv import rules, service
+from gateleg.apps.mv import service
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
 from gateleg.apps.mv.web.places import HOME, NEW, place_of
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
@@ -81,7 +81,7 @@ async def _page(store: AsyncStore, view: View, wanted: ProjectStatus | None, cur
     if wanted is not None:
         return await service.projects_in(store, wanted, _LIMIT, cursor)
     if not view.may(Role.VIEWER):
-        return await service.projects_of(store, rules.owner_id(view.principal), _LIMIT, cursor)
+        return await service.projects_of(store, view.principal.owner, _LIMIT, cursor)
     return Page(await service.newest_projects(store, _LIMIT), None)
 
 

@@ -93,7 +93,7 @@ def _more(deeds: Deeds, busy: bool) -> None:
         made = []
 
         async def work() -> None:
-            owner = rules.owner_id(view.principal)
+            owner = view.principal.owner
             made.append(await service.duplicate_project(resources.store, resources.objects, project.project_id, owner))
 
         if await carry_out(view, Role.MEMBER, work, "Copied"):

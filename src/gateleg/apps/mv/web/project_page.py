@@ -23,6 +23,7 @@ from gateleg.apps.mv.web.views import Links
 from gateleg.objects import ObjectMissing
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, tag
+from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -136,8 +137,9 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> N
     with box:
         bar = tag("progress", max=1, aria_label="Progress")
         words = tag("span", "", "meta num")
-        if view.may(Role.VIEWER) and project.root_job_id is not None:
-            tag("a", "Job", "link meta", href=f"/jobs/{project.root_job_id}")
+        if project.root_job_id is not None:
+            jobs = "/jobs" if view.may(Role.VIEWER) else jobs_address("mv")
+            tag("a", "Job", "link meta", href=f"{jobs}/{project.root_job_id}")
     box.set_visibility(project.status in rules.BUSY)
 
     def show(now: Progress) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.apps.mv import rules, service
+from gateleg.apps.mv import service
 from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.apps.mv.web.gallery import posters
 from gateleg.apps.mv.web.places import place_of
@@ -29,7 +29,7 @@ async def last_films(resources: Resources[MVSettings], principal: Principal) -> 
     if principal.may(Role.VIEWER):
         newest = await service.newest_projects(store, _SHOWN)
     else:
-        newest = list(await service.projects_of(store, rules.owner_id(principal), _SHOWN))
+        newest = list(await service.projects_of(store, principal.owner, _SHOWN))
     cards = await posters(store, Links(resources.objects, resources.settings.link_seconds), newest)
     return [
         Tile(
@@ -54,7 +54,7 @@ async def find_projects(resources: Resources[MVSettings], principal: Principal, 
     if principal.may(Role.VIEWER):
         pages = [store.query(Project.recent, status=status, limit=_SEARCHED) for status in ProjectStatus]
     else:
-        pages = [store.query(Project.of_owner, owner_id=rules.owner_id(principal), limit=_SEARCHED)]
+        pages = [store.query(Project.of_owner, owner_id=principal.owner, limit=_SEARCHED)]
     projects = [project for page in pages async for project in page if _has(project, words)]
     return [
         Found(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))

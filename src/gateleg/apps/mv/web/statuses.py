@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gateleg.apps.mv.tables import ProjectStatus, SceneStatus
 from gateleg.web.console.components import badge
@@ -10,7 +10,7 @@ from gateleg.web.console.components import badge
 if TYPE_CHECKING:
     from nicegui.element import Element
 
-    from gateleg.web.console.theme import Kind
+    Kind = Literal["neutral", "waiting", "running", "done", "failed"]
 
 PROJECT: dict[ProjectStatus, tuple[str, Kind]] = {
     ProjectStatus.PENDING: ("Draft", "neutral"),

@@ -64,14 +64,14 @@ async def _found(call: Call, template_id: UUID) -> Template:
 async def save_template(call: Using, project_id: UUID, new: NewTemplate) -> TemplateView:
     """Keep the choices and scene texts of a project as a template of the caller."""
     await seen(call, project_id)
-    owner = rules.owner_id(call.principal)
+    owner = call.principal.owner
     return _view(await templates.save_template(call.host.store, project_id, owner, new.name, new.placeholders))
 
 
 @router.get("/templates")
 async def list_templates(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[TemplateView]:
     """The caller's templates, newest first."""
-    page = await call.host.store.page(Template.of_owner, owner_id=rules.owner_id(call.principal), limit=limit, cursor=cursor)
+    page = await call.host.store.page(Template.of_owner, owner_id=call.principal.owner, limit=limit, cursor=cursor)
     return Listing(items=[_view(found) for found in page], next=page.next)
 
 
@@ -79,7 +79,7 @@ async def list_templates(call: Using, limit: Limit = 50, cursor: Cursor = None) 
 async def use_template(call: Using, template_id: UUID, filling: Filling) -> ProjectView:
     """A new project as a template has it, with its placeholders filled in."""
     template = await _found(call, template_id)
-    project = await templates.use_template(call.host.store, template, rules.owner_id(call.principal), filling.values)
+    project = await templates.use_template(call.host.store, template, call.principal.owner, filling.values)
     await call.note("mv.create", str(project.project_id), template=str(template_id))
     return await shown(call, project.project_id)
 

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 
-from gateleg.apps.mv import rules, uploads
+from gateleg.apps.mv import rules, submitting, uploads
 from gateleg.apps.mv.api import Sequence, changeable, links_of, mine, shown, shown_scene
 from gateleg.apps.mv.probing import Bounds, Facts, Kind, probe
 from gateleg.apps.mv.scenes import get_scene
 from gateleg.apps.mv.tables import Reference
-from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, view_reference
+from gateleg.apps.mv.web.bodies import NewReferences, Once
+from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, View, view_reference
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
@@ -39,6 +40,13 @@ async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
     own = mine(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
     return await probe(path, kind, Bounds(longest, own.probe_seconds, own.probe_memory))
+
+
+class MadeBy(View):
+    """The job that makes something."""
+
+    job_id: UUID
+    status: str
 
 
 @router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
@@ -77,14 +85,22 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
         await _looked_into(call, file.path, "picture")
-        made = await uploads.keep_reference(call.host.store, call.host.objects, rules.owner_id(call.principal), file, description)
+        made = await uploads.keep_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
     return await view_reference(links_of(call), made)
+
+
+@router.post("/references/generate", status_code=202)
+async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> MadeBy:
+    """Draw one to four pictures of somebody or something. They are among the caller's references when the job is completed."""
+    made = submitting.make_references
+    job = await made(mine(call), call.principal, wanted.character_description, wanted.num_images, wanted.seed, once=once)
+    return MadeBy(job_id=job.job_id, status=job.status.value)
 
 
 @router.get("/references")
 async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ReferenceView]:
     """The caller's reference pictures, newest first."""
-    owner = rules.owner_id(call.principal)
+    owner = call.principal.owner
     page = await call.host.store.page(Reference.of_owner, owner_id=owner, limit=limit, cursor=cursor)
     return Listing(items=[await view_reference(links_of(call), found) for found in page], next=page.next)
 

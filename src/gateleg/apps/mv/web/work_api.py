@@ -1,21 +1,20 @@
 """`/api/mv`: making videos. Each route submits a job, whose progress `/api/mv/jobs` and `/events/mv/jobs` tell."""
 
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 
 from gateleg.apps.mv import costs, service, submitting
 from gateleg.apps.mv.api import Sequence, changeable, mine, seen, shown_scene
 from gateleg.apps.mv.job_types import Shape
 from gateleg.apps.mv.planning.presets import PRESETS
 from gateleg.apps.mv.submitting import rewrite_prompt
+from gateleg.apps.mv.web.bodies import Once
 from gateleg.apps.mv.web.views import SceneView, View
 from gateleg.jobs import Job
 from gateleg.web.api.calls import Using
 
 router = APIRouter()
-Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
 
 
 class Work(View):

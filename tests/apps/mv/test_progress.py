@@ -1,0 +1,24 @@
+"""How far the work on a project is."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from gateleg.apps.mv.progress import measure
+from gateleg.jobs import Branch, JobStatus, Progress
+
+
+def branch(kind: str, status: JobStatus, fraction: float = 0.0) -> Branch:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    own = Progress(done=fraction, total=1.0, message=f"frame {fraction:g}") if fraction else None
+    return Branch(uuid4(), status, kind, None, now, None, None, 0, own)
+
+
+def test_work_is_as_far_as_its_last_stage() -> None:
+    done, busy, waits = JobStatus.COMPLETED, JobStatus.PROCESSING, JobStatus.PENDING
+    assert measure([branch("mv.generate", waits)]) == (0.0, "")
+    assert measure([branch("mv.plan", busy, 0.5)]) == (0.04, "listening to the song")
+    renders = [branch("mv.plan", done), branch("mv.render", done), branch("mv.render", busy, 0.5)]
+    fraction, words = measure(renders)
+    assert round(fraction, 3) == 0.695
+    assert words == "rendering, 1 of 2 scenes, frame 0.5"
+    assert measure([*renders, branch("mv.compose", done)]) == (1.0, "composing")
