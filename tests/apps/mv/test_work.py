@@ -8,7 +8,9 @@ from uuid import UUID
 
 import pytest
 
+from gateleg.apps.mv.tables import Take
 from gateleg.jobs import Worker, follow_async
+from gateleg.objects import sniff
 from tests.apps.mv.served import Served, serving
 
 pytest.importorskip("skia")
@@ -64,6 +66,9 @@ async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -
     assert (job.status.value, [attempt.error for attempt in job.attempts if attempt.error is not None]) == ("COMPLETED", [])
     assert (await owner.get(f"/api/mv/jobs/{begun.json()['jobId']}/tree")).status_code == 200
     assert (await served["stranger"].get(f"/api/mv/jobs/{begun.json()['jobId']}")).status_code == 404
+    takes = [take async for take in served.host.store.query(Take.in_project, project_id=UUID(project["projectId"]))]
+    stills = [await served.host.objects.get(take.still_s3_key or "none") for take in takes]
+    assert {sniff(still) for still in stills} == {"image/jpeg"}
     film = (await owner.get(f"{where}/final-video")).json()
     (tmp_path / "film.mp4").write_bytes((await owner.get(film["videoUrl"])).content)
     with av.open(str(tmp_path / "film.mp4")) as container:

@@ -106,11 +106,14 @@ def _keep_take(
     key = object_keys.take_key(project_id, sequence, number)
     _put(job, resources, key, path, "video/mp4")
     job.wait(resources.objects.copy(key, object_keys.scene_key(project_id, sequence)))
+    still = object_keys.still_key(project_id, sequence, number)
+    _put(job, resources, still, _still(path, job.scratch / "still.jpg"), "image/jpeg")
     take = Take(
         project_id=project_id,
         sequence=sequence,
         take=number,
         clip_s3_key=key,
+        still_s3_key=still,
         prompt=scene.prompt,
         provider=provider,
         duration=seconds,

@@ -56,6 +56,11 @@ def take_key(project_id: UUID, sequence: int, take: int) -> str:
     return f"{project_prefix(project_id)}scenes/takes/scene_{sequence:03d}_{take:04d}.mp4"
 
 
+def still_key(project_id: UUID, sequence: int, take: int) -> str:
+    """A picture of a clip by the number of its take."""
+    return f"{project_prefix(project_id)}scenes/takes/scene_{sequence:03d}_{take:04d}.jpg"
+
+
 def reference_key(reference_id: UUID, extension: str = "png") -> str:
     """A reference picture."""
     return f"{REFERENCES}{reference_id}.{extension}"

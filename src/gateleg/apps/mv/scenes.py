@@ -178,6 +178,7 @@ def _playing(scene: Scene, take: Take) -> list[Action]:
         Scene.trim_points.remove(),
         Scene.error_message.remove(),
         Scene.take.set(take.take),
+        Scene.still_s3_key.remove() if take.still_s3_key is None else Scene.still_s3_key.set(take.still_s3_key),
     ]
     return [*actions, Scene.status.to(SceneStatus.COMPLETED)] if scene.status is SceneStatus.PROCESSING else actions
 
@@ -236,7 +237,8 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
     owned = {take.clip_s3_key for take in takes} | {object_keys.scene_key(project_id, sequence)}
     owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
     loaded = await load(store, project_id)
-    kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key)}
+    owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
+    kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
     await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix)))
     await store.batch_write(deletes=takes)
     return loaded.project

@@ -160,6 +160,8 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
 
     #: the clip as it was made or uploaded, whatever is trimmed from it
     original_video_clip_s3_key: Attr[S3Key | None] = field(None)
+    #: a picture of the clip that plays
+    still_s3_key: Attr[S3Key | None] = field(None)
     #: the clip with its trim applied
     working_video_clip_s3_key: Attr[S3Key | None] = field(None)
     trim_points: Attr[TrimPoints | None] = field(None)
@@ -191,6 +193,8 @@ class Take(Entity, table=projects_table, tag="take", case="camel"):
     sequence: Attr[int] = required(ge=1, le=MOST_SCENES)
     take: Attr[int] = required(ge=1, le=MOST_TAKES)
     clip_s3_key: Attr[S3Key]
+    #: a picture of the clip
+    still_s3_key: Attr[S3Key | None] = field(None)
     prompt: Attr[str]
     provider: Attr[str]
     duration: Attr[float] = required(gt=0)

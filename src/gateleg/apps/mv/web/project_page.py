@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.service import Loaded
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.apps.mv.tables import Project
+    from gateleg.apps.mv.tables import Project, Scene
     from gateleg.web import Principal, Resources
     from gateleg.web.console.components import View
 
@@ -190,7 +190,7 @@ async def _timeline(resources: Resources[MVSettings], loaded: Loaded, chosen: in
         for block in place_scenes(loaded.scenes):
             here = f"{place_of(loaded.project.project_id, block.sequence)}#scene"
             with tag("a", classes="card mv-scene", href=here, aria_current="true" if block.sequence == chosen else None):
-                await _picture(block.scene.video_clip_s3_key, links)
+                await _picture(block.scene, links)
                 with tag("span", classes="line gap-1 meta"):
                     tag("span", f"{block.place}", "strong num")
                     tag("span", f"{block.start:.1f} s, {block.scene.duration:.1f} s long", "num")
@@ -201,13 +201,15 @@ async def _timeline(resources: Resources[MVSettings], loaded: Loaded, chosen: in
                 tag("span", block.scene.prompt, "mv-prompt", dir="auto")
 
 
-async def _picture(key: str | None, links: Links) -> None:
-    """The first pictures of a clip, which move while somebody points at them."""
+async def _picture(scene: Scene, links: Links) -> None:
+    """A picture of a scene; a clip without one shows its beginning, and moves while somebody points at it."""
     with tag("span", classes="mv-picture"):
-        if key is None:
+        if scene.still_s3_key is not None:
+            tag("img", src=await links.url(scene.still_s3_key), alt="", loading="lazy")
+        elif scene.video_clip_s3_key is None:
             ui.icon("image")
         else:
-            url = await links.url(key)
+            url = await links.url(scene.video_clip_s3_key)
             clip = tag("video", preload="metadata", muted=True, playsinline=True, src=f"{url}#t=1", tabindex=-1, aria_hidden="true")
             clip.on("mouseenter", js_handler="(event) => event.target.play()").on(
                 "mouseleave", js_handler="(event) => event.target.pause()"
