@@ -16,6 +16,7 @@ import orjson
 if TYPE_CHECKING:
     from asyncio import Task
     from collections.abc import Iterable
+    from pathlib import Path
 
 LINE_LIMIT = 16 * 1024 * 1024
 #: Seconds in which the supervisor of a process has killed all below it; then it is killed itself.
@@ -64,6 +65,12 @@ class ChildProcess:
     def alive(self) -> bool:
         """Whether the process has not ended."""
         return self.process.returncode is None
+
+    def name_scratch(self, folder: Path) -> None:
+        """Say which folder goes with the process, however it ends. One that was killed meanwhile needs to know no more."""
+        with contextlib.suppress(OSError, ValueError):
+            self.lifeline.write(os.fsencode(folder))
+            self.lifeline.flush()
 
     def kill(self) -> None:
         """Have the process and everything below it killed."""

@@ -92,6 +92,7 @@ class ProcessRun(Run):
         self._child = await self._means.children.take()
         printing = asyncio.ensure_future(self._print(self._child.printed))
         try:
+            self._child.name_scratch(self.scratch)
             self._send(order)
             if self.stopping is not None:
                 self.stop(self.stopping)

@@ -2,7 +2,7 @@
 
 A handler that computes in C or has lost its head cannot be trusted to end itself, and a worker that is killed by SIGKILL cannot end
 anybody. So a small process stands between the two: it waits for the end of the handler, or of the pipe from the worker (the lifeline),
-kills what is left, and ends as the handler has ended.
+kills what is left, removes the scratch folder that the lifeline has named, and ends as the handler has ended.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import select
+import shutil
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -44,8 +45,11 @@ def supervised(lifeline: int, run: Callable[[], None], *, only: int) -> None:
     with contextlib.suppress(OSError):
         os.setpgid(handler, handler)
     os.close(only)
-    status = _wait(handler, lifeline, woken)
+    folder = bytearray()
+    status = _wait(handler, lifeline, woken, folder)
     _kill_all(handler)
+    if folder:
+        shutil.rmtree(os.fsdecode(bytes(folder)), ignore_errors=True)
     _end_like(status)
 
 
@@ -77,14 +81,22 @@ def _wake_on(*signals: int) -> int:
     return woken
 
 
-def _wait(handler: int, lifeline: int, woken: int) -> int:
-    """Wait for the end of the handler, of the worker, or for being asked to end; the wait status of the handler."""
+def _wait(handler: int, lifeline: int, woken: int, folder: bytearray) -> int:
+    """Wait for the end of the handler, of the worker, or for being asked to end; the wait status of the handler.
+
+    What comes through the lifeline before its end is the name of the scratch folder.
+    """
     while True:
         ready, _, _ = select.select([lifeline, woken], [], [])
         status = _collect(handler)
         if status is not None:
             return status
-        if lifeline in ready or (woken in ready and signal.SIGTERM in os.read(woken, 512)):
+        if lifeline in ready:
+            named = os.read(lifeline, 8192)
+            folder += named
+            if not named:
+                return int(signal.SIGKILL)
+        if woken in ready and signal.SIGTERM in os.read(woken, 512):
             return int(signal.SIGKILL)
 
 
