@@ -1,6 +1,7 @@
 """Who may do what with a conversation: the rules alone, and every route x every kind of caller."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.apps.delphi.application import make_routes
+from gateleg.apps.delphi.application import application, make_routes
 from gateleg.apps.delphi.rules import may_change, may_see
+from gateleg.apps.delphi.service import upload_conversation
 from gateleg.web import Principal, Role
-from tests.apps.delphi.served import GROUP, Served, serving
+from gateleg.web.app import create_app
+from gateleg.web.host import Host
+from gateleg.web.settings import Settings
+from tests.apps.delphi.served import GROUP, Served, conversation, serving
 from tests.apps.delphi.test_api import FILES
+from tests.web.conftest import client_of
 
 #: What each caller is answered, in the order of WHO, about a conversation of a group, and about one that is open to all.
 WHO = ("nobody", "stranger", "member", "viewer", "operator", "admin")
@@ -127,22 +133,58 @@ async def test_what_a_caller_may_not_know_of_is_answered_like_what_is_not_there(
         assert job.text.replace(str(served.votes), "") == other.text.replace(submitted, "")
 
 
+tenants = st.sampled_from([None, "acme", "zeta"])
 principals = st.builds(
-    Principal, name=st.just("ann"), role=st.sampled_from(Role), groups=st.frozensets(st.sampled_from(["a", "b"]), max_size=2)
+    Principal,
+    name=st.just("ann"),
+    role=st.sampled_from(Role),
+    groups=st.frozensets(st.sampled_from(["a", "b"]), max_size=2),
+    tenant=tenants,
 )
 groups = st.sampled_from([None, "a", "b", "c"])
 
 
-@given(principals, groups)
-def test_who_may_change_a_conversation_may_see_it(principal: Principal, group: str | None) -> None:
-    assert may_see(principal, group) or not may_change(principal, group)
+@given(principals, groups, tenants)
+def test_who_may_change_a_conversation_may_see_it(principal: Principal, group: str | None, tenant: str | None) -> None:
+    assert may_see(principal, group, tenant) or not may_change(principal, group, tenant)
 
 
-@given(principals, groups, st.sampled_from(Role))
-def test_a_higher_role_takes_nothing_away(principal: Principal, group: str | None, role: Role) -> None:
-    above = Principal("ann", max(role, principal.role), principal.groups)
-    assert may_see(above, group) >= may_see(principal, group)
-    assert may_change(above, group) >= may_change(principal, group)
+@given(principals, groups, tenants, st.sampled_from(Role))
+def test_a_higher_role_takes_nothing_away(principal: Principal, group: str | None, tenant: str | None, role: Role) -> None:
+    above = replace(principal, role=max(role, principal.role))
+    assert may_see(above, group, tenant) >= may_see(principal, group, tenant)
+    assert may_change(above, group, tenant) >= may_change(principal, group, tenant)
+
+
+@given(principals, groups, tenants)
+def test_members_see_nothing_of_another_tenant(principal: Principal, group: str | None, tenant: str | None) -> None:
+    member = replace(principal, role=Role.MEMBER)
+    if tenant not in (None, member.tenant):
+        assert not may_see(member, group, tenant)
+    if tenant != member.tenant:
+        assert not may_change(member, group, tenant)
+
+
+async def test_groups_of_one_name_in_two_tenants_are_apart(tmp_path: Path) -> None:
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
+    async with Host.open(settings, [application]) as host:
+        app = create_app(host, console=False)
+        clients = {}
+        for tenant in ("acme", "zeta"):
+            key = await host.keys.create("ann", Role.MEMBER, groups=["council"], tenant=tenant)
+            clients[tenant] = client_of(app, token=key.token)
+        await upload_conversation(host.store, conversation("theirs"), group="council", tenant="acme")
+        await upload_conversation(host.store, conversation("open"), tenant="acme")
+        for tenant, names in {"acme": {"theirs", "open"}, "zeta": set[str]()}.items():
+            listed = (await clients[tenant].get("/api/delphi/conversations")).json()["items"]
+            assert {one["conversation_id"] for one in listed} == names
+            for name in ("theirs", "open"):
+                answer = await clients[tenant].get(f"/api/delphi/conversations/{name}")
+                assert answer.status_code == (200 if name in names else 404)
+                begun = await clients[tenant].post(f"/api/delphi/conversations/{name}/jobs", json={"job_type": "PCA"})
+                assert begun.status_code == (404 if name not in names else 201 if name == "theirs" else 403), begun.text
+        for client in clients.values():
+            await client.aclose()
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,11 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
     async with turn(call.principal):
         read = await read_files(conversation, new, Bounds.of(call.host.settings))
         made = await service.upload_conversation(
-            call.host.store, read, group=new.group, check=lambda there: rules.uploaded(call.principal, there, new.group)
+            call.host.store,
+            read,
+            group=new.group,
+            tenant=call.principal.tenant,
+            check=lambda there: rules.uploaded(call.principal, there, new.group),
         )
     await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)

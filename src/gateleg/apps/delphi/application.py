@@ -71,7 +71,7 @@ async def sees_job(resources: Resources, principal: Principal, job: Job | Archiv
     from gateleg.apps.delphi.rules import may_see
 
     conversation = await _conversation_of(resources, job)
-    return conversation is not None and may_see(principal, conversation.group)
+    return conversation is not None and may_see(principal, conversation.group, conversation.tenant)
 
 
 async def changes_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
@@ -79,7 +79,7 @@ async def changes_job(resources: Resources, principal: Principal, job: Job | Arc
     from gateleg.apps.delphi.rules import may_change
 
     conversation = await _conversation_of(resources, job)
-    return conversation is not None and may_change(principal, conversation.group)
+    return conversation is not None and may_change(principal, conversation.group, conversation.tenant)
 
 
 async def _conversation_of(resources: Resources, job: Job | ArchivedJob) -> run_tables.StoredConversation | None:

@@ -1,7 +1,8 @@
 """Who may see a conversation and who may change it. Pure.
 
-A conversation belongs to a group, or to nobody. Members see what belongs to nobody or to one of their groups; viewers and those above see
-all. Members change what belongs to one of their groups; operators and those above change all, and name models that are not on this host.
+A conversation belongs to a group, or to nobody, of the tenant of who uploaded it. Members see what belongs to nobody or to one of their
+groups, in their own tenant; viewers and those above see all. Members change what belongs to one of their groups; operators and those above
+change all, and name models that are not on this host.
 """
 
 from __future__ import annotations
@@ -31,26 +32,28 @@ class NameTaken(Refusal):
     fix = "Choose another name for yours."
 
 
-def may_see(principal: Principal, group: str | None) -> bool:
-    """Whether somebody may see what belongs to a group, or to nobody."""
-    return principal.may(Role.VIEWER) or group is None or group in principal.groups
+def may_see(principal: Principal, group: str | None, tenant: str | None = None) -> bool:
+    """Whether somebody may see what belongs to a group, or to nobody, of a tenant. What has neither is the host's, for everybody."""
+    if principal.may(Role.VIEWER) or (group is None and tenant is None):
+        return True
+    return tenant == principal.tenant and (group is None or group in principal.groups)
 
 
-def may_change(principal: Principal, group: str | None) -> bool:
-    """Whether somebody may upload, submit jobs and rename topics for what belongs to a group, or to nobody."""
-    return principal.may(Role.OPERATOR) or (group is not None and group in principal.groups)
+def may_change(principal: Principal, group: str | None, tenant: str | None = None) -> bool:
+    """Whether somebody may upload, submit jobs and rename topics for what belongs to a group, or to nobody, of a tenant."""
+    return principal.may(Role.OPERATOR) or (tenant == principal.tenant and group is not None and group in principal.groups)
 
 
 def seen(principal: Principal, conversation: StoredConversation | None, name: str) -> StoredConversation:
     """The conversation, if it is there and the caller may see it: both are refused alike."""
-    if conversation is None or not may_see(principal, conversation.group):
+    if conversation is None or not may_see(principal, conversation.group, conversation.tenant):
         raise Unknown(f"There is no conversation {name!r}.", fix="GET /api/delphi/conversations lists them.")
     return conversation
 
 
 def changed(principal: Principal, conversation: StoredConversation) -> StoredConversation:
     """The conversation that the caller sees, if they may change it."""
-    if not may_change(principal, conversation.group):
+    if not may_change(principal, conversation.group, conversation.tenant):
         raise NotAllowed(
             f"{principal.name!r} may look at this conversation, and not change it.",
             fix="Ask an operator, or somebody of the group that it belongs to.",
@@ -61,10 +64,10 @@ def changed(principal: Principal, conversation: StoredConversation) -> StoredCon
 def uploaded(principal: Principal, current: StoredConversation | None, group: str | None) -> None:
     """Refuse an upload that the caller may not make: to what is there, or as something new of a group."""
     if current is not None:
-        if not may_see(principal, current.group):
+        if not may_see(principal, current.group, current.tenant):
             raise NameTaken("This name cannot be used.")
         changed(principal, current)
-    elif not may_change(principal, group):
+    elif not may_change(principal, group, principal.tenant):
         raise NotAllowed(
             f"{principal.name!r} may only upload for a group of their own.", fix="Name one of your groups, or ask an operator to upload it."
         )
@@ -89,8 +92,9 @@ def listed(principal: Principal) -> Condition | None:
     """What conversations must fulfil to be listed for somebody; None when they see all."""
     if principal.may(Role.VIEWER):
         return None
-    condition = StoredConversation.group.missing()
+    of_tenant = StoredConversation.tenant.missing() if principal.tenant is None else StoredConversation.tenant == principal.tenant
+    of_group = StoredConversation.group.missing()
     groups = sorted(principal.groups)
     for start in range(0, len(groups), _LISTED):
-        condition |= StoredConversation.group.is_in(groups[start : start + _LISTED])
-    return condition
+        of_group |= StoredConversation.group.is_in(groups[start : start + _LISTED])
+    return (StoredConversation.group.missing() & StoredConversation.tenant.missing()) | (of_tenant & of_group)

@@ -47,6 +47,8 @@ class StoredConversation(Entity, table=conversations_table):
     topic: Attr[str] = field("")
     #: whose it is; without a group it is open to all who are let in
     group: Attr[str | None] = field(None)
+    #: the tenant of who uploaded it first; what has neither tenant nor group is the host's, for everybody
+    tenant: Attr[str | None] = field(None)
     upload_id: Attr[UUID]
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")

@@ -27,12 +27,13 @@ async def upload_conversation(
     conversation: Conversation,
     *,
     group: str | None = None,
+    tenant: str | None = None,
     check: Callable[[StoredConversation | None], object] = lambda current: None,
 ) -> Upload:
     """Keep a conversation; from now on jobs read this upload. Earlier ones stay, for the runs that read them.
 
-    A new conversation is given to `group`; one that is there stays with its own. `check` sees what is there before anything is written,
-    and may raise: nobody can change it in between.
+    A new conversation is given to `group` of a `tenant`; one that is there stays with its own. `check` sees what is there before anything
+    is written, and may raise: nobody can change it in between.
     """
     import numpy as np
 
@@ -57,17 +58,23 @@ async def upload_conversation(
     for chunk in range(upload.chunks):
         await store.put(_packed(votes.take(np.arange(chunk * VOTES_PER_CHUNK, len(votes))[:VOTES_PER_CHUNK]), upload.upload_id, chunk))
     upload = await store.create(upload)
-    await _point(store, current, upload, group)
+    await _point(store, current, upload, group, tenant)
     return upload
 
 
-async def _point(store: AsyncStore, current: StoredConversation | None, upload: Upload, group: str | None = None) -> None:
+async def _point(
+    store: AsyncStore, current: StoredConversation | None, upload: Upload, group: str | None = None, tenant: str | None = None
+) -> None:
     """Make the upload the one that counts, if nobody else has made another one so in the meantime."""
     try:
         if current is None:
             await store.create(
                 StoredConversation(
-                    conversation_id=upload.conversation_id, topic=upload.topic, upload_id=upload.upload_id, group=group or None
+                    conversation_id=upload.conversation_id,
+                    topic=upload.topic,
+                    upload_id=upload.upload_id,
+                    group=group or None,
+                    tenant=tenant,
                 )
             )
         else:

@@ -15,7 +15,7 @@ from uuid import UUID
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, TOPICS_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.redacted_rows import redact_row
 from gateleg.apps.delphi.runs.rejections import comment_ids, load_rejections, rejections_at
-from gateleg.apps.delphi.runs.run_tables import Run, RunStatus
+from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredConversation
 from gateleg.apps.delphi.tables import ClusterKeywords, CommentEmbedding, TopicName
 from gateleg.jobs import Submission
 from gateleg.store import ConditionFailed
@@ -43,7 +43,9 @@ async def withdraw_rejected(
     topics = [run for run in await _runs(store, conversation_id, TOPICS_STAGE) if await _shows(store, run, rejections)]
     if not withdrawn and not topics:
         return None
-    submission = Submission(REDACTION, {}, subject=conversation_id, priority=_PRIORITY, created_by=by)
+    found = await store.find(StoredConversation, conversation_id=conversation_id)
+    tenant = None if found is None else found.tenant
+    submission = Submission(REDACTION, {}, subject=conversation_id, priority=_PRIORITY, created_by=by, tenant=tenant)
     return (await queue.submit(submission)).job
 
 

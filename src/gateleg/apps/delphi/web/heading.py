@@ -77,7 +77,7 @@ def _head(view: View, shown: Portrait) -> None:
                 tag("span", f"{figures}; uploaded ")
                 ago(upload.created_at)
         with tag("div", classes="deeds"):
-            if rules.may_change(view.principal, shown.conversation.group):
+            if rules.may_change(view.principal, shown.conversation.group, shown.conversation.tenant):
                 with tag("a", classes="deed small", href=address_of(name, "upload")):
                     ui.icon("upload")
                     tag("span", "Upload again")

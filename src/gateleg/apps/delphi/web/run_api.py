@@ -53,7 +53,7 @@ async def stages_of(call: Call, job_id: UUID) -> list[Run]:
     groups: dict[str, bool] = {}
     for name in {run.conversation_id for run in runs}:
         found = await store.find(StoredConversation, conversation_id=name, consistent=True)
-        groups[name] = found is not None and rules.may_see(call.principal, found.group)
+        groups[name] = found is not None and rules.may_see(call.principal, found.group, found.tenant)
     visible = [run for run in runs if groups[run.conversation_id]]
     if not visible:
         raise Unknown(f"There is no run of job {job_id}.", fix="GET /api/delphi/conversations/{conversation}/runs lists them.")

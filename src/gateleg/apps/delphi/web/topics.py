@@ -56,7 +56,7 @@ class _Tree:
         self._findings = reading.findings
         self._name = shown.conversation.conversation_id
         self._run = view.request.query_params.get("run", "")
-        self._may_rename = rules.may_change(view.principal, shown.conversation.group)
+        self._may_rename = rules.may_change(view.principal, shown.conversation.group, shown.conversation.tenant)
 
     def show(self) -> None:
         layers = list(self._findings.topics)

@@ -64,7 +64,7 @@ async def upload_page(conversation: str) -> None:
             empty("search", "There is no such conversation", "It may have another name.", button="All conversations", href=HOME)
             return
         tag("h1", f"Upload to {known.topic or conversation}", dir="auto")
-        if not rules.may_change(view.principal, known.group):
+        if not rules.may_change(view.principal, known.group, known.tenant):
             empty("box", "You may look at this conversation", "Somebody of its group, or an operator, may upload to it.")
             return
         with card("narrow stack gap-2", label="Upload"):

@@ -59,7 +59,13 @@ async def upload_files(
             sent = await receive_files(request, folder, UploadRules(call.host.settings.upload_limit, files=_MOST))
             files = [one.path for one in sent]
             read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, topic=topic, description=description)
-        made = await service.upload_conversation(store, read, group=group, check=lambda there: _check(call, there, group, new))
+        made = await service.upload_conversation(
+            store,
+            read,
+            group=group,
+            tenant=call.principal.tenant,
+            check=lambda there: _check(call, there, group, new),
+        )
     await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
