@@ -148,10 +148,6 @@ async def test_an_inline_handler_that_comes_back_in_time_has_not(monkeypatch: py
     assert job.status == JobStatus.COMPLETED
 
 
-def down(levels: int) -> str:
-    return down(levels - 1) if levels else blocker(sys._getframe())[1]
-
-
 def test_the_frames_of_an_import_are_those_of_the_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "imports_slowly.py").write_text(
         "import sys\nfrom gateleg.jobs.worker.watchdog import blocker\nstack = blocker(sys._getframe())[1]\n"
