@@ -1,8 +1,8 @@
 """Labelled sets for measuring search: documents, queries, and which documents answer which query.
 
-Two layouts are read. That of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`. And those of the classic collections (Cranfield, CISI, CACM,
-MED, NPL, TIME) as universities have published them: `NAME.all`, `NAME.qry`, `NAME.rel`. The sets belong to others and are not part of the project:
-put them into a folder and name it.
+Two layouts are read. That of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`. And those of the classic collections
+(Cranfield, CISI, CACM, MED, NPL, TIME) as universities have published them: `NAME.all`, `NAME.qry`, `NAME.rel`. The sets belong to
+others and are not part of the project: put them into a folder and name it.
 """
 
 import json
