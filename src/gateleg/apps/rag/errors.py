@@ -110,7 +110,7 @@ class BadFilter(RagError):
 
     code = "bad-filter"
     status = 422
-    fix = 'Write {"field": value} or {"field": {"gte": value}}, with eq, ne, in, nin, gt, gte, lt, lte, contains or exists; combine with and, or, not.'
+    fix = 'Write {"field": value} or {"field": {"gte": value}}; operators: eq ne in nin gt gte lt lte contains exists, and or not.'
 
 
 class BadSearch(RagError):

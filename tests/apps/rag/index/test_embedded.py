@@ -49,7 +49,7 @@ def test_a_graph_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
     index.add_entries("a", 1, entries(vectors))
     index.settle()
     index.add_entries("b", 1, entries(vectors[:100]))
-    found = [set(key.ordinal for key in nearest(index, vector, 20)) for vector in vectors[200:260]]
+    found = [{key.ordinal for key in nearest(index, vector, 20)} for vector in vectors[200:260]]
     assert np.mean([len(truth(vectors, vectors[200 + place], 10) & keys) / 10 for place, keys in enumerate(found)]) > 0.99
     # Those that are not in the graph yet are found beside it.
     assert {key.document_id for key in nearest(index, vectors[5], 2)} == {"a", "b"}
