@@ -160,3 +160,34 @@ class DocumentTooLarge(DocumentRefused):
     code = "document-too-large"
     status = 413
     fix = "Split the file. The operator of the host can raise parse_seconds, parse_memory, parse_pages and parse_characters."
+
+
+class BadFilter(RagError):
+    """A metadata filter that cannot be understood."""
+
+    code = "bad-filter"
+    status = 422
+    fix = 'Write {"field": value} or {"field": {"gte": value}}; operators: eq ne in nin gt gte lt lte contains exists, and or not.'
+
+
+class BadSearch(RagError):
+    """A search that cannot be carried out as it was asked."""
+
+    code = "bad-search"
+    status = 422
+
+
+class BadVector(RagError):
+    """A vector that does not fit the others of its collection."""
+
+    code = "bad-vector"
+    status = 422
+    fix = "Embed the document with the embedding model of its collection, or re-embed the collection."
+
+
+class IndexDamaged(RagError):
+    """A search index whose file cannot be read."""
+
+    code = "index-damaged"
+    status = 503
+    fix = "The index is rebuilt from the chunks table when the collection is searched; try again. Check the disk if it happens again."
