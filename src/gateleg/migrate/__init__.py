@@ -12,6 +12,7 @@ from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.moves.declaration import KeyMove, Stage
 from gateleg.migrate.moves.moving import Moving
+from gateleg.migrate.moves.passes import Pace
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.plans import Plan, Step
 from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
@@ -25,6 +26,7 @@ __all__ = [
     "KeyMove",
     "Moving",
     "Outcome",
+    "Pace",
     "Phase",
     "Plan",
     "Report",
