@@ -1,6 +1,7 @@
 """An old layout and a new one, as in a move from one key to a composite one: agents by endpoint, then by endpoint and part."""
 
 import random
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,7 +102,8 @@ class Time:
     """A clock that pauses move."""
 
     def __init__(self) -> None:
-        self.now = 1_700_000_000.0
+        # Not in the past: the engine has a clock of its own, by which items expire.
+        self.now = time.time()
 
     def __call__(self) -> float:
         return self.now
@@ -113,8 +115,8 @@ class Time:
 
 def opened(path: str = ":memory:") -> Store:
     """A store with the tables of both layouts, whose pauses take no time."""
-    store, time = Store.embedded(path, random=random.Random(7)), Time()
-    store = Store(store.transport, clock=time, ticks=time, sleep=time.sleep, random=random.Random(7))
+    clock = Time()
+    store = Store(Store.embedded(path).transport, clock=clock, ticks=clock, sleep=clock.sleep, random=random.Random(7))
     store.ensure_tables(old_agents, new_agents, migrations_table)
     return store
 
