@@ -4,7 +4,6 @@ import pytest
 
 from gateleg.apps.agents.running.loop import (
     AskModel,
-    CallState,
     CallTools,
     Finish,
     Interrupted,
@@ -15,10 +14,11 @@ from gateleg.apps.agents.running.loop import (
     WaitForApproval,
     next_step,
 )
+from gateleg.apps.agents.thread_tables import ToolCallStatus
 
 
 def step(*states: str, number: int = 1) -> Step:
-    return Step(number, tuple(StoredCall(f"c{place}", CallState(state)) for place, state in enumerate(states)))
+    return Step(number, tuple(StoredCall(f"c{place}", ToolCallStatus(state)) for place, state in enumerate(states)))
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def step(*states: str, number: int = 1) -> Step:
         ([step("initial", "initial")], CallTools(("c0", "c1"))),
         ([step("completed", "initial")], CallTools(("c1",))),
         ([step("completed", "failed")], AskModel(2)),
-        ([step("requires_action", "initial")], CallTools(("c1",))),
-        ([step("requires_action", "completed")], WaitForApproval(("c0",))),
+        ([step("requires_approval", "initial")], CallTools(("c1",))),
+        ([step("requires_approval", "completed")], WaitForApproval(("c0",))),
         ([step("approved", "denied")], CallTools(("c0",))),
         ([step("denied")], AskModel(2)),
         ([step("in_progress", "completed")], Interrupted(("c0",))),
@@ -44,7 +44,7 @@ def test_what_is_stored_decides(steps: list[Step], expected: NextStep) -> None:
 
 
 def test_a_call_that_does_no_harm_is_made_again_after_a_crash() -> None:
-    broken = Step(1, (StoredCall("c0", CallState.IN_PROGRESS, repeatable=True),))
+    broken = Step(1, (StoredCall("c0", ToolCallStatus.IN_PROGRESS, repeatable=True),))
     assert next_step([broken], cap=2) == CallTools(("c0",))
 
 

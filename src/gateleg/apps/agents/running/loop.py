@@ -6,32 +6,15 @@ A run that was interrupted goes on by the same rules as one that was not: what i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.thread_tables import ToolCallStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AskModel", "CallState", "CallTools", "Finish", "Interrupted", "NextStep", "Step", "StoredCall"]
+__all__ = ["AskModel", "ToolCallStatus", "CallTools", "Finish", "Interrupted", "NextStep", "Step", "StoredCall"]
 __all__ += ["TooManySteps", "WaitForApproval", "next_step"]
-
-
-class CallState(StrEnum):
-    """How far a tool call is."""
-
-    INITIAL = "initial"
-    #: waits for somebody to approve or deny it
-    REQUIRES_ACTION = "requires_action"
-    APPROVED = "approved"
-    DENIED = "denied"
-    IN_PROGRESS = "in_progress"
-    COMPLETED = "completed"
-    FAILED = "failed"
-
-    @property
-    def ended(self) -> bool:
-        """Whether there is a result, or will never be one."""
-        return self in (CallState.COMPLETED, CallState.FAILED, CallState.DENIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +22,7 @@ class StoredCall:
     """A tool call as it is stored."""
 
     id: str
-    state: CallState
+    state: ToolCallStatus
     #: whether it may be made a second time without harm
     repeatable: bool = False
 
@@ -110,19 +93,19 @@ def next_step(steps: Sequence[Step], *, cap: int) -> NextStep:
         return Finish(last.number)
     if last.number > cap:
         return TooManySteps(cap)
-    if broken := _of(last, CallState.IN_PROGRESS, repeatable=False):
+    if broken := _of(last, ToolCallStatus.IN_PROGRESS, repeatable=False):
         return Interrupted(broken)
-    ready = tuple(call.id for call in last.calls if call.state in (CallState.INITIAL, CallState.APPROVED) or _again(call))
+    ready = tuple(call.id for call in last.calls if call.state in (ToolCallStatus.INITIAL, ToolCallStatus.APPROVED) or _again(call))
     if ready:
         return CallTools(ready)
-    if waiting := _of(last, CallState.REQUIRES_ACTION):
+    if waiting := _of(last, ToolCallStatus.REQUIRES_APPROVAL):
         return WaitForApproval(waiting)
     return AskModel(last.number + 1, tools=last.number < cap)
 
 
 def _again(call: StoredCall) -> bool:
-    return call.state is CallState.IN_PROGRESS and call.repeatable
+    return call.state is ToolCallStatus.IN_PROGRESS and call.repeatable
 
 
-def _of(step: Step, state: CallState, *, repeatable: bool | None = None) -> tuple[str, ...]:
+def _of(step: Step, state: ToolCallStatus, *, repeatable: bool | None = None) -> tuple[str, ...]:
     return tuple(call.id for call in step.calls if call.state is state and (repeatable is None or call.repeatable is repeatable))
