@@ -1,0 +1,3 @@
+"""What the extra `rag` installs, by the names under which it is imported."""
+
+NEEDED = ("numpy", "usearch", "apsw", "pypdfium2", "docx", "pptx", "python_calamine", "selectolax", "trafilatura", "tesserocr")
