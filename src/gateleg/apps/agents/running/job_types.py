@@ -1,8 +1,6 @@
 """The jobs of agents: their names, what they are asked for and what they answer."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, Self
+from typing import Any, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,7 +13,6 @@ __all__ = ["ANSWER", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResul
 ANSWER, SUMMARISE, SWEEP = "agents.answer", "agents.summarise", "agents.sweep"
 #: Answers have a queue of their own, so that long jobs of other applications do not delay them.
 QUEUE = "agents"
-Policy = Literal["reject", "enqueue", "interrupt"]
 
 
 class Asker(BaseModel):

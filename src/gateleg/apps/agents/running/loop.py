@@ -13,7 +13,7 @@ from gateleg.apps.agents.thread_tables import ToolCallStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AskModel", "ToolCallStatus", "CallTools", "Finish", "Interrupted", "NextStep", "Step", "StoredCall"]
+__all__ = ["AskModel", "CallTools", "Finish", "Interrupted", "NextStep", "Step", "StoredCall", "ToolCallStatus"]
 __all__ += ["TooManySteps", "WaitForApproval", "next_step"]
 
 
