@@ -134,7 +134,11 @@ class Run(ThreadItem, table=runs):
     user_id: Attr[str | None] = field(None)
     connection_id: Attr[str | None] = field(None)
     idempotency_key: Attr[str | None] = field(None, max_length=NAME)
+    #: the job that answers it, and those before: their frames come first; a run that waits for its turn has none
     job_id: Attr[str | None] = field(None)
+    earlier_job_ids: Attr[list[str]] = field(factory=list, max_length=100)
+    #: who asked, with what rights, and how it is to be answered
+    request: Attr[dict[str, Any] | None] = field(None)
     async_task_uuid: Attr[str | None] = optional_identifier()
     iterations: Attr[int] = field(0, ge=0)
     attempts: Attr[int] = field(0, ge=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateleg.errors import GatelegError
+from gateleg.apps.agents.errors import AgentsError
 
 __all__ = [
     "BadConfiguration",
@@ -12,14 +12,16 @@ __all__ = [
     "IdempotencyKeyReused",
     "McpFailed",
     "NotWaiting",
+    "OtherAgent",
     "RunEnded",
     "RunInProgress",
     "RunningError",
+    "ThreadNotYours",
     "TooManyWaiting",
 ]
 
 
-class RunningError(GatelegError):
+class RunningError(AgentsError):
     """Something that running an agent refuses, or could not do."""
 
     code = "agent-run"
@@ -62,6 +64,22 @@ class TooManyWaiting(RunningError):
     code = "too-many-waiting"
     status = 429
     fix = "Wait for the runs before it, or cancel some."
+
+
+class ThreadNotYours(RunningError):
+    """Somebody who may see a thread of another user, and cannot ask in it: the answer would use their rights for the other."""
+
+    code = "thread-not-yours"
+    status = 403
+    fix = "Begin a thread of your own: leave thread_uuid out."
+
+
+class OtherAgent(RunningError):
+    """A thread that belongs to another agent than the one that is asked."""
+
+    code = "other-agent"
+    status = 409
+    fix = "Ask the agent of the thread, or leave thread_uuid out."
 
 
 class RunEnded(RunningError):

@@ -1,14 +1,13 @@
 """The jobs of agents: their names, what they are asked for and what they answer."""
 
 from typing import Any, Self
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from gateleg.apps.agents.tenancy import Context, Partition
+from gateleg.apps.agents.tenancy import Partition
 from gateleg.web.principal import Principal, Role
 
-__all__ = ["ANSWER", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "InputFile", "Question", "SummariseConfig"]
+__all__ = ["ANSWER", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "InputFile", "RunRequest", "SummariseConfig"]
 
 ANSWER, SUMMARISE, SWEEP = "agents.answer", "agents.summarise", "agents.sweep"
 #: Answers have a queue of their own, so that long jobs of other applications do not delay them.
@@ -53,46 +52,40 @@ class InputFile(BaseModel):
     name: str = ""
 
 
-class Question(BaseModel):
-    """What a run is to answer beside the message itself. It is the same in all jobs of a run."""
+class RunRequest(BaseModel):
+    """Who asked for a run, and how it is to be answered. It is stored with the run, and the same in all jobs of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    asker: Asker
+    user_id: str
+    connection_id: str | None = None
+    #: whether the part was given, and is not the endpoint's own
+    part_given: bool = False
     #: the JSON schema of the answer
     output_schema: dict[str, Any] | None = None
     #: messages in place of the thread's own history, as `gateleg.ai.dump_messages` writes them
     history: list[dict[str, Any]] | None = None
     #: options of the model, in place of those of the agent's configuration
     options: dict[str, Any] = {}
+    #: seconds that the run may take
+    seconds: int
 
 
 class AnswerConfig(BaseModel):
-    """Which run a job answers, and for whom."""
+    """Which run a job answers."""
 
     model_config = ConfigDict(extra="forbid")
 
     endpoint_id: str
     part_id: str
-    #: whether the part was given, and is not the endpoint's own
-    part_given: bool = False
     thread_uuid: str
     run_uuid: str
-    asker: Asker
-    user_id: str
-    connection_id: str | None = None
-    question: Question = Question()
-    #: the jobs of the run before this one, whose frames come before its own
-    earlier: list[UUID] = Field(default=[], max_length=100)
 
     @property
     def partition(self) -> Partition:
         """The tenant's partition."""
         return Partition(endpoint_id=self.endpoint_id, part_id=self.part_id)
-
-    @property
-    def context(self) -> Context:
-        """The context of the request that asked."""
-        return Context(self.partition, self.asker.principal, self.user_id, self.connection_id, self.part_given)
 
 
 class AnswerResult(BaseModel):
