@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import orjson
+
 from gateleg.apps.agents.running.agents import active_agent
 from gateleg.apps.agents.running.ending import stop_job
 from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting

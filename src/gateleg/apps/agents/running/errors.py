@@ -7,6 +7,7 @@ from gateleg.apps.agents.errors import AgentsError
 __all__ = [
     "BadConfiguration",
     "BadHandlerClass",
+    "BadOutputSchema",
     "CallsUndecided",
     "HandlerNotAllowed",
     "IdempotencyKeyReused",
@@ -64,6 +65,13 @@ class TooManyWaiting(RunningError):
     code = "too-many-waiting"
     status = 429
     fix = "Wait for the runs before it, or cancel some."
+
+
+class BadOutputSchema(RunningError):
+    """The schema of an answer that is not a JSON schema of an object."""
+
+    code = "bad-output-schema"
+    fix = "Give a JSON schema whose type is object."
 
 
 class ThreadNotYours(RunningError):

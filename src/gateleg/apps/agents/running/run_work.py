@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from gateleg.apps.agents.running.agents import agent_version, handler_for
-from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.job_types import RunRequest
 from gateleg.apps.agents.running.tools.internal_mcp import internal_server
 from gateleg.apps.agents.running.tools.mcp_servers import McpServer
 from gateleg.apps.agents.running.tools.toolbox import application_tools, mcp_tools, put_together
 from gateleg.apps.agents.tables import McpServer as StoredServer
 
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.apps.agents.running.frames import Frame
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
     from gateleg.apps.agents.settings import AgentsSettings
@@ -95,9 +93,7 @@ async def toolbox_for(
     )
 
 
-async def servers_of(
-    resources: Resources[AgentsSettings], agent: Agent, partition: Partition, part_id: str | None
-) -> list[McpServer]:
+async def servers_of(resources: Resources[AgentsSettings], agent: Agent, partition: Partition, part_id: str | None) -> list[McpServer]:
     """The MCP servers of an agent, and the internal one where the host has one. Values of headers that name secrets are resolved."""
     settings, secrets = resources.settings, resources.secrets
     found: list[McpServer] = []
@@ -125,8 +121,3 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def job_ids(run: Run) -> list[UUID]:
-    """The jobs of a run, in the order of their frames."""
-    return [UUID(one) for one in (*run.earlier_job_ids, *([run.job_id] if run.job_id else []))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from pydantic import ConfigDict, RootModel, model_validator
@@ -13,16 +14,15 @@ __all__ = ["structure_of"]
 
 def structure_of(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]:
     """A model of objects that satisfy a JSON schema. Raises `BadOutputSchema` for one that is not a schema of an object."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
+    # Imported here: it takes long to load, and few questions need it.
+    jsonschema: Any = import_module("jsonschema")
     try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
         raise BadOutputSchema(f"The output schema is not a JSON schema: {error.message}.") from None
     if schema.get("type", "object") != "object":
         raise BadOutputSchema("The output schema does not describe an object.")
-    validator = Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(schema)
 
     class Structure(RootModel[dict[str, Any]]):
         """What the schema describes."""
@@ -31,7 +31,8 @@ def structure_of(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]:
 
         @model_validator(mode="after")
         def _satisfies(self) -> Structure:
-            problems = [f"{'/'.join(map(str, error.absolute_path)) or 'the object'}: {error.message}" for error in validator.iter_errors(self.root)]
+            found = list(validator.iter_errors(self.root))
+            problems = [f"{'/'.join(map(str, one.absolute_path)) or 'the object'}: {one.message}" for one in found]
             if problems:
                 raise ValueError("; ".join(problems[:10]))
             return self
