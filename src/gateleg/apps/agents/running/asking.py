@@ -12,6 +12,7 @@ import orjson
 from gateleg.apps.agents.running.agents import active_agent
 from gateleg.apps.agents.running.ending import stop_job
 from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
+from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import Asker, RunRequest
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
@@ -54,6 +55,7 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
     Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`.
     """
     agent = await active_agent(resources.store, context.partition, question.agent_uuid)
+    await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         if question.idempotency_key is not None and (earlier := await _asked_before(resources, context, question)) is not None:
             return earlier
