@@ -25,13 +25,13 @@ _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 def files_folder(context: Context) -> str:
     """The folder of a user's files in the object store."""
     parts = (context.endpoint_id, context.part_id, context.owner)
-    return "agents/" + "/".join(quote(part, safe="").replace(".", "%2E") for part in parts) + "/files/"
+    return "agents/" + "/".join(quote(part, safe="").replace(".", "%2E") for part in parts) + "/"
 
 
 async def keep_file(resources: Resources[AgentsSettings], context: Context, name: str, media_type: str, data: bytes) -> InputFile:
     """Keep a file of a user, to be named in questions."""
     plain = _UNFIT.sub("_", name).strip("._")[-100:] or "file"
-    key = f"{files_folder(context)}{new_id()}/{plain}"
+    key = f"{files_folder(context)}files/{new_id()}/{plain}"
     await resources.objects.put(key, data, content_type=media_type)
     return InputFile(object_key=key, media_type=media_type, name=name)
 

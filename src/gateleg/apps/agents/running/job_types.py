@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.web.principal import Principal, Role
@@ -45,7 +46,7 @@ class Asker(BaseModel):
 class InputFile(BaseModel):
     """A file that goes along with a question, in the object store."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
     object_key: str
     media_type: str
