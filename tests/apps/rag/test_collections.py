@@ -102,6 +102,21 @@ async def test_bad_collections_are_refused(
         await create_collection(store, caller("lawyer"), "legal", new(**fields))
 
 
+async def test_pipelines_read_whole_buckets_so_that_only_administrators_make_them(
+    store: AsyncStore, contracts: Opened, caller: Callers
+) -> None:
+    bucket, folder = {"pipelines": [{"s3Bucket": "b"}]}, {"pipelines": [{"folder": "/srv/papers"}]}
+    for fields, allowed in [(bucket, {"rag admin", "operator", "admin"}), (folder, {"admin"})]:
+        for who in ("creator", "rag admin", "operator", "admin"):
+            if who in allowed:
+                await update_collection(store, caller(who), "legal", "Contracts", changes(**fields))
+                continue
+            with pytest.raises(AccessDenied):
+                await create_collection(store, caller(who), "legal", new("Other", **fields))
+            with pytest.raises(AccessDenied):
+                await update_collection(store, caller(who), "legal", "Contracts", changes(**fields))
+
+
 async def test_strategy_is_stored_in_the_shape_of_the_design(store: AsyncStore, legal: Repository, caller: Callers) -> None:
     sent = {"type": "recursive", "parameters": {"chunkSize": 500, "chunkOverlap": 50}}
     made = await create_collection(store, caller("lawyer"), "legal", new(chunkingStrategy=sent))
@@ -124,7 +139,7 @@ async def test_creator_and_administrators_change_it(store: AsyncStore, contracts
 
 async def test_null_clears_and_what_was_not_sent_stays(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
     fields = {"description": "d", "allowedGroups": ["partners"], "metadata": {"tags": ["a"]}, "pipelines": [{"s3Bucket": "b"}]}
-    await update_collection(store, caller("creator"), "legal", "Contracts", changes(**fields))
+    await update_collection(store, caller("rag admin"), "legal", "Contracts", changes(**fields))
     cleared = dict.fromkeys(["description", "allowedGroups", "pipelines", "chunkingStrategy"])
     found = (await update_collection(store, caller("creator"), "legal", "Contracts", changes(**cleared))).opened.collection
     assert (found.description, found.allowed_groups, found.pipelines) == (None, None, None)

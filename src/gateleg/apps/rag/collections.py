@@ -17,7 +17,7 @@ from gateleg.apps.rag.errors import (
     StaleVersion,
     UnknownCollection,
 )
-from gateleg.apps.rag.repositories import default_collection, get_repository, metadata_of
+from gateleg.apps.rag.repositories import default_collection, get_repository, metadata_of, require_pipelines
 from gateleg.apps.rag.rules import check_groups, check_name, check_strategy, is_default, kept_pipelines
 from gateleg.apps.rag.tables import READY, Collection, CollectionStatus, Repository
 from gateleg.store import IllegalTransition, LostRace, NotFound, TransactionCanceled, UniqueTaken
@@ -95,6 +95,7 @@ async def create_collection(store: AsyncStore, caller: Caller, repository_id: st
     repository = await get_repository(store, caller, repository_id, Action.CREATE_COLLECTION)
     if repository.status not in READY:
         raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
+    require_pipelines(caller, repository, new.pipelines)
     collection = Collection(
         repository_id=repository_id,
         name=check_name(new.name),
@@ -150,6 +151,7 @@ async def update_collection(
     opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
     _check_version(opened.collection, expected)
     sent = _changeable(opened, changes)
+    require_pipelines(caller, opened.repository, changes.pipelines)
     row = await stored(store, opened)
     for _ in range(_TRIES):
         _check_status(row, sent)

@@ -13,7 +13,9 @@ from gateleg.apps.rag.tables import READY, Collection, Metadata, Repository, Rep
 from gateleg.store import AlreadyExists, LostRace, NotFound, TransactionCanceled, create
 
 if TYPE_CHECKING:
-    from gateleg.apps.rag.drafts import MetadataDraft
+    from collections.abc import Sequence
+
+    from gateleg.apps.rag.drafts import MetadataDraft, PipelineDraft
     from gateleg.model import Action as WriteAction
     from gateleg.store import AsyncStore
 
@@ -88,6 +90,15 @@ def metadata_of(draft: MetadataDraft | None) -> Metadata | None:
     return None if draft is None else check_metadata(Metadata(tags=list(dict.fromkeys(draft.tags)), custom_fields=draft.custom_fields))
 
 
+def require_pipelines(caller: Caller, repository: Repository, pipelines: Sequence[PipelineDraft] | None) -> None:
+    """Refuse pipelines of people who are no administrators: they read whole buckets, and folders of the host."""
+    if not pipelines:
+        return
+    caller.require(Action.CHANGE_PIPELINES, repository)
+    if any(one.folder is not None for one in pipelines) and not caller.may(Action.CHANGE_REPOSITORY, repository):
+        raise AccessDenied("Only administrators of the host let a pipeline read a folder of it.", fix="Use a bucket, or ask one of them.")
+
+
 async def get_repository(store: AsyncStore, caller: Caller, repository_id: str, action: Action = Action.READ) -> Repository:
     """A repository with which the caller may do something. Rights are read consistently: a change of groups holds at once."""
     found = await store.find(Repository, repository_id=repository_id, consistent=True)
@@ -116,6 +127,7 @@ async def update_repository(
     _refuse_fixed(repository, sent)
     wanted = set(sent) - set(_IMMUTABLE)
     _require_fields(caller, repository, wanted)
+    require_pipelines(caller, repository, changes.pipelines)
     for _ in range(10):
         if expected is not None and repository.version != expected:
             raise StaleVersion(f"The repository {repository_id!r} has version {repository.version}, not {expected}.")
