@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.collections import find_collection
-from gateleg.apps.rag.errors import RagError
+from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
 from gateleg.apps.rag.ingesting.fingerprints import Alike, find_alike, forget_fingerprint, keep_fingerprint, simhash
 from gateleg.apps.rag.ingesting.generations import (
@@ -56,8 +56,14 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-    #: Opens the index of a collection: repository, collection.
-    OpenIndex = Callable[[str, str], CollectionIndex]
+
+class Indexes(Protocol):
+    """The search indexes of collections."""
+
+    async def run(self, repository_id: str, collection_id: str, act: Callable[[CollectionIndex], Any]) -> Any:
+        """Do something with the index of a collection, in a thread. One that is damaged is made anew, and `IndexDamaged` raised."""
+        ...
+
 
 #: Where each stage ends in the whole.
 _STAGES = {"fetch": 0.05, "parse": 0.3, "chunk": 0.35, "embed": 0.8, "write": 0.92, "index": 1.0}
@@ -80,13 +86,14 @@ class _Opened:
         return self.collection.embedding_model or self.repository.config.embedding_model_id
 
 
-async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], open_index: OpenIndex) -> IngestResult:
+async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> IngestResult:
     """Ingest one document. Begun again after whatever interruption, it completes it; what failed for good is told by the document."""
     try:
-        return await _Ingestion(job, config, resources, open_index).run()
+        return await _Ingestion(job, config, resources, indexes).run()
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
     except (RagError, AddressRefused) as error:
+        # The same again would fail again.
         await settle(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
     except AiError as error:
@@ -132,29 +139,28 @@ async def settle(resources: Resources[Any], config: IngestConfig, job: JobContex
 class _Ingestion:
     """One attempt."""
 
-    def __init__(self, job: JobContext, config: IngestConfig, resources: Resources[RagSettings], open_index: OpenIndex) -> None:
+    def __init__(self, job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
         self.job = job
         self.config = config
         self.resources = resources
-        self.open_index = open_index
+        self.indexes = indexes
 
     async def run(self) -> IngestResult:
         opened = await self._open()
-        index = await asyncio.to_thread(self.open_index, self.config.repository_id, self.config.collection_id)
         fetched = await self._fetch(opened)
         digest = ingestion_digest(fetched.digest, opened.strategy, opened.model, opened.merged, self.config.name)
         document = opened.document
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
-            return await self._unchanged(document, index)
+            return await self._unchanged(document)
         cut = await self._cut(opened, fetched)
         chunks, reused = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
         generation = document.last_generation
         await self._write(document, generation, chunks, cut)
         self._report("index", 0.0, f"{len(chunks)} chunks")
-        await asyncio.to_thread(
-            lambda: index.add(document.document_id, generation, self._numbered(chunks, generation), language=cut.document.language)
-        )
+        language = cut.document.language
+        numbered = self._numbered(chunks, generation)
+        await self._in_index(lambda index: index.add(document.document_id, generation, numbered, language=language))
         mark = simhash(cut.document.text)
         alike = await find_alike(self.resources.store, document, fetched.digest, mark)
         self.job.check()
@@ -162,8 +168,15 @@ class _Ingestion:
         await forget_fingerprint(self.resources.store, document)
         done = await finish_generation(self.resources.store, document, self.job.job_id, outcome)
         await keep_fingerprint(self.resources.store, done)
-        await self._clean(done, index)
+        await self._clean(done)
         return self._result("ingested", done, reused, alike)
+
+    async def _in_index(self, act: Callable[[CollectionIndex], Any]) -> None:
+        """Change the index. One that was damaged is empty then, and filled again from the tables before it is searched."""
+        try:
+            await self.indexes.run(self.config.repository_id, self.config.collection_id, act)
+        except IndexDamaged:
+            await self.indexes.run(self.config.repository_id, self.config.collection_id, act)
 
     def _report(self, stage: str, share: float, words: str = "") -> None:
         """Say how far the work is, and stop where the job is to stop."""
@@ -204,7 +217,7 @@ class _Ingestion:
         name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
         return source_key(config.repository_id, config.collection_id, config.document_id, name)
 
-    async def _unchanged(self, document: Document, index: CollectionIndex) -> IngestResult:
+    async def _unchanged(self, document: Document) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
         try:
             actions: list[Any] = [Document.status.to(DocumentStatus.COMPLETED), Document.error_message.remove()]
@@ -216,7 +229,7 @@ class _Ingestion:
         if self.job.attempt > 1:
             # The attempt before may have ended between replacing the document and this.
             await keep_fingerprint(self.resources.store, done)
-        await self._clean(done, index)
+        await self._clean(done)
         return self._result("unchanged", done, done.chunks, Alike())
 
     async def _cut(self, opened: _Opened, fetched: Fetched) -> Cut:
@@ -304,10 +317,10 @@ class _Ingestion:
             metadata=opened.document.metadata if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
         )
 
-    async def _clean(self, document: Document, index: CollectionIndex) -> None:
+    async def _clean(self, document: Document) -> None:
         """Remove what searches no longer find."""
         for number in await remove_generations(self.resources.store, document):
-            await asyncio.to_thread(index.remove, document.document_id, number)
+            await self._in_index(_removal(document.document_id, number))
             await self.resources.objects.delete(text_key(document, number))
 
     def _result(self, outcome: Any, document: Document, reused: int, alike: Alike) -> IngestResult:
@@ -321,3 +334,7 @@ class _Ingestion:
             similar=list(alike.near),
             warnings=list(document.warnings),
         )
+
+
+def _removal(document_id: str, generation: int) -> Callable[[CollectionIndex], Any]:
+    return lambda index: index.remove(document_id, generation)

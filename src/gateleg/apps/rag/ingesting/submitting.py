@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import NAMESPACE_URL, uuid5
@@ -16,6 +17,7 @@ from gateleg.apps.rag.ingesting.preparation import chosen_strategy
 from gateleg.apps.rag.ingesting.sourcing import name_of_url
 from gateleg.apps.rag.object_keys import document_prefix, source_key
 from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
+from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus, Metadata
 from gateleg.errors import GatelegError
 from gateleg.jobs import Submission
@@ -195,8 +197,6 @@ async def _source(
     content = (new.text or "").encode("utf-8", "replace") if kind == "text" else pack_chunks(list(new.chunks or ()))
     if len(content) > resources.settings.upload_bytes:
         raise BadField(f"The document has {len(content):,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
-    import hashlib
-
     digest = hashlib.sha256(content).hexdigest()
     key = source_key(repository_id, collection_id, document_id, f"{digest[:16]}/{plain_name(name)}")
     content_type = PREMADE if kind == "chunks" else "text/plain; charset=utf-8"
@@ -228,7 +228,7 @@ async def submit_ingestion(
     submission = Submission(
         INGEST,
         config,
-        subject=f"{config.repository_id}#{config.collection_id}",
+        subject=str(Subject(config.repository_id, config.collection_id)),
         idempotency_key=key,
         # Two ingestions of one document would only get into each other's way.
         concurrency_key=f"rag:{config.document_id}",
