@@ -11,6 +11,7 @@ from gateleg.apps.rag.documents import DocumentFilter, list_documents
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
+from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
 from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, not_there
 from gateleg.web.console.components import Column, Crumb, Grid, Row, Tabs, Topic, ago_cell, empty, follow, frame, pager, section, tag
@@ -62,6 +63,8 @@ async def collection_page(
             match key:
                 case "documents":
                     await _documents(visit, cursor)
+                case "search":
+                    search_part(visit)
                 case "access":
                     _access(visit)
                 case "settings":
