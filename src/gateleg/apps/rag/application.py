@@ -52,6 +52,13 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     return router
 
 
+def register_pages(resources: Resources[RagSettings]) -> None:
+    """The pages of document collections."""
+    from gateleg.apps.rag.pages import register
+
+    register(resources)
+
+
 @asynccontextmanager
 async def keep_indexes(resources: Resources[RagSettings]) -> AsyncIterator[None]:
     """Close the search indexes that were opened, when the host or the worker stops."""
@@ -86,6 +93,7 @@ application = Application(
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
     sees_job=sees_job,
