@@ -87,7 +87,7 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
 check_installed()
 application = Application(
     name="rag",
-    title="Document collections",
+    title="Documents",
     icon="library_books",
     about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
     tables=tables.TABLES,
