@@ -243,7 +243,7 @@ async def test_an_agent_with_an_unknown_handler_fails_with_a_reason(hosted: Host
 async def test_a_key_in_clear_is_refused_and_a_secret_is_used(hosted: Hosted) -> None:
     run = await hosted.ended(await hosted.ask(await hosted.agent("Hi.", configuration={"api_key": "sk-1"})))
     assert (run.status, "in clear" in (run.error or "")) == (RunStatus.FAILED, True)
-    await hosted.resources.secrets.put("key", "sk-2", tenant="acme")
+    await hosted.resources.secrets.put("key", "sk-2", tenant="local#acme")
     run = await hosted.ended(await hosted.ask(await hosted.agent("Hi.", configuration={"api_key": "secret:key"})))
     assert run.status is RunStatus.COMPLETED
 

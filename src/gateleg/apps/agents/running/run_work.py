@@ -67,7 +67,7 @@ async def open_work(resources: Resources[AgentsSettings], job: JobContext, run: 
     """What a run works with. Raises what is wrong with its agent: that will be no better with another attempt."""
     request = RunRequest.model_validate(run.request)
     agent = await agent_version(resources.store, run.partition, run.agent_version_uuid or "")
-    handler = await handler_for(resources, agent, run, run.partition, connection_id=request.connection_id)
+    handler = await handler_for(resources, request.context(run.partition), agent, run)
     part = run.partition.part_id if request.part_given else None
     toolbox = await toolbox_for(resources, agent, run.partition, request.asker.principal, part)
     for problem in toolbox.problems:

@@ -20,8 +20,8 @@ __all__ = ["resolve_server", "servers_of"]
 
 async def resolve_server(resources: Resources[AgentsSettings], partition: Partition, stored: StoredServer) -> McpServer:
     """A registered server as it is called. Raises `SecretNotFound` for a header that names a secret which the tenant does not have."""
-    secrets = resources.secrets
-    headers = {name: await secrets.resolve(value, tenant=partition.part_id) for name, value in stored.headers.items()}
+    secrets, tenant = resources.secrets, str(partition)
+    headers = {name: await secrets.resolve(value, tenant=tenant) for name, value in stored.headers.items()}
     return McpServer(stored.mcp_label, stored.mcp_server_url, headers, resources.settings.mcp_seconds, tuple(stored.allowed_tools or ()))
 
 
