@@ -52,6 +52,13 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     return router
 
 
+def register_pages(resources: Resources[RagSettings]) -> None:
+    """The pages of document collections."""
+    from gateleg.apps.rag.pages import register
+
+    register(resources)
+
+
 @asynccontextmanager
 async def keep_indexes(resources: Resources[RagSettings]) -> AsyncIterator[None]:
     """Close the search indexes that were opened, when the host or the worker stops."""
@@ -80,12 +87,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
 check_installed()
 application = Application(
     name="rag",
-    title="Document collections",
+    title="Documents",
     icon="library_books",
     about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
     sees_job=sees_job,
