@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
 from gateleg.apps.rag.tables import Chunk, Document
 
@@ -84,6 +85,7 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     vectors = await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).remove(document_id))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
+    await forget_fingerprint(store, document)
     await store.delete(document, check_version=False)
     return Counts(1, chunks, vectors, objects)
 
@@ -113,6 +115,7 @@ async def purge_collection(
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
+        await forget_fingerprint(store, document)
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
         tell(total.documents)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.deleting.work import deletion_jobs
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.ingestion import ingest
 from gateleg.apps.rag.ingesting.job_types import (
@@ -52,4 +53,5 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def reingest_all(job: JobContext, config: ReingestConfig) -> ReingestResult:
         return await reingest(job, config, resources)
 
+    jobs.include(deletion_jobs(resources))
     return jobs

@@ -8,35 +8,23 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from gateleg.apps.rag import tables
 from gateleg.apps.rag.access import Caller
+from gateleg.apps.rag.application import application
 from gateleg.apps.rag.collections import Opened, create_collection
 from gateleg.apps.rag.drafts import NewCollection, NewRepository
-from gateleg.apps.rag.index.registry import close_indexes, indexes_of
+from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.job_types import IngestResult
 from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_document
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Chunk, Document
-from gateleg.apps.rag.work import rag_jobs
 from gateleg.jobs import Job, Worker, follow_async
-from gateleg.web import Application, Principal, Resources, Role
+from gateleg.web import Principal, Resources, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
 
 MODEL = "local:minilm"
 ADMIN = Caller(Principal("ada", Role.ADMIN))
-
-
-@asynccontextmanager
-async def indexes(resources: Resources[Any]) -> AsyncIterator[None]:
-    yield
-    close_indexes(resources)
-
-
-application = Application(
-    name="rag", title="Documents", icon="folder", tables=tables.TABLES, settings=RagSettings, jobs=rag_jobs, lifespan=indexes
-)
 
 
 @dataclass
