@@ -29,12 +29,9 @@ def check_installed() -> None:
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:
     """The job types of document collections."""
-    from gateleg.apps.rag.deleting.work import deletion_jobs
-    from gateleg.jobs import Jobs
+    from gateleg.apps.rag.work import rag_jobs
 
-    jobs = Jobs()
-    jobs.include(deletion_jobs(resources))
-    return jobs
+    return rag_jobs(resources)
 
 
 def make_routes(resources: Resources[RagSettings]) -> APIRouter:
@@ -51,6 +48,13 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)
     return router
+
+
+def register_pages(resources: Resources[RagSettings]) -> None:
+    """The pages of document collections."""
+    from gateleg.apps.rag.pages import register
+
+    register(resources)
 
 
 @asynccontextmanager
@@ -81,12 +85,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
 check_installed()
 application = Application(
     name="rag",
-    title="Document collections",
+    title="Documents",
     icon="library_books",
     about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
     tables=tables.TABLES,
     jobs=make_jobs,
     routes=make_routes,
+    pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
     sees_job=sees_job,
