@@ -16,7 +16,7 @@ from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.migrations import Migration, load_migrations
 from gateleg.migrate.migrator import MigrationStatus, Migrator
-from gateleg.migrate.moves.declaration import KeyMove, Stage
+from gateleg.migrate.moves.declaration import KeyMove, MoveStage
 from gateleg.migrate.moves.moving import Moving
 from gateleg.migrate.moves.passes import Pace
 from gateleg.migrate.moves.phases import Phase
@@ -36,13 +36,13 @@ __all__ = [
     "Migration",
     "MigrationStatus",
     "Migrator",
+    "MoveStage",
     "Moving",
     "Outcome",
     "Pace",
     "Phase",
     "Plan",
     "Report",
-    "Stage",
     "Step",
     "TableSettings",
     "TableShape",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["begin_empty"]
+
 
 class CodeOlder(MoveError):
     """The data was changed by a migration that this program does not have."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import Checkpoint
     from gateleg.migrate.plans import Step
     from gateleg.model import Table
@@ -277,7 +277,7 @@ class Migrator:
             todo.append("run its own code")
         return todo
 
-    def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+    def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
         """The stages that have not reached a phase."""
         found = []
         for move, which in self._stages(one, stage):
@@ -285,7 +285,7 @@ class Migrator:
                 found.append((move, which))
         return found
 
-    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
         return [(move, which) for move in one.moves for which in move.stages if stage in (None, which.name)]
 
     def _numbered(self, number: int) -> Migration:

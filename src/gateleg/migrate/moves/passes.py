@@ -27,7 +27,7 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.moves.declaration import Stage
+    from gateleg.migrate.moves.declaration import MoveStage
     from gateleg.migrate.moves.directions import Direction
     from gateleg.migrate.moves.phase_views import StageView
     from gateleg.migrate.moves.phases import Phase
@@ -67,7 +67,7 @@ class Pass:
 
     task: str
     direction: Direction
-    stage: Stage
+    stage: MoveStage
     #: the phases in which it may run
     phases: frozenset[Phase]
     work: Callable[[Pass, list[Item], StageView, Setup], Flow[PageDone]]
