@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateleg.migrate import KeyMove, MoveStage, Pace, Phase
+from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused
 from gateleg.migrate.moves.control import read_state, set_paused
-from gateleg.migrate.moves.errors import MoveClosed, Paused, PhaseRefused
 from gateleg.migrate.moves.item_errors import read_errors
 from gateleg.migrate.moves.steps import Conduct, advance, go_back, sample, verification, verify
 from gateleg.migrate.moves.tables import Checkpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.moves.errors import PhaseRefused
+from gateleg.migrate.errors import PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
 from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
 from gateleg.migrate.moves.tables import FENCES, MoveState

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.moves.errors import BadMove
+from gateleg.migrate.errors import BadMove
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:

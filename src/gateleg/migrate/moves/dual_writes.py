@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
-from gateleg.migrate.moves.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated

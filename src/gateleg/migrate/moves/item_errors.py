@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.copies import copy_item
 from gateleg.migrate.moves.digests import key_digest
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.items import key_of, read_item
 from gateleg.migrate.moves.tables import ItemError, migrations_table
 from gateleg.model import spec_of

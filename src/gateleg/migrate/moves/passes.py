@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
+from gateleg.migrate.errors import Inconvertible, Paused, PhaseRefused
 from gateleg.migrate.moves.control import read_state, view_of
 from gateleg.migrate.moves.copies import EpochOver
-from gateleg.migrate.moves.errors import Inconvertible, Paused, PhaseRefused
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
 from gateleg.model import spec_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import BadMove, MoveIncomplete
 from gateleg.migrate.moves import copies
 from gateleg.migrate.moves.copies import EpochOver
 from gateleg.migrate.moves.directions import Direction, text_of
-from gateleg.migrate.moves.errors import BadMove, MoveIncomplete
 from gateleg.migrate.moves.items import read_item
 from gateleg.migrate.moves.phase_views import LEASE, REFRESH, PhaseViews, StageView, raise_fence
 from gateleg.migrate.moves.tables import FENCES

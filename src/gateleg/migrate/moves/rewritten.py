@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.dual_writes import write_moved
-from gateleg.migrate.moves.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible, PhaseRefused
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible, PhaseRefused
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
 from gateleg.migrate.moves.passes import Pace, Pass, progress_of

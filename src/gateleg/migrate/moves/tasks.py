@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible
 from gateleg.migrate.moves.copies import EpochOver, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible
 from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.passes import PageDone, Pass, write_units
