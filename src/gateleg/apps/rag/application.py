@@ -39,13 +39,14 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.rag import api
-    from gateleg.apps.rag.web import collection_api, document_api, job_api
+    from gateleg.apps.rag.web import collection_api, document_api, ingest_api, job_api, search_api
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api.router, job_api.router, document_api.router, api.router, document_api.older)
+    parts = (collection_api, job_api, search_api, ingest_api, document_api, api)
     for part in parts:
-        router.routes.extend(part.routes)
+        router.routes.extend(part.router.routes)
+    router.routes.extend(document_api.older.routes)
     return router
 
 
