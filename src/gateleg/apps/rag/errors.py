@@ -222,3 +222,11 @@ class UnknownPipeline(RagError):
     code = "unknown-pipeline"
     status = 404
     fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
+
+
+class UnknownGoldenSet(RagError):
+    """A golden set that does not exist for its collection."""
+
+    code = "unknown-golden-set"
+    status = 404
+    fix = "List the golden sets of the collection."
