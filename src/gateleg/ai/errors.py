@@ -67,6 +67,12 @@ class BadAsk(AiError, ValueError):
     fix = "Correct the call; nothing was sent."
 
 
+class NothingSubmitted(BadAsk):
+    """A token under which no media were asked for."""
+
+    fix = "Submit the request first, under the same token."
+
+
 class NotOffered(AiError):
     """The model cannot do what was asked of it."""
 

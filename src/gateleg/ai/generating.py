@@ -21,6 +21,7 @@ from gateleg.ai.errors import (
     MediaFailed,
     ModelAccessDenied,
     ModelRefused,
+    NothingSubmitted,
     NotOffered,
     RateLimited,
     SubmissionUnknown,
@@ -87,7 +88,7 @@ class Generation:
         """How far a job is; its end is recorded with its cost."""
         record: MediaRecord | None = yield Carry(find(MediaRecord, token=self._key(token), consistent=True))
         if record is None:
-            raise BadAsk(f"Nothing was submitted under the token {token!r}.")
+            raise NothingSubmitted(f"Nothing was submitted under the token {token!r}.")
         if record.status == "submitting":
             raise _unknown(token)
         if record.status != "running":

@@ -57,6 +57,7 @@ from gateleg.model.attributes.fields import field, new_uuid, required, stamp
 from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3Key, Version, check_s3_key
 from gateleg.model.attributes.states import ANY, States, state
 from gateleg.model.attributes.time_formats import TimeFormat
+from gateleg.model.attributes.time_uuids import first_time_uuid, time_uuid
 from gateleg.model.codec.stream_records import Change, read_change
 from gateleg.model.codec.upcasters import upcaster
 from gateleg.model.codec.wire import Item, Upcaster, Value
@@ -124,6 +125,7 @@ __all__ = [
     "check_s3_key",
     "describe",
     "field",
+    "first_time_uuid",
     "lint",
     "new_uuid",
     "read_change",
@@ -132,6 +134,7 @@ __all__ = [
     "spec_of",
     "stamp",
     "state",
+    "time_uuid",
     "unknown_attributes",
     "upcaster",
 ]

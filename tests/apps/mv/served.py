@@ -44,10 +44,11 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path, store: str = "embedded::memory:", **own: object) -> AsyncIterator[Served]:
-    """A host, in memory unless processes of its own are to read the store. `own` are settings of the application."""
+async def serving(folder: Path, store: str = "embedded::memory:", file: Path | None = None, **own: object) -> AsyncIterator[Served]:
+    """A host, in memory unless processes are to read its store. `own` are settings of the application, beside those of a file."""
     flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
-    settings = load_settings(flags=flags, environ={f"GATELEG_MV__{name.upper()}": str(value) for name, value in own.items()})
+    environ = {f"GATELEG_MV__{name.upper()}": str(value) for name, value in own.items()}
+    settings = load_settings(flags=flags, environ=environ, file=file)
     async with Host.open(settings, [application]) as host:
         app = create_app(host, console=False)
         callers = {"nobody": _client(app, {})}

@@ -1,22 +1,25 @@
-"""What a project will cost before it is begun, and the cap that its owner has set. Pure."""
+"""What a project will cost before it is begun, and the cap that its owner has set."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.mv.providers import film_cost, lip_sync_cost, provider_of
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.web import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gateleg.apps.mv.tables import Project, Scene
+    from gateleg.web import Resources
 
-#: US dollars for a second of video, by provider. The studio draws on this machine.
-PRICES: Mapping[str, float] = {"studio": 0.0}
 #: Seconds of a project whose track was not heard yet.
 _USUAL = 180.0
+#: Seconds of a scene that is not planned yet.
+_USUAL_SCENE = 6.0
 
 
 class SpendCapExceeded(Refusal):
@@ -25,14 +28,6 @@ class SpendCapExceeded(Refusal):
     code = "spend-cap"
     status = 409
     fix = "Raise spendCap of the project, lock scenes, or let the studio make them."
-
-
-class ProviderUnknown(Refusal):
-    """A provider that this host does not have."""
-
-    code = "unknown-provider"
-    status = 422
-    fix = f"Set `provider` to one of: {', '.join(PRICES)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +45,23 @@ class Estimate:
         return self.cap is None or self.cost <= self.cap
 
 
-def price_of(provider: str) -> float:
-    """US dollars for a second."""
-    if provider not in PRICES:
-        raise ProviderUnknown(f"There is no provider {provider!r} here.")
-    return PRICES[provider]
+def estimate(project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False) -> Estimate:
+    """What rendering would cost: of the scenes without a clip, or with `again` of all that are not locked.
 
-
-def estimate(project: Project, scenes: Sequence[Scene], *, again: bool = False) -> Estimate:
-    """What rendering would cost: of the scenes without a clip, or with `again` of all that are not locked."""
+    Scenes that are not planned yet are taken to last six seconds each; the cap is checked again when they are planned.
+    """
     if not scenes:
         seconds = project.audio_duration or _USUAL
-        return Estimate(0, seconds, seconds * price_of(project.provider), project.spend_cap)
+        parts = math.ceil(seconds / _USUAL_SCENE)
+        return Estimate(0, seconds, parts * film_cost(resources, project.provider, seconds / parts), project.spend_cap)
     wanted = [scene for scene in scenes if scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)]
-    cost = sum(scene.duration * price_of(scene.provider or project.provider) for scene in wanted)
+    cost = sum(_cost(project, scene, resources) for scene in wanted)
     return Estimate(len(wanted), sum(scene.duration for scene in wanted), cost, project.spend_cap)
+
+
+def _cost(project: Project, scene: Scene, resources: Resources[Any]) -> float:
+    lips = lip_sync_cost(resources, scene.duration) if scene.needs_lip_sync else 0.0
+    return film_cost(resources, provider_of(project, scene), scene.duration) + lips
 
 
 def check(project: Project, found: Estimate) -> None:

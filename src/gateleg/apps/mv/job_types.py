@@ -6,6 +6,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 GENERATE, PLAN, RENDER, COMPOSE, REFERENCES = "mv.generate", "mv.plan", "mv.render", "mv.compose", "mv.references"
+#: Clips and moved lips that models make elsewhere: their jobs wait, and take no place of a render.
+FILM, LIP_SYNC = "mv.film", "mv.lip-sync"
+#: The job types that make the clip of a scene.
+CLIPS = (RENDER, FILM)
 #: The queue of renders: it has a limit of its own, so that small jobs need not wait for films.
 RENDERS = "mv-renders"
 Shape = Literal["16:9", "9:16", "1:1"]
@@ -28,7 +32,7 @@ class GenerateConfig(ProjectConfig):
 
 
 class RenderConfig(ProjectConfig):
-    """The scene that a RENDER job makes a clip for."""
+    """The scene that a RENDER or FILM job makes a clip for, or whose lips a LIP_SYNC job moves."""
 
     sequence: int
 
@@ -40,7 +44,7 @@ class ComposeConfig(ProjectConfig):
 
 
 class ReferencesConfig(BaseModel):
-    """What a REFERENCES job draws, and for whom."""
+    """What a REFERENCES job makes, for whom and by which provider."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,6 +52,7 @@ class ReferencesConfig(BaseModel):
     description: str = Field(min_length=1, max_length=2_000)
     count: int = Field(default=4, ge=1, le=4)
     seed: int = Field(default=0, ge=0)
+    provider: str = "studio"
 
 
 class ReferencesResult(BaseModel):
@@ -66,8 +71,9 @@ class ProjectResult(BaseModel):
 
 
 class ClipResult(BaseModel):
-    """What a RENDER job answers."""
+    """What the jobs of one scene answer."""
 
     sequence: int
     take: int
-    frames: int
+    #: of clips that were drawn here
+    frames: int = 0

@@ -26,9 +26,11 @@ from gateleg.apps.mv.news import COMPLETED, fail_project, tell
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import DIRECTOR, Production, canvas_of, drafts_of
-from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, finish_take, get_scene, next_take
+from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import edit_project, load, move_project
-from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, SceneStatus, Take
+from gateleg.apps.mv.settings import STUDIO
+from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, SceneStatus
+from gateleg.apps.mv.takes import NewClip, keep_take
 from gateleg.apps.mv.writing.lyrics import read_lyrics, write_srt
 from gateleg.apps.mv.writing.scenes import write_scenes
 from gateleg.jobs import GiveUp
@@ -92,36 +94,10 @@ def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resourc
     order = production.order(_library(job, resources), loaded.position(sequence) - 1)
     path = job.scratch / "clip.mp4"
     clip = render_clip(order, song, path, progress=_reporting(job, 0.0, 0.97), cancelled=lambda: job.should_stop)
-    take = _keep_take(job, loaded, sequence, path, clip.frames / order.canvas.fps, resources)
-    return ClipResult(sequence=sequence, take=take, frames=clip.frames)
-
-
-def _keep_take(
-    job: JobContext, loaded: Loaded, sequence: int, path: Path, seconds: float, resources: Resources[MVSettings], provider: str = "studio"
-) -> int:
-    """Keep a clip as a take of its scene, at its own key and at the key of the scene."""
-    project_id = loaded.project.project_id
-    scene = next(scene for scene in loaded.scenes if scene.sequence == sequence)
-    number = job.wait(next_take(resources.store, project_id, sequence))
-    key = object_keys.take_key(project_id, sequence, number)
-    _put(job, resources, key, path, "video/mp4")
-    job.wait(resources.objects.copy(key, object_keys.scene_key(project_id, sequence)))
-    still = object_keys.still_key(project_id, sequence, number)
-    _put(job, resources, still, _still(path, job.scratch / "still.jpg"), "image/jpeg")
-    take = Take(
-        project_id=project_id,
-        sequence=sequence,
-        take=number,
-        clip_s3_key=key,
-        still_s3_key=still,
-        prompt=scene.prompt,
-        provider=provider,
-        duration=seconds,
-        seed=loaded.project.seed,
-        job_id=job.job_id,
-    )
-    job.wait(finish_take(resources.store, take))
-    return number
+    still = _still(path, job.scratch / "still.jpg")
+    made = NewClip(path, clip.frames / order.canvas.fps, STUDIO, still=still, seed=loaded.project.seed, job_id=job.job_id)
+    scene = job.wait(keep_take(resources.store, resources.objects, project_id, sequence, made))
+    return ClipResult(sequence=sequence, take=scene.take, frames=clip.frames)
 
 
 def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:

@@ -10,14 +10,15 @@ from gateleg.apps.mv.job_types import (
     COMPOSE,
     GENERATE,
     REFERENCES,
-    RENDER,
     ComposeConfig,
     GenerateConfig,
     ReferencesConfig,
     RenderConfig,
 )
+from gateleg.apps.mv.providers import clip_type, picture_cost
 from gateleg.apps.mv.scenes import edit_scene, get_scene
 from gateleg.apps.mv.service import load
+from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
 from gateleg.jobs import Submission
@@ -47,7 +48,7 @@ async def generate(
     project = loaded.project
     rules.startable(project)
     if not storyboard:
-        costs.check(project, costs.estimate(project, loaded.scenes, again=again))
+        costs.check(project, costs.estimate(project, loaded.scenes, resources, again=again))
     config = GenerateConfig(project_id=project_id, again=again, storyboard=storyboard)
     return await _submit(resources, principal, project, GENERATE, config, _once(project, "generate", once))
 
@@ -64,10 +65,10 @@ async def render(resources: Resources[Any], principal: Principal, project_id: UU
     """Make another take of one scene. Other scenes may be rendered at the same time."""
     loaded = await settle(resources.store, resources.queue, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
-    costs.check(loaded.project, costs.estimate(loaded.project, [scene], again=True))
+    costs.check(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
     key = _once(loaded.project, f"render:{sequence}:{scene.version}", once)
     config = RenderConfig(project_id=project_id, sequence=sequence)
-    submitted = await resources.queue.submit(_about(principal, loaded.project, RENDER, config, key))
+    submitted = await resources.queue.submit(_about(principal, loaded.project, clip_type(loaded.project, scene), config, key))
     return submitted.job
 
 
@@ -82,11 +83,19 @@ async def compose(
 
 
 async def make_references(
-    resources: Resources[Any], principal: Principal, description: str, count: int, seed: int, *, once: str | None = None
+    resources: Resources[Any],
+    principal: Principal,
+    description: str,
+    count: int,
+    seed: int,
+    *,
+    provider: str = STUDIO,
+    once: str | None = None,
 ) -> Job:
-    """Have the studio draw pictures of who or what is described, as references of the caller."""
+    """Have pictures made of who or what is described, as references of the caller: drawn by the studio, or by a model of the settings."""
     owner = principal.owner
-    config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed)
+    picture_cost(resources, provider, count)
+    config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed, provider=provider)
     key = None if once is None else f"mv:references:{owner}:{once}"
     return (await resources.queue.submit(submitted_by(principal, Submission(REFERENCES, config, idempotency_key=key)))).job
 

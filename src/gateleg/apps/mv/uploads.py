@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
-from gateleg.apps.mv.scenes import begin_scene, finish_take, next_take
+from gateleg.apps.mv.scenes import begin_scene
 from gateleg.apps.mv.service import edit_project
-from gateleg.apps.mv.tables import Project, Reference, Take
+from gateleg.apps.mv.tables import Project, Reference
+from gateleg.apps.mv.takes import NewClip, keep_take
 from gateleg.store import delete
 
 if TYPE_CHECKING:
@@ -97,21 +98,5 @@ async def keep_clip(
     store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, file: ReceivedFile, duration: float
 ) -> Scene:
     """Make somebody's own clip a take of a scene, and play it."""
-    scene = await begin_scene(store, project_id, sequence)
-    number = await next_take(store, project_id, sequence)
-    key = object_keys.take_key(project_id, sequence, number)
-    with file.path.open("rb") as content:
-        await objects.put(key, content, content_type=file.content_type)
-    await objects.copy(key, object_keys.scene_key(project_id, sequence))
-    return await finish_take(
-        store,
-        Take(
-            project_id=project_id,
-            sequence=sequence,
-            take=number,
-            clip_s3_key=key,
-            prompt=scene.prompt,
-            provider="upload",
-            duration=duration,
-        ),
-    )
+    await begin_scene(store, project_id, sequence)
+    return await keep_take(store, objects, project_id, sequence, NewClip(file.path, duration, "upload", file.content_type))

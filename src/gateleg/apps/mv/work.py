@@ -9,9 +9,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.apps.mv import costs
 from gateleg.apps.mv.job_types import (
+    CLIPS,
     COMPOSE,
+    FILM,
     GENERATE,
+    LIP_SYNC,
     PLAN,
     REFERENCES,
     RENDER,
@@ -26,11 +30,13 @@ from gateleg.apps.mv.job_types import (
     RenderConfig,
 )
 from gateleg.apps.mv.news import fail_project
+from gateleg.apps.mv.providers import clip_type
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
+from gateleg.web import Refusal
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -62,7 +68,8 @@ class _Phase:
 
 
 _PLANNING = _Phase("planning", ProjectStatus.GENERATING_SCENES, 0.0, 0.08)
-_RENDERING = _Phase("rendering", ProjectStatus.PROCESSING, 0.08, 0.9)
+_RENDERING = _Phase("rendering", ProjectStatus.PROCESSING, 0.08, 0.85)
+_LIP_SYNCING = _Phase("lip-sync", ProjectStatus.PROCESSING, 0.85, 0.9)
 _COMPOSING = _Phase("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
 
 
@@ -95,6 +102,18 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
         from gateleg.apps.mv.making import render_scene
 
         return render_scene(job, config.project_id, config.sequence, resources)
+
+    @jobs.handler(FILM, config=RenderConfig, result=ClipResult, timeout=900)
+    async def film(job: JobContext, config: RenderConfig) -> ClipResult:
+        from gateleg.apps.mv.filming import film_scene
+
+        return await film_scene(job, config.project_id, config.sequence, resources)
+
+    @jobs.handler(LIP_SYNC, config=RenderConfig, result=ClipResult, timeout=900)
+    async def lip_sync(job: JobContext, config: RenderConfig) -> ClipResult:
+        from gateleg.apps.mv.filming import move_lips
+
+        return await move_lips(job, config.project_id, config.sequence, resources)
 
     @jobs.handler(COMPOSE, config=ComposeConfig, result=ProjectResult, runs="process", timeout=3600)
     def compose(job: JobContext, config: ComposeConfig) -> ProjectResult:
@@ -131,13 +150,44 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
-    wanted = [scene.sequence for scene in loaded.scenes if _is_wanted(scene, config.again)]
-    renders = [_stage(RENDER, RenderConfig(project_id=project_id, sequence=number), f"scene:{number}") for number in wanted]
+    wanted = [scene for scene in loaded.scenes if _is_wanted(scene, config.again)]
+    _check_cost(job, loaded, config.again, resources)
+    renders = [_scene_stage(clip_type(loaded.project, scene), "scene", project_id, scene.sequence) for scene in wanted]
     await _done(job, resources, _RENDERING, renders, loaded.project, there=len(loaded.scenes) - len(wanted))
+    await _lip_sync(job, resources, project_id)
     composing = [_stage(COMPOSE, ComposeConfig(project_id=project_id), "compose")]
     await _done(job, resources, _COMPOSING, composing, loaded.project)
     project = await store.get(Project, project_id=project_id, consistent=True)
     return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=project.final_version)
+
+
+def _has_reached(job: JobContext, phase: _Phase) -> bool:
+    """Whether this job was in a phase when it was called before."""
+    return job.job.progress is not None and job.job.progress.fraction >= phase.start
+
+
+def _check_cost(job: JobContext, loaded: Loaded, again: bool, resources: Resources[MVSettings]) -> None:
+    """Refuse what costs more than the project may, when its scenes are known and before the first is made."""
+    if _has_reached(job, _RENDERING):
+        return
+    try:
+        costs.check(loaded.project, costs.estimate(loaded.project, loaded.scenes, resources, again=again))
+    except Refusal as error:
+        raise GiveUp(error.message) from error
+
+
+async def _lip_sync(job: JobContext, resources: Resources[MVSettings], project_id: UUID) -> None:
+    """Have the lips moved in the clips that need it, where a model is configured for that."""
+    loaded = await _loaded(resources, project_id)
+    wanted = [scene for scene in loaded.scenes if scene.needs_lip_sync]
+    if resources.settings.lip_sync_model is None:
+        if wanted and not _has_reached(job, _COMPOSING):
+            numbers = ", ".join(str(scene.sequence) for scene in wanted)
+            job.log(f"No lip-sync model is configured: the lips in scenes {numbers} stay as they were filmed.", "WARNING")
+        return
+    # Those that are done stay among the stages, so that this job finds them finished when it is called again.
+    stages = [_scene_stage(LIP_SYNC, f"lips:{scene.take}", project_id, scene.sequence) for scene in wanted]
+    await _done(job, resources, _LIP_SYNCING, stages, loaded.project)
 
 
 async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> Loaded:
@@ -149,6 +199,10 @@ async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> Loaded:
 
 def _is_wanted(scene: Scene, again: bool) -> bool:
     return scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)
+
+
+def _scene_stage(job_type: str, name: str, project_id: UUID, sequence: int) -> Stage:
+    return _stage(job_type, RenderConfig(project_id=project_id, sequence=sequence), f"{name}:{sequence}")
 
 
 def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
@@ -193,7 +247,7 @@ def _reason(child: Job) -> str:
 
 async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
     """A render whose process died could not say so itself."""
-    if child.job_type == RENDER:
+    if child.job_type in CLIPS:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-__all__ = ["batch_get_flow", "batch_write_flow"]
+__all__ = ["BatchGet", "BatchWrite", "batch_get_flow", "batch_write_flow"]
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 
+__all__ = ["Collect"]
+
+
 @dataclass(frozen=True, slots=True)
 class Collect(Operation[Collected]):
     """Several entities of one partition."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.store.operations.cursors import Position
     from gateleg.store.setup import Setup
 
-__all__ = ["Reading"]
+__all__ = ["Count", "QueryStream", "Reading"]
 
 E = TypeVar("E", bound=BaseModel)
 Question = Query[E] | Access[E]

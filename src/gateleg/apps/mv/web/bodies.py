@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from gateleg.apps.mv.planning.presets import find_preset
-from gateleg.apps.mv.settings import MVSettings
+from gateleg.apps.mv.settings import STUDIO, MVSettings
 from gateleg.apps.mv.tables import Project, Scene
 from gateleg.model import InputModel, PatchModel
 
@@ -57,6 +57,7 @@ class NewReferences(BaseModel):
     character_description: str = Field(min_length=1, max_length=2_000)
     num_images: int = Field(default=4, ge=1, le=4)
     seed: int = Field(default=0, ge=0)
+    provider: str = Field(default=STUDIO, max_length=100)
 
 
 class NewScene(BaseModel):

@@ -19,6 +19,7 @@ class CreateForm(Element, component="mv_create.js", esm=UPLOAD_MODULE):
     def __init__(self, settings: MVSettings, most: int) -> None:
         super().__init__()
         self.props["directors"] = [{"name": one.name, "title": one.title, "description": one.description} for one in PRESETS.values()]
+        self.props["films"] = list(settings.film_models)
         self.props["usual"] = settings.director
         self.props["lines"] = settings.resolution
         self.props["most"] = most

@@ -16,6 +16,8 @@ export default {
       <div class="fields">
         <label class="field"><span class="name">Shape</span><select class="box" v-model="aspect"><option value="16:9">Wide, 16:9</option><option value="9:16">Tall, 9:16</option><option value="1:1">Square, 1:1</option></select></label>
         <label class="field"><span class="name">Resolution</span><select class="box" v-model.number="resolution"><option v-for="one in resolutions" :key="one" :value="one">{{ one }} lines{{ one <= 480 ? ", a draft" : "" }}</option></select></label>
+        <label v-if="films.length" class="field"><span class="name">Made by</span><select class="box" v-model="provider"><option value="studio">The studio, drawn here for nothing</option><option v-for="one in films" :key="one" :value="one">{{ one }}, a paid video model</option></select></label>
+        <label v-if="provider !== 'studio'" class="field"><span class="name">Spend at most, US dollars</span><input class="box num" type="number" min="0" step="0.01" required v-model.number="cap" /></label>
       </div>
       <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, the studio plays a song of its own." :multiple="false" /></div>
       <div class="field"><span class="name">Picture of who is seen</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
@@ -28,9 +30,9 @@ export default {
       </div>
       <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
     </form>`,
-  props: { directors: Array, usual: String, lines: Number, most: Number },
+  props: { directors: Array, films: Array, usual: String, lines: Number, most: Number },
   data() {
-    return { prompt: "", character: "", title: "", director: this.usual, aspect: "16:9", resolution: this.lines, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
+    return { prompt: "", character: "", title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
   },
   mounted() {
     // The form shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
@@ -64,6 +66,7 @@ export default {
       try {
         const token = await readToken();
         const body = { prompt: this.prompt, characterDescription: this.character, title: this.title, directorConfig: this.director, aspectRatio: this.aspect, resolution: this.resolution };
+        if (this.provider !== "studio") Object.assign(body, { provider: this.provider, spendCap: this.cap });
         // Tried again after a file was refused, it is the same project.
         if (this.made === null) this.made = (await this.post(this.address(), token, body)).projectId;
         await this.send("audio", this.songs, token);

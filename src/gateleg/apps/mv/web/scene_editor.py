@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv import rules, scenes, submitting
+from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
 from gateleg.apps.mv.web.forms import FileForm
 from gateleg.apps.mv.web.places import place_of
@@ -101,6 +102,9 @@ class _Editor:
         prompt = Field("What is seen", scene.prompt, kind="area", rows=5, required=True)
         without = Field("What is not seen", scene.negative_prompt or "", kind="text")
         length = Field("Seconds", f"{scene.duration:g}", kind="number", least=0.1, most=600)
+        films = self.deeds.resources.settings.film_models
+        choices = [(name, name) for name in ("", STUDIO, *films)]
+        maker = Field("Made by (empty: as the project)", scene.provider or "", kind="choice", choices=choices) if films else None
         lock = Field("Lock: keep its clip when the video is made again", scene.locked, kind="tick")
 
         async def save() -> None:
@@ -108,6 +112,8 @@ class _Editor:
             actions += [Scene.prompt.set(prompt.text)] if prompt.text else []
             actions += [Scene.negative_prompt.set(without.text)] if without.text else [Scene.negative_prompt.remove()]
             actions += [Scene.duration.set(float(length.text))] if length.text else []
+            if maker is not None:
+                actions.append(Scene.provider.set(maker.text) if maker.text else Scene.provider.remove())
             await self.deeds.do(lambda: scenes.edit_scene(self.store, self.project_id, self.sequence, actions), "Saved", self.here)
 
         async def render() -> None:

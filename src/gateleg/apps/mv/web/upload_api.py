@@ -92,8 +92,8 @@ async def upload_reference(call: Using, request: Request, description: Annotated
 @router.post("/references/generate", status_code=202)
 async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> MadeBy:
     """Draw one to four pictures of somebody or something. They are among the caller's references when the job is completed."""
-    made = submitting.make_references
-    job = await made(mine(call), call.principal, wanted.character_description, wanted.num_images, wanted.seed, once=once)
+    text, count = wanted.character_description, wanted.num_images
+    job = await submitting.make_references(mine(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once)
     return MadeBy(job_id=job.job_id, status=job.status.value)
 
 

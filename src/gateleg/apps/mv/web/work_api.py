@@ -1,5 +1,6 @@
 """`/api/mv`: making videos. Each route submits a job, whose progress `/api/mv/jobs` and `/events/mv/jobs` tell."""
 
+from typing import Literal
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -8,6 +9,7 @@ from gateleg.apps.mv import costs, service, submitting
 from gateleg.apps.mv.api import Sequence, changeable, mine, seen, shown_scene
 from gateleg.apps.mv.job_types import Shape
 from gateleg.apps.mv.planning.presets import PRESETS
+from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.submitting import rewrite_prompt
 from gateleg.apps.mv.web.bodies import Once
 from gateleg.apps.mv.web.views import SceneView, View
@@ -49,6 +51,24 @@ async def director_configs(call: Using) -> list[PresetView]:
     return [PresetView(name=one.name, title=one.title, description=one.description) for one in PRESETS.values()]
 
 
+class ProviderView(View):
+    """A provider that `provider` of a project, a scene or of reference pictures names."""
+
+    name: str
+    makes: Literal["clips", "pictures"]
+    #: the model's address; null for the studio
+    model: str | None = None
+
+
+@router.get("/providers")
+async def providers(call: Using) -> list[ProviderView]:
+    """Who makes clips and pictures here: the studio on this machine, and the models of the settings."""
+    settings = mine(call).settings
+    films = [ProviderView(name=name, makes="clips", model=model.model) for name, model in settings.film_models.items()]
+    pictures = [ProviderView(name=name, makes="pictures", model=model) for name, model in settings.picture_models.items()]
+    return [ProviderView(name=STUDIO, makes="clips"), *films, ProviderView(name=STUDIO, makes="pictures"), *pictures]
+
+
 def _work(project_id: UUID, job: Job) -> Work:
     return Work(job_id=job.job_id, project_id=project_id, status=job.status.value)
 
@@ -58,7 +78,7 @@ async def estimate(call: Using, project_id: UUID, again: bool = False) -> Estima
     """What `generate` would cost, in US dollars, and whether the project's `spendCap` permits it. The studio costs nothing."""
     await seen(call, project_id)
     loaded = await service.load(call.host.store, project_id)
-    found = costs.estimate(loaded.project, loaded.scenes, again=again)
+    found = costs.estimate(loaded.project, loaded.scenes, mine(call), again=again)
     return EstimateView(scenes=found.scenes, seconds=found.seconds, cost=found.cost, spend_cap=found.cap, allowed=found.allowed)
 
 

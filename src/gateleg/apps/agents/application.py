@@ -1,0 +1,79 @@
+"""Agents as an application of a host. Importing it loads neither GraphQL, nor MCP, nor a model."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.catalogue_tables import TABLES
+from gateleg.apps.agents.needed import NEEDED
+from gateleg.apps.agents.settings import AgentsSettings
+from gateleg.web import Application
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import APIRouter
+
+    from gateleg.jobs import Jobs
+    from gateleg.web import Check, EventRoute, Resources, Surface
+
+
+def check_installed() -> None:
+    """Raise `ModuleNotFoundError` for the first package that agents would miss, without importing any."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
+    """What `gateleg doctor` checks of agents."""
+    from gateleg.apps.agents.checks import agents_checks
+
+    return agents_checks(resources)
+
+
+def make_jobs(resources: Resources[AgentsSettings]) -> Jobs:
+    """The job types of agents."""
+    from gateleg.apps.agents.work import agents_jobs
+
+    return agents_jobs(resources)
+
+
+def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
+    """The routes of agents."""
+    from gateleg.apps.agents.api import router
+
+    return router
+
+
+def make_surfaces(resources: Resources[AgentsSettings]) -> Sequence[Surface]:
+    """OpenAI's API, and agents as MCP tools."""
+    from gateleg.apps.agents.web.mcp_api import mcp_surface
+    from gateleg.apps.agents.web.openai_api import openai_surface
+
+    return [openai_surface(resources), mcp_surface(resources)]
+
+
+def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
+    """The event streams of agents."""
+    from gateleg.apps.agents.web.events import run_streams
+
+    return run_streams(resources)
+
+
+check_installed()
+#: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
+application = Application(
+    name="agents",
+    title="Agents",
+    icon="smart_toy",
+    about="Agents with tools, prompts and flows in versions, for many tenants.",
+    tables=TABLES,
+    settings=AgentsSettings,
+    jobs=make_jobs,
+    routes=make_routes,
+    surfaces=make_surfaces,
+    streams=make_streams,
+    checks=make_checks,
+)

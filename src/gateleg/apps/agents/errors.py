@@ -1,0 +1,140 @@
+"""What the agent engine refuses: one class for each kind of failure, with a code, a status, what happened and what to do."""
+
+from __future__ import annotations
+
+from gateleg.web.errors import Refusal
+
+
+class AgentsError(Refusal):
+    """Something that the agent engine refuses."""
+
+    code = "agents"
+    status = 422
+
+
+class BadPartition(AgentsError):
+    """An endpoint_id or a part_id that cannot be part of a partition key."""
+
+    code = "bad-partition"
+    status = 400
+    fix = "Use 1 to 128 visible characters in Unicode's composed form (NFC), without `#` and without spaces at the ends."
+
+
+class ForeignPart(AgentsError):
+    """A caller named an endpoint or a part that their key does not belong to."""
+
+    code = "foreign-part"
+    status = 403
+    fix = "Leave X-Part-ID and part_id out, or use a key of that tenant. Operators without a tenant may name any part."
+
+
+class NotFoundInPartition(AgentsError):
+    """The tenant has nothing with this id, or the caller may not see it."""
+
+    code = "not-found-in-partition"
+    status = 404
+    fix = "Check the id; lists show what there is."
+
+
+class UnknownReference(AgentsError):
+    """Something that is to be stored names another thing that does not exist."""
+
+    code = "unknown-reference"
+    fix = "Create what it names first, or leave the reference out."
+
+
+class AlreadyThere(AgentsError):
+    """Something new has the id of something that exists."""
+
+    code = "already-there"
+    status = 409
+    fix = "Leave the id out: a new one is given."
+
+
+class StillUsed(AgentsError):
+    """Something that is to be deleted is named by others."""
+
+    code = "still-used"
+    status = 409
+    fix = "Delete what names it, or let that name something else."
+
+
+class ActiveVersion(AgentsError):
+    """A version cannot be made inactive by itself: exactly one version is active."""
+
+    code = "active-version"
+    status = 409
+    fix = "Make another version active, or delete this one: the newest of the others then becomes active."
+
+
+class BusyVersions(AgentsError):
+    """Many writers change the same thing at the same moment."""
+
+    code = "busy-versions"
+    status = 409
+    fix = "Try again."
+
+
+class MissingField(AgentsError):
+    """Something new lacks an attribute that it needs."""
+
+    code = "missing-field"
+    fix = "Give every attribute that the message names."
+
+
+class BadField(AgentsError):
+    """An attribute has a value that it cannot have."""
+
+    code = "bad-field"
+    fix = "Correct the attributes that the message names."
+
+
+class TooManyAtOnce(AgentsError):
+    """A change needs more writes than one transaction has room for."""
+
+    code = "too-many-at-once"
+    fix = "A transaction writes at most 100 items: save fewer things at once."
+
+
+class NotAnEditor(AgentsError):
+    """The caller may use what the tenant has, and not change it."""
+
+    code = "not-an-editor"
+    status = 403
+    fix = "Ask for a key of the group that `editors` in the section [agents] of the settings names."
+
+
+class NotACatalogueEditor(AgentsError):
+    """The catalogue of models, components and schemas is shared by all tenants."""
+
+    code = "not-a-catalogue-editor"
+    status = 403
+    fix = "Ask an operator or an admin of the host."
+
+
+class BadWizard(AgentsError):
+    """A wizard that does not match its schema, or answers that do not match its elements."""
+
+    code = "bad-wizard"
+    fix = "Correct the attributes that `details` names."
+
+
+class BadTemplate(AgentsError):
+    """A prompt or a flow that cannot be rendered."""
+
+    code = "bad-template"
+    fix = "Correct the template; placeholders are {names} of letters, digits and underscores, and {{ and }} stand for braces."
+
+
+class MissingVariables(AgentsError):
+    """A prompt has variables without a value."""
+
+    code = "missing-variables"
+    fix = "Give a value, or a default in the template, for each variable that the message names."
+
+
+class BadVariable(AgentsError):
+    """A variable's value is not of its declared type."""
+
+    code = "bad-variable"
+    fix = "Give a value of the declared type."

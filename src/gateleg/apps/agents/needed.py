@@ -1,0 +1,3 @@
+"""What the extra `agents` installs, by the names under which it is imported."""
+
+NEEDED = ("strawberry", "mcp")

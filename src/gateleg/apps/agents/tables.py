@@ -1,0 +1,299 @@
+"""The nine tables of the public design, each under its tenant's partition, and the pointers to the active versions.
+
+Names, keys, attributes and local indexes are those of the public design; attributes that it lacks are marked as ours. `thread_tables` has
+what happens in a thread, `catalogue_tables` what all tenants share.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from gateleg.apps.agents.tenancy import Partition
+from gateleg.model import GSI, LSI, Attr, Entity, Index, Key, Pattern, Table, field, required, stamp, time_uuid
+
+#: Identifiers: ours, those of the public engine, and those of callers.
+IDENTIFIER = r"^[^#\x00-\x1f\x7f]+$"
+LONGEST_IDENTIFIER = 128
+#: Characters of a name, and of a text that is sent to a model; an item has room for 400 KB.
+NAME, TEXT = 200, 200_000
+
+
+def new_id() -> str:
+    """A new identifier. Text order is time order."""
+    return str(time_uuid())
+
+
+def identifier(*, name: str | None = None) -> Any:
+    """An attribute that identifies something and is given."""
+    return required(name=name, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+
+
+def optional_identifier() -> Any:
+    """An attribute that names another thing, or none."""
+    return field(None, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+
+
+def own_identifier() -> Any:
+    """An attribute that identifies its item, and is made with it."""
+    return field(factory=new_id, create_only=True, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+
+
+def tenant_table(name: str, sort: str, *indexes: Index) -> Table:
+    """A table whose hash is the tenant's partition, with the indexes of the public design and one across tenants."""
+    local = (LSI("endpoint_id-index", range="endpoint_id"), LSI("part_id-index", range="part_id"), *indexes)
+    across = GSI("endpoint-index", hash="endpoint_id", range="updated_at")
+    return Table(f"aace-{name}", hash="partition_key", range=sort, indexes=[*local, LSI("updated_at-index", range="updated_at"), across])
+
+
+agents = tenant_table(
+    "agents",
+    "agent_version_uuid",
+    LSI("agent_uuid-index", range="agent_uuid"),
+    LSI("flow_snippet_version_uuid-index", range="flow_snippet_version_uuid"),
+)
+threads = tenant_table("threads", "thread_uuid", LSI("agent_uuid-index", range="agent_uuid"), LSI("owner-index", range="owner_activity"))
+prompt_templates = tenant_table(
+    "prompt_templates", "prompt_version_uuid", LSI("prompt_uuid-index", range="prompt_uuid"), LSI("prompt_type-index", range="prompt_type")
+)
+flow_snippets = tenant_table(
+    "flow_snippets",
+    "flow_snippet_version_uuid",
+    LSI("flow_snippet_uuid-index", range="flow_snippet_uuid"),
+    LSI("prompt_uuid-index", range="prompt_uuid"),
+)
+mcp_servers = tenant_table("mcp_servers", "mcp_server_uuid")
+elements = tenant_table("elements", "element_uuid", LSI("data_type-index", range="data_type"))
+wizards = tenant_table("wizards", "wizard_uuid")
+wizard_groups = tenant_table("wizard_groups", "wizard_group_uuid")
+wizard_group_filters = tenant_table("wizard_group_filters", "wizard_group_filter_uuid")
+version_pointers = Table("aace-version_pointers", hash="partition_key", range="pointer")
+
+TENANT_TABLES = (agents, threads, prompt_templates, flow_snippets, mcp_servers, elements, wizards, wizard_groups, wizard_group_filters)
+
+
+class VersionStatus(StrEnum):
+    """Whether a version is the one that is used where none is named."""
+
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+
+
+class TenantItem(Entity):
+    """What every item of a tenant has. `endpoint_id` and `part_id` are stored beside the partition."""
+
+    partition: Attr[Partition] = required(name="partition_key")
+    created_at: Attr[datetime] = stamp(on="create")
+    updated_at: Attr[datetime] = stamp(on="write")
+
+    in_partition = Pattern(title="All items of a tenant, by id")
+    by_endpoint_id = Pattern("endpoint_id-index", title="Items of a tenant by endpoint")
+    by_part_id = Pattern("part_id-index", title="Items of a tenant by part")
+    by_update = Pattern("updated_at-index", title="Items of a tenant, latest change first", order="desc")
+    of_endpoint = Pattern("endpoint-index", title="Items of an endpoint over all its tenants, latest change first", order="desc")
+
+
+class Named(TenantItem):
+    """What other things can name: it cannot be deleted while they do."""
+
+    updated_by: Attr[str] = field("", max_length=NAME)
+    #: ours: how many others name it, moved in the transactions that write them
+    reference_count: Attr[int] = field(0, ge=0)
+    #: ours: raised by every change, which is conditional on it
+    revision: Attr[int] = field(1, ge=1)
+
+
+class Agent(Named, table=agents):
+    """One version of an agent: a model, its instructions and its tools."""
+
+    agent_version_uuid: Attr[str] = own_identifier()
+    agent_uuid: Attr[str] = identifier()
+    agent_name: Attr[str] = required(min_length=1, max_length=NAME)
+    agent_description: Attr[str | None] = field(None, max_length=5_000)
+    llm_provider: Attr[str] = required(min_length=1, max_length=NAME)
+    llm_name: Attr[str] = required(min_length=1, max_length=NAME)
+    instructions: Attr[str | None] = field(None, max_length=TEXT)
+    configuration: Attr[dict[str, Any]] = field(factory=dict)
+    mcp_server_uuids: Attr[list[str]] = field(factory=list, max_length=40)
+    #: maps with name and value
+    variables: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
+    num_of_messages: Attr[int] = field(10, ge=0, le=1_000)
+    tool_call_role: Attr[str] = field("developer", max_length=NAME)
+    flow_snippet_version_uuid: Attr[str | None] = optional_identifier()
+    status: Attr[VersionStatus] = field(VersionStatus.ACTIVE)
+
+    key = Key("{partition}", "{agent_version_uuid}")
+    versions = Pattern("agent_uuid-index", by=("partition", "agent_uuid"), title="The versions of an agent")
+    of_flow = Pattern(
+        "flow_snippet_version_uuid-index",
+        by=("partition", "flow_snippet_version_uuid"),
+        title="The versions of agents that use a version of a flow",
+    )
+
+
+class Thread(TenantItem, table=threads):
+    """A conversation of somebody with an agent. It belongs to whoever began it."""
+
+    thread_uuid: Attr[str] = own_identifier()
+    agent_uuid: Attr[str] = identifier()
+    #: the end user, as the caller named them
+    user_id: Attr[str | None] = field(None, max_length=LONGEST_IDENTIFIER)
+    #: ours: the caller who began it, `Context.owner`
+    owner_id: Attr[str] = required(read_only=True)
+    #: ours: the version that answers, instead of the active one
+    agent_version_uuid: Attr[str | None] = optional_identifier()
+    #: ours
+    title: Attr[str | None] = field(None, max_length=NAME)
+    #: ours: what the caller wants to keep with it
+    metadata: Attr[dict[str, Any]] = field(factory=dict)
+    #: ours: the run that is under way, which a second message waits for or replaces
+    current_run_uuid: Attr[str | None] = optional_identifier()
+    #: ours: the running summary of what no longer fits into the model's window, and the last message that it covers
+    summary: Attr[str | None] = field(None, max_length=TEXT)
+    summarised_to: Attr[str | None] = optional_identifier()
+    #: ours: its runs; a thread that has some is deleted with them or not at all
+    run_count: Attr[int] = field(0, ge=0)
+
+    key = Key("{partition}", "{thread_uuid}")
+    owner_key = Key("{partition}", "{owner_id}#{updated_at}", index="owner-index")
+    of_agent = Pattern("agent_uuid-index", by=("partition", "agent_uuid"), title="The threads of an agent")
+    of_owner = Pattern("owner-index", by=("partition", "owner_id"), title="The threads of a user, latest activity first", order="desc")
+
+
+class PromptTemplate(Named, table=prompt_templates):
+    """One version of a prompt."""
+
+    prompt_version_uuid: Attr[str] = own_identifier()
+    prompt_uuid: Attr[str] = identifier()
+    prompt_type: Attr[str] = required(min_length=1, max_length=NAME)
+    prompt_name: Attr[str] = required(min_length=1, max_length=NAME)
+    prompt_description: Attr[str | None] = field(None, max_length=5_000)
+    template_context: Attr[str] = required(max_length=TEXT)
+    #: maps with name, and optionally type, default, required and description
+    variables: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
+    #: maps with mcp_server_uuid
+    mcp_servers: Attr[list[dict[str, Any]]] = field(factory=list, max_length=40)
+    #: maps with ui_component_type and ui_component_uuid
+    ui_components: Attr[list[dict[str, Any]]] = field(factory=list, max_length=40)
+    status: Attr[VersionStatus] = field(VersionStatus.ACTIVE)
+
+    key = Key("{partition}", "{prompt_version_uuid}")
+    versions = Pattern("prompt_uuid-index", by=("partition", "prompt_uuid"), title="The versions of a prompt")
+    of_type = Pattern("prompt_type-index", by=("partition", "prompt_type"), title="The prompts of a type")
+
+
+class FlowSnippet(Named, table=flow_snippets):
+    """One version of a flow: steps that are put into a prompt."""
+
+    flow_snippet_version_uuid: Attr[str] = own_identifier()
+    flow_snippet_uuid: Attr[str] = identifier()
+    prompt_uuid: Attr[str] = identifier()
+    flow_name: Attr[str] = required(min_length=1, max_length=NAME)
+    flow_relationship: Attr[str | None] = field(None, max_length=TEXT)
+    flow_context: Attr[str | None] = field(None, max_length=TEXT)
+    enabled_tools: Attr[list[str]] = field(factory=list, max_length=500)
+    status: Attr[VersionStatus] = field(VersionStatus.ACTIVE)
+
+    key = Key("{partition}", "{flow_snippet_version_uuid}")
+    versions = Pattern("flow_snippet_uuid-index", by=("partition", "flow_snippet_uuid"), title="The versions of a flow")
+    of_prompt = Pattern("prompt_uuid-index", by=("partition", "prompt_uuid"), title="The flows of a prompt")
+
+
+class McpServer(Named, table=mcp_servers):
+    """A server of tools, as a tenant registered it."""
+
+    mcp_server_uuid: Attr[str] = own_identifier()
+    mcp_label: Attr[str] = required(min_length=1, max_length=NAME)
+    mcp_server_url: Attr[str] = required(min_length=1, max_length=2_000)
+    #: names as they were given; values are references to secrets, never secrets
+    headers: Attr[dict[str, str]] = field(factory=dict)
+    #: ours: the tools that agents may call; all, if left out
+    allowed_tools: Attr[list[str] | None] = field(None, max_length=500)
+
+    key = Key("{partition}", "{mcp_server_uuid}")
+
+
+class WizardElement(Named, table=elements):
+    """A question of a wizard."""
+
+    element_uuid: Attr[str] = own_identifier()
+    data_type: Attr[str] = required(min_length=1, max_length=NAME)
+    element_title: Attr[str] = required(min_length=1, max_length=NAME)
+    priority: Attr[int] = field(0)
+    attribute_name: Attr[str] = required(min_length=1, max_length=NAME)
+    attribute_type: Attr[str] = required(min_length=1, max_length=NAME)
+    option_values: Attr[list[dict[str, Any]]] = field(factory=list, max_length=1_000)
+    conditions: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
+    pattern: Attr[str | None] = field(None, max_length=1_000)
+
+    key = Key("{partition}", "{element_uuid}")
+    of_data_type = Pattern("data_type-index", by=("partition", "data_type"), title="The elements of a data type")
+
+
+class Wizard(Named, table=wizards):
+    """A form: attributes of its schema, and elements in their order."""
+
+    wizard_uuid: Attr[str] = own_identifier()
+    wizard_title: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_description: Attr[str | None] = field(None, max_length=5_000)
+    wizard_type: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_schema_type: Attr[str] = identifier()
+    wizard_schema_name: Attr[str] = identifier()
+    #: maps with name and value
+    wizard_attributes: Attr[list[dict[str, Any]]] = field(factory=list, max_length=500)
+    #: maps with element_uuid, required and placeholder
+    wizard_elements: Attr[list[dict[str, Any]]] = field(factory=list, max_length=90)
+    priority: Attr[int] = field(0)
+
+    key = Key("{partition}", "{wizard_uuid}")
+
+
+class WizardGroup(Named, table=wizard_groups):
+    """Wizards that are shown together."""
+
+    wizard_group_uuid: Attr[str] = own_identifier()
+    wizard_group_name: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_group_description: Attr[str | None] = field(None, max_length=5_000)
+    weight: Attr[float] = field(0)
+    wizard_uuids: Attr[list[str]] = field(factory=list, max_length=90)
+
+    key = Key("{partition}", "{wizard_group_uuid}")
+
+
+class WizardGroupFilter(Named, table=wizard_group_filters):
+    """To whom a group of wizards is shown: a region and criteria."""
+
+    wizard_group_filter_uuid: Attr[str] = own_identifier()
+    wizard_group_filter_name: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_group_filter_description: Attr[str | None] = field(None, max_length=5_000)
+    region: Attr[str] = required(min_length=1, max_length=NAME)
+    criteria: Attr[dict[str, Any]] = field(factory=dict)
+    weight: Attr[float] = field(0)
+    wizard_group_uuid: Attr[str | None] = optional_identifier()
+
+    key = Key("{partition}", "{wizard_group_filter_uuid}")
+
+
+class VersionPointer(Entity, table=version_pointers):
+    """Which version of an agent, a prompt or a flow is active. Every change of a version is conditional on its revision."""
+
+    partition: Attr[Partition] = required(name="partition_key")
+    #: `agent`, `prompt` or `flow`
+    kind: Attr[str] = identifier()
+    #: the id that all versions share
+    logical_uuid: Attr[str] = identifier()
+    active_version_uuid: Attr[str] = identifier()
+    revision: Attr[int] = field(1, ge=1)
+    version_count: Attr[int] = field(1, ge=0)
+    #: names for versions, such as `stable`
+    labels: Attr[dict[str, str]] = field(factory=dict)
+    #: threads of an agent, flows of a prompt
+    reference_count: Attr[int] = field(0, ge=0)
+
+    key = Key("{partition}", "{kind}#{logical_uuid}")
+    of_kind = Pattern(by=("partition", "kind"), title="The agents, prompts or flows of a tenant, each once")
+
+
+TENANT_ITEMS: tuple[type[TenantItem], ...] = (
+    *(Agent, Thread, PromptTemplate, FlowSnippet, McpServer),
+    *(WizardElement, Wizard, WizardGroup, WizardGroupFilter),
+)

@@ -1,0 +1,197 @@
+"""Clips and moved lips that models make elsewhere. A job asks once and then looks from time to time: it waits without a worker's place.
+
+What is asked for is known to the provider's records under the job's id: whatever is interrupted, nothing is paid for twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from gateleg.ai import Attachment, ContentRefused, MediaFailed, MediaRequest, NothingSubmitted, SubmissionUnknown
+from gateleg.apps.mv import object_keys
+from gateleg.apps.mv.errors import MusicVideoError
+from gateleg.apps.mv.job_types import ClipResult
+from gateleg.apps.mv.probing import Bounds, probe
+from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
+from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
+from gateleg.apps.mv.service import load
+from gateleg.apps.mv.tables import Project, Scene, SceneStatus
+from gateleg.apps.mv.takes import NewClip, keep_take
+from gateleg.jobs import GiveUp, Snooze
+from gateleg.store import ConditionFailed
+from gateleg.web import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+    from uuid import UUID
+
+    from gateleg.ai import AsyncMedia, MediaJob
+    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+#: Seconds until a job looks again how far the provider is.
+_LOOK_AGAIN = 5.0
+#: What would be the same if it were tried again. The money of a submission whose fate is not known may be spent: a person decides.
+_FINAL = (ContentRefused, MediaFailed, SubmissionUnknown)
+
+
+async def film_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
+    """Have a video model film a scene, and make its clip the one that plays."""
+    scene = await get_scene(resources.store, project_id, sequence)
+    if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
+        return ClipResult(sequence=sequence, take=scene.take)
+    await begin_scene(resources.store, project_id, sequence, job.job_id)
+    try:
+        return await _film(job, await load(resources.store, project_id), scene, resources)
+    except (*_FINAL, MusicVideoError, Refusal) as error:
+        await fail_scene(resources.store, project_id, sequence, error.message)
+        raise GiveUp(error.message) from error
+    except GiveUp as error:
+        await fail_scene(resources.store, project_id, sequence, str(error))
+        raise
+
+
+async def _film(job: JobContext, loaded: Loaded, scene: Scene, resources: Resources[MVSettings]) -> ClipResult:
+    project = loaded.project
+    provider = provider_of(project, scene)
+    model = find_film_model(resources.settings, provider)
+
+    async def request() -> MediaRequest:
+        picture = None if model.picture == "none" else await _picture(project, scene, resources)
+        return film_request(project, scene, model, picture)
+
+    media = media_of(resources, model.model, job.job.tenant)
+    made = await _made(job, media, request, resources)
+    path = job.scratch / "film.mp4"
+    found = await media.fetch(made)
+    await asyncio.to_thread(path.write_bytes, found.data)
+    duration = await _checked(path, resources)
+    still = await asyncio.to_thread(_still, path)
+    clip = NewClip(
+        path, duration, provider, found.media_type, still, seed=scene.seed, cost=float(made.forecast.cost or 0), job_id=job.job_id
+    )
+    kept = await keep_take(resources.store, resources.objects, project.project_id, scene.sequence, clip)
+    job.log(f"{model.model} filmed scene {scene.sequence}: {duration:.1f} seconds")
+    return ClipResult(sequence=scene.sequence, take=kept.take)
+
+
+async def move_lips(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
+    """Have a lip-sync model move the lips of a scene's clip to its part of the track. The clip before it is kept as its take."""
+    loaded = await load(resources.store, project_id)
+    scene = await get_scene(resources.store, project_id, sequence)
+    if scene.lipsync_job_id == job.job_id:
+        return ClipResult(sequence=sequence, take=scene.take)
+    address = resources.settings.lip_sync_model
+    if address is None:
+        raise GiveUp("No lip-sync model is configured: set lip_sync_model below [mv] in gateleg.toml.")
+    try:
+        return await _move_lips(job, loaded, scene, address, resources)
+    except (*_FINAL, MusicVideoError) as error:
+        raise GiveUp(error.message) from error
+
+
+async def _move_lips(job: JobContext, loaded: Loaded, scene: Scene, address: str, resources: Resources[MVSettings]) -> ClipResult:
+    project_id = loaded.project.project_id
+    clip_key = scene.original_video_clip_s3_key
+
+    async def request() -> MediaRequest:
+        if clip_key is None:
+            raise GiveUp(f"Scene {scene.sequence} has no clip.")
+        clip = Attachment("video/mp4", await resources.objects.get(clip_key), "clip.mp4")
+        sound = Attachment("audio/wav", await _sound_of(job, loaded, scene, resources), "voice.wav")
+        return MediaRequest("lip-sync", seconds=Decimal(str(round(scene.duration, 3))), video=clip, audio=sound)
+
+    media = media_of(resources, address, job.job.tenant)
+    made = await _made(job, media, request, resources)
+    path = job.scratch / "lips.mp4"
+    found = await media.fetch(made)
+    await asyncio.to_thread(path.write_bytes, found.data)
+    await _checked(path, resources)
+    key = object_keys.lip_sync_key(project_id, scene.sequence)
+    with path.open("rb") as content:
+        await resources.objects.put(key, content, content_type=found.media_type)
+    actions = [Scene.lip_synced_video_clip_s3_key.set(key), Scene.lipsync_job_id.set(job.job_id)]
+    try:
+        await resources.store.patch(Scene, *actions, project_id=project_id, sequence=scene.sequence, condition=Scene.take == scene.take)
+    except ConditionFailed:
+        raise GiveUp(f"Scene {scene.sequence} plays another take since: its lips were moved in the one before.") from None
+    await resources.objects.copy(key, object_keys.scene_key(project_id, scene.sequence))
+    return ClipResult(sequence=scene.sequence, take=scene.take)
+
+
+async def _made(
+    job: JobContext, media: AsyncMedia, request: Callable[[], Awaitable[MediaRequest]], resources: Resources[MVSettings]
+) -> MediaJob:
+    """What the provider has made for a job; asked for the first time, and looked at again later until it is there."""
+    token = str(job.job_id)
+    try:
+        state = await media.poll(token)
+    except NothingSubmitted:
+        state = await media.submit(await request(), token=token)
+        job.log(f"Asked {media.model}.")
+    if state.status == "succeeded":
+        return state
+    if state.status == "refused":
+        raise ContentRefused(f"The provider refuses to make this: {state.reason or 'it gave no reason'}")
+    if state.status == "failed":
+        raise MediaFailed(f"The provider could not make it: {state.reason or 'it gave no reason'}")
+    if datetime.now(UTC) - job.job.created_at > timedelta(minutes=resources.settings.film_minutes):
+        raise MediaFailed(f"{media.model} has not made it within {resources.settings.film_minutes:g} minutes.")
+    job.progress(0.5, 1.0, f"{media.model} is at work")
+    raise Snooze(_LOOK_AGAIN)
+
+
+async def _picture(project: Project, scene: Scene, resources: Resources[MVSettings]) -> Attachment | None:
+    """The picture of who or what appears in a scene."""
+    keys = [*scene.reference_image_s3_keys, project.character_image_s3_key, project.product_image_s3_key]
+    key = next((key for key in keys if key is not None), None)
+    if key is None:
+        return None
+    kind = (await resources.objects.head(key)).content_type
+    return Attachment(kind, await resources.objects.get(key), key.rpartition("/")[2])
+
+
+async def _sound_of(job: JobContext, loaded: Loaded, scene: Scene, resources: Resources[MVSettings]) -> bytes:
+    """The part of the track that a scene plays to, as a WAV file; it is kept as the scene's audio, too."""
+    key = loaded.project.audio_backing_track_s3_key
+    if key is None:
+        raise GiveUp("The project has no track that lips could follow.")
+    track = job.scratch / f"track{key[key.rfind('.') :]}"
+    await asyncio.to_thread(track.write_bytes, await resources.objects.get(key))
+    start = sum(one.duration for one in loaded.scenes[: loaded.position(scene.sequence) - 1])
+    content = await asyncio.to_thread(_cut, track, start, scene.duration, resources.settings.longest_song)
+    kept = object_keys.scene_audio_key(loaded.project.project_id, scene.sequence, "wav")
+    await resources.objects.put(kept, content, content_type="audio/wav")
+    await edit_scene(resources.store, loaded.project.project_id, scene.sequence, [Scene.audio_clip_s3_key.set(kept)])
+    return content
+
+
+def _cut(track: Path, start: float, seconds: float, longest: float) -> bytes:
+    from gateleg.apps.mv.listening.sound import Sound, read_sound, write_wave
+
+    sound = read_sound(track, longest=longest)
+    part = sound.samples[:, round(start * sound.rate) : round((start + seconds) * sound.rate)]
+    out = track.with_name("voice.wav")
+    write_wave(Sound(part, sound.rate), out)
+    return out.read_bytes()
+
+
+def _still(clip: Path) -> Path:
+    from gateleg.apps.mv.composing.stills import save_poster
+
+    out = clip.with_name("still.jpg")
+    save_poster(clip, out)
+    return out
+
+
+async def _checked(path: Path, resources: Resources[MVSettings]) -> float:
+    """The seconds of a clip that somebody else made, looked at in a process of its own."""
+    settings = resources.settings
+    facts = await probe(path, "video", Bounds(settings.longest_clip, settings.probe_seconds, settings.probe_memory))
+    return facts.seconds

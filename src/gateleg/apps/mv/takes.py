@@ -1,0 +1,65 @@
+"""Use cases: a new clip becomes a take of its scene, whoever made it: the studio, a video model, or somebody who uploads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.apps.mv import object_keys
+from gateleg.apps.mv.scenes import finish_take, get_scene, next_take
+from gateleg.apps.mv.tables import Scene, Take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from uuid import UUID
+
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+
+@dataclass(frozen=True, slots=True)
+class NewClip:
+    """A clip in a file."""
+
+    path: Path
+    #: seconds
+    duration: float
+    provider: str
+    content_type: str = "video/mp4"
+    #: a JPEG picture of it
+    still: Path | None = None
+    seed: int | None = None
+    #: US dollars
+    cost: float = 0.0
+    job_id: UUID | None = None
+
+
+async def keep_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, clip: NewClip) -> Scene:
+    """Keep a clip as a take of its scene, at a key of its own and at the scene's, and play it."""
+    prompt = (await get_scene(store, project_id, sequence)).prompt
+    number = await next_take(store, project_id, sequence)
+    key = object_keys.take_key(project_id, sequence, number)
+    await _put(objects, key, clip.path, clip.content_type)
+    await objects.copy(key, object_keys.scene_key(project_id, sequence))
+    still = None if clip.still is None else object_keys.still_key(project_id, sequence, number)
+    if still is not None and clip.still is not None:
+        await _put(objects, still, clip.still, "image/jpeg")
+    take = Take(
+        project_id=project_id,
+        sequence=sequence,
+        take=number,
+        clip_s3_key=key,
+        still_s3_key=still,
+        prompt=prompt,
+        provider=clip.provider,
+        duration=clip.duration,
+        seed=clip.seed,
+        cost=clip.cost,
+        job_id=clip.job_id,
+    )
+    return await finish_take(store, take)
+
+
+async def _put(objects: AsyncObjects, key: str, path: Path, content_type: str) -> None:
+    with path.open("rb") as content:
+        await objects.put(key, content, content_type=content_type)

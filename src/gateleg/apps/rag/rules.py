@@ -1,0 +1,139 @@
+"""What names, tags, custom fields and groups may be, and when a collection takes documents. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+import orjson
+
+from gateleg.apps.rag.chunking import parse_strategy
+from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
+from gateleg.apps.rag.tables import (
+    LONGEST_NAME,
+    LONGEST_TAG,
+    MOST_CUSTOM_BYTES,
+    MOST_TAGS,
+    NAME_PATTERN,
+    READY,
+    REPOSITORY_ID_PATTERN,
+    TAG_PATTERN,
+    CollectionStatus,
+    Metadata,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from gateleg.apps.rag.drafts import PipelineDraft
+    from gateleg.apps.rag.tables import Collection, Pipeline, Repository
+
+
+def check_name(name: str) -> str:
+    """The name of a collection in its composed Unicode form, or `BadField`."""
+    name = unicodedata.normalize("NFC", name)
+    if not 1 <= len(name) <= LONGEST_NAME or not re.fullmatch(NAME_PATTERN, name):
+        raise BadField(
+            f"{name[:LONGEST_NAME]!r} is not a name for a collection.",
+            fix=f"Use 1 to {LONGEST_NAME} letters, digits, spaces and . , ( ) & ' + - _, without a space at either end.",
+        )
+    return name
+
+
+def check_repository_id(repository_id: str) -> str:
+    """The id of a new repository, or `BadField`."""
+    if not re.fullmatch(REPOSITORY_ID_PATTERN, repository_id):
+        raise BadField(
+            f"repositoryId must have 3 to 20 lower-case letters, digits or hyphens, with no hyphen at either end; got {repository_id!r}.",
+            fix="Choose another repositoryId.",
+        )
+    return repository_id
+
+
+def check_metadata(metadata: Metadata | None) -> Metadata | None:
+    """The metadata as given, or `BadField` for too many or malformed tags, or more custom fields than an item may hold."""
+    if metadata is None:
+        return None
+    if len(metadata.tags) > MOST_TAGS:
+        raise BadField(f"metadata.tags has {len(metadata.tags)} tags; {MOST_TAGS} are allowed.", fix="Remove some tags.")
+    for tag in metadata.tags:
+        if len(tag) > LONGEST_TAG or not re.fullmatch(TAG_PATTERN, tag):
+            raise BadField(
+                f"metadata.tags: {tag[:60]!r} is not a tag.",
+                fix=f"A tag has 1 to {LONGEST_TAG} ASCII letters, digits, hyphens or underscores.",
+            )
+    check_custom_fields(metadata.custom_fields)
+    return metadata
+
+
+def check_custom_fields(fields: dict[str, object]) -> None:
+    """Refuse custom fields that are larger than an item may hold, or that JSON cannot express."""
+    try:
+        size = len(orjson.dumps(fields))
+    except TypeError as error:
+        raise BadField(
+            f"metadata.customFields is not JSON: {error}.", fix="Use text, numbers, booleans, null, lists and objects."
+        ) from None
+    if size > MOST_CUSTOM_BYTES:
+        raise BadField(
+            f"metadata.customFields has {size:,} bytes as JSON; {MOST_CUSTOM_BYTES:,} are allowed.",
+            fix="Keep large values in a document, and refer to it.",
+        )
+
+
+def check_groups(groups: Sequence[str] | None, repository: Repository) -> list[str] | None:
+    """The groups of a collection without repetition, or None to inherit; `BadGroups` for groups that its repository does not have."""
+    if not groups:
+        return None
+    own = repository.config.allowed_groups
+    foreign = sorted(set(groups) - set(own)) if own else []
+    if foreign:
+        raise BadGroups(f"The repository {repository.repository_id} has no group {', '.join(foreign)}.")
+    return list(dict.fromkeys(groups))
+
+
+def check_strategy(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The chunking strategy as it is stored, from any of the shapes in use; None leaves the choice to each ingestion."""
+    return None if strategy is None else parse_strategy(strategy).stored()
+
+
+def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
+    """Pipelines that were sent, within their bounds. One that was there before keeps its id, and its metadata if none was sent.
+
+    It is the same one if it has the id, or, sent without one, the collection, bucket and prefix of an earlier one.
+    """
+    if not drafts:
+        return None
+    known = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
+    places = {(pipeline.collection_id, pipeline.s3_bucket, pipeline.s3_prefix): pipeline for pipeline in before or ()}
+    found = []
+    for draft in drafts:
+        made = draft.pipeline()
+        place = (made.collection_id, made.s3_bucket, made.s3_prefix)
+        earlier = places.get(place) if draft.pipeline_id is None else known.get(draft.pipeline_id)
+        if earlier is not None:
+            made.pipeline_id = earlier.pipeline_id
+            made.metadata = made.metadata or earlier.metadata
+        made.metadata = check_metadata(made.metadata)
+        made.chunking_strategy = check_strategy(made.chunking_strategy)
+        found.append(made)
+    if len({pipeline.pipeline_id for pipeline in found}) < len(found):
+        raise BadField("Two pipelines have the same pipelineId, or the same collection, bucket and prefix.", fix="Send each of them once.")
+    return found
+
+
+def is_default(collection: Collection, repository: Repository) -> bool:
+    """Whether a collection is the default one of its repository, to which documents without a collection belong."""
+    return collection.collection_id == repository.config.embedding_model_id
+
+
+def check_accepts_documents(repository: Repository, collection: Collection) -> None:
+    """Refuse to add documents unless repository and collection are in use."""
+    if repository.status not in READY:
+        raise NotActive(f"The repository {repository.repository_id} is {repository.status.value}: it takes no documents.")
+    if collection.status is not CollectionStatus.ACTIVE:
+        raise NotActive(
+            f"The collection {collection.name or collection.collection_id} is {collection.status.value}: it takes no documents."
+        )

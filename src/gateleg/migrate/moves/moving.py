@@ -1,0 +1,25 @@
+"""`Moving`: what a store does with operations on entities whose items are being moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateleg.migrate.moves.registry import MoveRegistry
+from gateleg.migrate.moves.rewritten import Moved, MovedStream
+from gateleg.store.operations.operation import Stream
+from gateleg.store.operations.scans import Scan
+
+
+class Moving(MoveRegistry):
+    """The moves that a process knows of: `store.moving(Moving([orders_move]))` is a store whose verbs work in every phase of them.
+
+    Make one for each process and share it between its stores: it keeps what is known of the phases.
+    """
+
+    def rewrite(self, operation: Any) -> Any:
+        """The operation that is carried out instead of one; the same one when nothing of it moves."""
+        if isinstance(operation, Scan | Moved | MovedStream):
+            return operation
+        if not any(self.directions(entity) for entity, _, _ in operation.places()):
+            return operation
+        return MovedStream(operation, self) if isinstance(operation, Stream) else Moved(operation, self)
