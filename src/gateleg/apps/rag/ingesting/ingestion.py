@@ -19,6 +19,7 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    moved,
     remove_generations,
     text_key,
     write_chunks,
@@ -205,14 +206,14 @@ class _Ingestion:
     async def _fetch(self, opened: _Opened) -> Fetched:
         self._report("fetch", 0.0, self.config.name)
         fetched = await fetch_source(self.resources, self.config.source, self.job.scratch, self.resources.settings.upload_bytes)
-        if self.config.source.kind == "url":
+        if self.config.source.kind != "object":
             await self.resources.objects.put(self._source(fetched), fetched.path, content_type=fetched.content_type)
         return fetched
 
     def _source(self, fetched: Fetched) -> str:
-        """The key of the content. What was fetched from an address is kept under its digest."""
+        """The key of the content. What was fetched from an address or a folder is kept under its digest."""
         config = self.config
-        if config.source.kind != "url":
+        if config.source.kind == "object":
             return config.source.key
         name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
         return source_key(config.repository_id, config.collection_id, config.document_id, name)
@@ -220,10 +221,11 @@ class _Ingestion:
     async def _unchanged(self, document: Document) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
         try:
-            actions: list[Any] = [Document.status.to(DocumentStatus.COMPLETED), Document.error_message.remove()]
+            actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
+            actions.append(Document.error_message.remove())
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
-            done = await self.resources.store.patch(document.key, *actions, condition=Document.job_id == self.job.job_id)
+            done = await self.resources.store.patch(document.key, *actions, condition=condition)
         except (ConditionFailed, IllegalTransition, NotFound):
             raise Superseded from None
         if self.job.attempt > 1:
