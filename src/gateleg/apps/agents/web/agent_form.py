@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.agents.catalogue_tables import Llm
     from gateleg.apps.agents.tables import Agent
+
+
+#: Between the provider and the name of a model.
+_BETWEEN = " / "
+
+
+def _choice(provider: str, name: str) -> str:
+    return f"{provider}{_BETWEEN}{name}"
 
 
 class AgentForm(BaseModel):
@@ -15,9 +26,9 @@ class AgentForm(BaseModel):
 
     name: str = Field(title="Name", min_length=1, max_length=200)
     description: str = Field(default="", title="Description", max_length=5_000)
-    llm_provider: str = Field(default="local", title="Provider", description="local, openai, anthropic, gemini, ollama, ...")
-    llm_name: str = Field(default="local", title="Model family", description="the handler that speaks to it")
-    model: str = Field(default="", title="Model", description="its name at the provider; the host's default when empty")
+    #: provider and name of a model of the catalogue; `agent_form` has the choices
+    llm: str = Field(title="Model of the catalogue")
+    model: str = Field(default="", title="Model", description="its name at the provider; empty: the default")
     instructions: str = Field(default="", title="Instructions", max_length=200_000)
     messages: int = Field(default=10, title="Messages of history", ge=0, le=1_000)
     configuration: dict[str, Any] = Field(
@@ -31,8 +42,7 @@ class AgentForm(BaseModel):
         return {
             "name": agent.agent_name,
             "description": agent.agent_description or "",
-            "llm_provider": agent.llm_provider,
-            "llm_name": agent.llm_name,
+            "llm": _choice(agent.llm_provider, agent.llm_name),
             "model": str(agent.configuration.get("model", "")),
             "instructions": agent.instructions or "",
             "messages": agent.num_of_messages,
@@ -42,12 +52,20 @@ class AgentForm(BaseModel):
     def values(self) -> dict[str, Any]:
         """The attributes of the agent."""
         configuration = {**self.configuration, **({"model": self.model} if self.model else {})}
+        provider, _, name = self.llm.partition(_BETWEEN)
         return {
             "agent_name": self.name,
             "agent_description": self.description or None,
-            "llm_provider": self.llm_provider,
-            "llm_name": self.llm_name,
+            "llm_provider": provider,
+            "llm_name": name,
             "instructions": self.instructions or None,
             "num_of_messages": self.messages,
             "configuration": configuration,
         }
+
+
+def agent_form(llms: Sequence[Llm]) -> type[AgentForm]:
+    """The form with the models of the catalogue to choose from."""
+    choices = tuple(_choice(one.llm_provider, one.llm_name) for one in llms)
+    chosen: Any = Literal[choices]
+    return create_model("AgentForm", __base__=AgentForm, llm=(chosen, Field(title="Model of the catalogue")))

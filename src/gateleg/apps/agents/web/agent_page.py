@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.apps.agents.agents import delete_agent, find_agent, save_agent
+from gateleg.apps.agents.catalogue import list_llms
+from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.tables import Agent, Thread, VersionStatus
 from gateleg.apps.agents.versions import AGENTS, activate, differences, versions_of
-from gateleg.apps.agents.web.agent_form import AgentForm
+from gateleg.apps.agents.web.agent_form import AgentForm, agent_form
 from gateleg.apps.agents.web.places import HOME, agent_place, in_part, thread_place
 from gateleg.apps.agents.web.statuses import version_badge
 from gateleg.apps.agents.web.visiting import Visit, not_there
@@ -66,7 +68,7 @@ async def agent_page(resources: Resources[AgentsSettings], agent_uuid: str, part
                 case "instructions":
                     tag("pre", agent.instructions or "None: the model answers as it is.", "agents-text", dir="auto")
                 case "edit":
-                    _edit(visit, agent)
+                    await _edit(visit, agent)
 
         await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build).start()
 
@@ -181,12 +183,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 2_000 else f"{text[:2_000]} ... ({len(text):,} characters)"
 
 
-def _edit(visit: Visit, agent: Agent) -> None:
+async def _edit(visit: Visit, agent: Agent) -> None:
     """A form that makes the next version."""
+    llms = (await list_llms(visit.resources.store, visit.context, Paging())).items
 
     async def save(form: AgentForm) -> None:
         values = {**form.values(), "agent_uuid": agent.agent_uuid}
         await save_agent(visit.resources.store, visit.resources.secrets, visit.context, values)
         ui.navigate.to(agent_place(visit.context, agent.agent_uuid, tab="versions"))
 
-    ModelForm(AgentForm, save, title="New version", submit="Make it the active version", values=AgentForm.values_of(agent))
+    ModelForm(agent_form(llms), save, title="New version", submit="Make it the active version", values=AgentForm.values_of(agent))

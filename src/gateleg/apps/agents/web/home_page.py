@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.agents.agents import list_agents, save_agent
+from gateleg.apps.agents.catalogue import list_llms
 from gateleg.apps.agents.flows import list_flows
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.thread_tables import Run
-from gateleg.apps.agents.web.agent_form import AgentForm
+from gateleg.apps.agents.web.agent_form import AgentForm, agent_form
 from gateleg.apps.agents.web.places import HOME, NEW, agent_place, in_part, thread_place
 from gateleg.apps.agents.web.statuses import run_cell
 from gateleg.apps.agents.web.visiting import Visit
@@ -150,13 +151,17 @@ def _run_row(visit: Visit, one: Run) -> Row:
 _BUILDERS = {"agents": _agents, "prompts": _prompts, "flows": _flows, "servers": _servers, "runs": _runs}
 
 
-def new_page(resources: Resources[AgentsSettings], part: str = "") -> None:
+async def new_page(resources: Resources[AgentsSettings], part: str = "") -> None:
     """A new agent."""
     with frame(title="New agent", section="agents", crumbs=[Crumb("Agents", HOME)]) as view:
         visit = Visit.of(view, resources, part)
+        llms = (await list_llms(resources.store, visit.context, Paging())).items
+        if not llms:
+            empty("box", "No models yet", "Operators of the host add models to the catalogue with the mutation insertUpdateLlm.")
+            return
 
         async def make(form: AgentForm) -> None:
             made = await save_agent(resources.store, resources.secrets, visit.context, form.values())
             ui.navigate.to(agent_place(visit.context, made.agent_uuid))
 
-        ModelForm(AgentForm, make, title="New agent", submit="Create")
+        ModelForm(agent_form(llms), make, title="New agent", submit="Create")
