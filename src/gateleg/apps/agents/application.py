@@ -1,0 +1,43 @@
+"""Agents as an application of a host. Importing it loads neither GraphQL, nor MCP, nor a model."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.catalogue_tables import TABLES
+from gateleg.apps.agents.needed import NEEDED
+from gateleg.apps.agents.settings import AgentsSettings
+from gateleg.web import Application
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.web import Check, Resources
+
+
+def check_installed() -> None:
+    """Raise `ModuleNotFoundError` for the first package that agents would miss, without importing any."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
+    """What `gateleg doctor` checks of agents."""
+    from gateleg.apps.agents.checks import agents_checks
+
+    return agents_checks(resources)
+
+
+check_installed()
+#: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
+application = Application(
+    name="agents",
+    title="Agents",
+    icon="smart_toy",
+    about="Agents with tools, prompts and flows in versions, for many tenants.",
+    tables=TABLES,
+    settings=AgentsSettings,
+    checks=make_checks,
+)

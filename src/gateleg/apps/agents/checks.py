@@ -1,0 +1,24 @@
+"""What `gateleg doctor` checks of agents: that there is a model to talk to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.web import Check, CheckResult
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.web import Resources
+
+
+def agents_checks(resources: Resources[AgentsSettings]) -> list[Check]:
+    """The checks, each with what it needs."""
+
+    async def catalogue() -> CheckResult:
+        count = await resources.store.count(Llm.everything, limit=1_000)
+        if count == 0:
+            return CheckResult("warning", "the catalogue lists no model", fix="Start the host once: it adds the model of this machine.")
+        return CheckResult("ok", f"the catalogue lists {count} models")
+
+    return [Check("model catalogue", catalogue)]
