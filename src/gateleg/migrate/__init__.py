@@ -10,6 +10,10 @@ from gateleg.migrate.backfill import Fault, Report, backfill
 from gateleg.migrate.consistency import ConsistencyReport, check_consistency
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.inspecting import inspect_table
+from gateleg.migrate.moves.declaration import KeyMove, Stage
+from gateleg.migrate.moves.moving import Moving
+from gateleg.migrate.moves.passes import Pace
+from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.plans import Plan, Step
 from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
 from gateleg.migrate.surveys import WrongCount, WrongMarker
@@ -19,9 +23,14 @@ __all__ = [
     "ConsistencyReport",
     "Deployed",
     "Fault",
+    "KeyMove",
+    "Moving",
     "Outcome",
+    "Pace",
+    "Phase",
     "Plan",
     "Report",
+    "Stage",
     "Step",
     "TableSettings",
     "TableShape",

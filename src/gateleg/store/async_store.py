@@ -89,6 +89,8 @@ class AsyncStore(Views):
         """Carry out an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
+        if self.setup.moves is not None:
+            operation = self.setup.moves.rewrite(operation)
         result: R = await self.carry_out(operation)
         return result
 
@@ -110,6 +112,8 @@ class AsyncStore(Views):
         """Iterate over the results of an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
+        if self.setup.moves is not None:
+            operation = self.setup.moves.rewrite(operation)
         return self.iterate(operation.flow(self.setup))
 
     def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:

@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from uuid import UUID
 
 from gateleg.net import Backoff
@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from gateleg.store.scopes import Scope
     from gateleg.store.unreadable import OnUnreadable
 
-__all__ = ["Setup", "table_names_in"]
+__all__ = ["Rewriter", "Setup", "table_names_in"]
 
 _SYSTEM = random.SystemRandom()
+
+
+class Rewriter(Protocol):
+    """Knows which entities are being moved (`gateleg.migrate`)."""
+
+    def rewrite(self, operation: Any) -> Any:
+        """The operation that is carried out instead of one; the same one when nothing of it moves."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Setup:
     expired: bool = False
     #: what lists do with an item that its entity cannot read
     on_unreadable: OnUnreadable = "warn"
+    #: what is done instead of an operation on an entity whose items are being moved
+    moves: Rewriter | None = None
 
     def name_of(self, table: Table) -> str:
         """The table's name in the account."""

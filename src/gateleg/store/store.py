@@ -90,6 +90,8 @@ class Store(Views):
         """Carry out an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
+        if self.setup.moves is not None:
+            operation = self.setup.moves.rewrite(operation)
         result: R = self.carry_out(operation)
         return result
 
@@ -115,6 +117,8 @@ class Store(Views):
         """Iterate over the results of an operation."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
+        if self.setup.moves is not None:
+            operation = self.setup.moves.rewrite(operation)
         return self.iterate(operation.flow(self.setup))
 
     def loader(self, entity: type[E], /, *, consistent: bool = False) -> Loader[E]:

@@ -74,6 +74,8 @@ def runs(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_Driver, P], 
     def verb(self: _Driver, /, *args: P.args, **options: P.kwargs) -> R:
         setup: Setup = self.setup
         operation: Operation[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
+        if setup.moves is not None:
+            operation = setup.moves.rewrite(operation)
         result: R = self.carry_out(operation)
         return result
 
@@ -86,6 +88,8 @@ def awaits(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_AsyncDrive
     def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
         setup: Setup = self.setup
         operation: Operation[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
+        if setup.moves is not None:
+            operation = setup.moves.rewrite(operation)
         return self.carry_out(operation)
 
     return cast("Callable[Concatenate[_AsyncDriver, P], Coroutine[Any, Any, R]]", describe(verb, build, within="Awaitable"))
@@ -97,6 +101,8 @@ def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_Driver, P], 
     def verb(self: _Driver, /, *args: P.args, **options: P.kwargs) -> Iterator[R]:
         setup: Setup = self.setup
         operation: Stream[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
+        if setup.moves is not None:
+            operation = setup.moves.rewrite(operation)
         return self.iterate(operation.flow(setup))
 
     return cast("Callable[Concatenate[_Driver, P], Iterator[R]]", describe(verb, build, within="Iterator"))
@@ -108,6 +114,8 @@ def async_streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_AsyncD
     def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> AsyncIterator[R]:
         setup: Setup = self.setup
         operation: Stream[R] = build(*args, **options) if setup.scope is None else _inside(setup.scope, build, args, options)
+        if setup.moves is not None:
+            operation = setup.moves.rewrite(operation)
         return self.iterate(operation.flow(setup))
 
     return cast("Callable[Concatenate[_AsyncDriver, P], AsyncIterator[R]]", describe(verb, build, within="AsyncIterator"))

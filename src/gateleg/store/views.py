@@ -18,7 +18,7 @@ from gateleg.store.scopes import Scope
 if TYPE_CHECKING:
     from gateleg.model import Access, Condition, KeyPart, Query, Ref
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.setup import Setup
+    from gateleg.store.setup import Rewriter, Setup
     from gateleg.store.unreadable import OnUnreadable
 
 E = TypeVar("E", bound=BaseModel)
@@ -57,6 +57,13 @@ class Views:
         """
         rules: dict[str, Any] = {"expired": expired, "on_unreadable": on_unreadable}
         return self._with(replace(self.setup, **{name: rule for name, rule in rules.items() if rule is not None}))
+
+    def moving(self, moves: Rewriter | None) -> Self:
+        """This store for entities whose items are being moved: what is done with them is done as the phase of their move asks.
+
+        `gateleg.migrate.Moving` says which they are. A host does this for its applications.
+        """
+        return self._with(replace(self.setup, moves=moves))
 
     def ask(self, pattern: Access[E], /, *conditions: Condition, **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""

@@ -1,6 +1,8 @@
 """A store with the engine's tables, and the contexts of two users in each of two tenants."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,7 @@ from gateleg.apps.agents.catalogue_tables import TABLES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tenancy import Context, assemble
 from gateleg.store import AsyncStore
+from gateleg.store.transports import AsyncTransport
 from gateleg.web import Principal, Role
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod")
@@ -22,6 +25,27 @@ async def store() -> AsyncIterator[AsyncStore]:
     async with AsyncStore.embedded() as store:
         await store.create_tables(*TABLES)
         yield store
+
+
+class Interleaving:
+    """A transport that lets other tasks go first before each request, as a network does, and notes what is asked."""
+
+    def __init__(self, usual: AsyncTransport) -> None:
+        self.usual = usual
+        self.calls: list[str] = []
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        self.calls.append(operation)
+        await asyncio.sleep(0)
+        return await self.usual.call(operation, request, timeout=timeout)
+
+    async def close(self) -> None:
+        await self.usual.close()
+
+
+@pytest.fixture
+def network(store: AsyncStore) -> Interleaving:
+    return Interleaving(store.transport)
 
 
 @pytest.fixture

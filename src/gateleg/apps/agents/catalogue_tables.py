@@ -28,6 +28,8 @@ class CatalogueItem(Entity):
     updated_at: Attr[datetime] = stamp(on="write")
     #: ours: how many things of all tenants name it
     reference_count: Attr[int] = field(0, ge=0)
+    #: ours: raised by every change, which is conditional on it
+    revision: Attr[int] = field(1, ge=1)
 
     everything = Pattern("catalogue-index", title="The whole catalogue, by type and name")
     by_update = Pattern("updated_at-index", title="Entries of a type, latest change first", order="desc")

@@ -43,6 +43,14 @@ class UnknownReference(AgentsError):
     fix = "Create what it names first, or leave the reference out."
 
 
+class AlreadyThere(AgentsError):
+    """Something new has the id of something that exists."""
+
+    code = "already-there"
+    status = 409
+    fix = "Leave the id out: a new one is given."
+
+
 class StillUsed(AgentsError):
     """Something that is to be deleted is named by others."""
 
@@ -60,7 +68,7 @@ class ActiveVersion(AgentsError):
 
 
 class BusyVersions(AgentsError):
-    """Many writers changed the versions of one thing at the same moment."""
+    """Many writers change the same thing at the same moment."""
 
     code = "busy-versions"
     status = 409

@@ -45,7 +45,12 @@ def tenant_table(name: str, sort: str, *indexes: Index) -> Table:
     return Table(f"aace-{name}", hash="partition_key", range=sort, indexes=[*local, LSI("updated_at-index", range="updated_at"), across])
 
 
-agents = tenant_table("agents", "agent_version_uuid", LSI("agent_uuid-index", range="agent_uuid"))
+agents = tenant_table(
+    "agents",
+    "agent_version_uuid",
+    LSI("agent_uuid-index", range="agent_uuid"),
+    LSI("flow_snippet_version_uuid-index", range="flow_snippet_version_uuid"),
+)
 threads = tenant_table("threads", "thread_uuid", LSI("agent_uuid-index", range="agent_uuid"), LSI("owner-index", range="owner_activity"))
 prompt_templates = tenant_table(
     "prompt_templates", "prompt_version_uuid", LSI("prompt_uuid-index", range="prompt_uuid"), LSI("prompt_type-index", range="prompt_type")
@@ -93,6 +98,8 @@ class Named(TenantItem):
     updated_by: Attr[str] = field("", max_length=NAME)
     #: ours: how many others name it, moved in the transactions that write them
     reference_count: Attr[int] = field(0, ge=0)
+    #: ours: raised by every change, which is conditional on it
+    revision: Attr[int] = field(1, ge=1)
 
 
 class Agent(Named, table=agents):
@@ -116,6 +123,11 @@ class Agent(Named, table=agents):
 
     key = Key("{partition}", "{agent_version_uuid}")
     versions = Pattern("agent_uuid-index", by=("partition", "agent_uuid"), title="The versions of an agent")
+    of_flow = Pattern(
+        "flow_snippet_version_uuid-index",
+        by=("partition", "flow_snippet_version_uuid"),
+        title="The versions of agents that use a version of a flow",
+    )
 
 
 class Thread(TenantItem, table=threads):

@@ -101,6 +101,8 @@ class Context:
     connection_id: str | None = None
     #: whether the part was given, by the key or by the request, and is not the endpoint's own
     part_given: bool = False
+    #: whether the caller may change what the tenant has: agents, prompts, flows, servers and wizards
+    edits: bool = True
 
     @property
     def partition_key(self) -> str:
@@ -146,6 +148,7 @@ def assemble(principal: Principal, settings: AgentsSettings, asked: Asked | None
         user_id=asked.user_id or principal.name,
         connection_id=asked.connection_id or settings.connection_id,
         part_given=principal.tenant is not None or bool(asked.part_id),
+        edits=settings.editors is None or settings.editors in principal.groups or principal.may(Role.OPERATOR),
     )
 
 

@@ -19,7 +19,7 @@ from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, Store
 from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.receiving import Bounds
-from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.upload_reading import read_upload
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web import submitted_by

@@ -1,26 +1,17 @@
-"""Looking into uploaded files in a process of its own, with bounds on its memory and its time: `python -m gateleg.apps.mv.probing`.
-
-Files that somebody sends may be made to cost as much as possible, or to break a decoder. The host stays what it was when such a process
-ends badly.
-"""
+"""Looking into uploaded files in a process with limits: they may be made to cost as much as possible, or to break a decoder."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from gateleg.apps.mv.errors import MusicVideoError, SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong, reason_of
+from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 Kind = Literal["audio", "video", "picture"]
 _UNREADABLE: dict[str, type[MusicVideoError]] = {"audio": UnreadableSong, "video": UnreadableClip, "picture": UnreadablePicture}
-_CODES = {kind.code: kind for kind in (SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong)}
+_REFUSALS = (SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong)
 #: Seconds of sound that are decoded to see that there is some.
 _HEARD = 2.0
 #: Sides of pictures in a clip, and the shortest clip.
@@ -49,33 +40,21 @@ class Facts:
 
 async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     """What is in a file. Raises what it is not: `UnreadableSong`, `SongTooLong`, `UnreadableClip` or `UnreadablePicture`."""
-    asked = json.dumps({"path": str(path), "kind": kind, "bounds": asdict(bounds)}).encode()
-    environ = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    # Not by the event loop: uvloop forks, which can hang in a process with threads.
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
-    )
-    ending = asyncio.ensure_future(asyncio.to_thread(process.communicate, asked))
+    asked = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
+    limits = ProcessLimits(bounds.seconds, bounds.memory)
+    reader = "drawing.picture" if kind == "picture" else "composing.conforming"
     try:
-        await asyncio.wait_for(asyncio.shield(ending), bounds.seconds)
-    except TimeoutError:
-        raise _UNREADABLE[kind](f"{path.name} cannot be read within {bounds.seconds:g} seconds.") from None
-    finally:
-        process.kill()
-        with contextlib.suppress(asyncio.CancelledError):
-            await ending
-    return _answer(ending.result()[0], process.returncode, path, kind)
+        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
+    except LimitReached as reached:
+        if reached.limit == "seconds":
+            raise _UNREADABLE[kind](f"{path.name} cannot be read within {bounds.seconds:g} seconds.") from None
+        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it took too much memory, or broke the decoder.") from None
+    return Facts(**found)
 
 
-def _answer(out: bytes, status: int, path: Path, kind: Kind) -> Facts:
-    """What the process has found. One that ended without an answer was killed by the file."""
-    try:
-        told: dict[str, Any] = json.loads(out)
-    except ValueError:
-        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it took too much memory, or broke the decoder ({status}).") from None
-    if "code" in told:
-        raise _CODES[told["code"]](told["message"])
-    return Facts(**told)
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """What is in the file that a request names: what the process of `probe` calls."""
+    return asdict(look(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
 
 
 def look(path: Path, kind: Kind, bounds: Bounds) -> Facts:
@@ -127,36 +106,3 @@ def _picture(path: Path, bounds: Bounds) -> Facts:
 
     found, _ = read_picture(path)
     return Facts(width=found.width(), height=found.height())
-
-
-def _limit(bounds: Bounds) -> None:
-    """Have the system end this process when it takes too much."""
-    try:
-        import resource
-    except ImportError:
-        return
-    seconds = int(bounds.seconds) + 1
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (bounds.memory, bounds.memory))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-
-
-def main() -> None:
-    """Look into the file that standard input names, and print what is in it."""
-    asked = json.loads(sys.stdin.buffer.read())
-    bounds = Bounds(**asked["bounds"])
-    # Loaded before the limit holds: a library that lacks memory while it is loaded says anything but that.
-    if asked["kind"] == "picture":
-        import gateleg.apps.mv.drawing.picture
-    else:
-        import gateleg.apps.mv.composing.conforming  # noqa: F401
-    _limit(bounds)
-    try:
-        found = asdict(look(Path(asked["path"]), asked["kind"], bounds))
-    except MusicVideoError as error:
-        found = {"code": error.code, "message": error.message}
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()

@@ -103,3 +103,91 @@ class DefaultCollection(RagError):
     code = "default-collection"
     status = 409
     fix = "Delete it with hardDelete=true to purge its documents, or delete its repository."
+
+
+class BadChunking(RagError):
+    """A chunking strategy that cannot be followed. `field` names what is wrong with it."""
+
+    code = "bad-chunking"
+    status = 422
+    fix = "Give type, chunkSize (100 to 10000), chunkOverlap (at most half of chunkSize) and, for RECURSIVE, separators."
+
+    def __init__(self, message: str, *, field: str, fix: str | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.field = field
+        self.details = {"field": field}
+
+
+class DocumentRefused(RagError):
+    """A file that cannot be ingested."""
+
+    code = "document-refused"
+    status = 422
+
+
+class UnreadableDocument(DocumentRefused):
+    """A file that is broken: its content is not what its format says."""
+
+    code = "unreadable-document"
+    fix = "Open the file in the program that made it, save it again and send that."
+
+
+class EncryptedDocument(DocumentRefused):
+    """A file that can only be read with a password."""
+
+    code = "encrypted-document"
+    fix = "Save the file without a password and send that."
+
+
+class EmptyDocument(DocumentRefused):
+    """A file without any text."""
+
+    code = "empty-document"
+    fix = "Send a file that has text. Pages that are pictures are read if their text is printed and large enough."
+
+
+class UnsupportedDocument(DocumentRefused):
+    """A file of a format that is not read."""
+
+    code = "unsupported-document"
+    status = 415
+    fix = "Send PDF, DOCX, PPTX, XLSX, HTML, Markdown, e-mail, RTF, CSV, JSON, XML, plain text, source code or a picture of a page."
+
+
+class DocumentTooLarge(DocumentRefused):
+    """A file that takes more time, memory or room to read than is allowed."""
+
+    code = "document-too-large"
+    status = 413
+    fix = "Split the file. The operator of the host can raise parse_seconds, parse_memory, parse_pages and parse_characters."
+
+
+class BadFilter(RagError):
+    """A metadata filter that cannot be understood."""
+
+    code = "bad-filter"
+    status = 422
+    fix = 'Write {"field": value} or {"field": {"gte": value}}; operators: eq ne in nin gt gte lt lte contains exists, and or not.'
+
+
+class BadSearch(RagError):
+    """A search that cannot be carried out as it was asked."""
+
+    code = "bad-search"
+    status = 422
+
+
+class BadVector(RagError):
+    """A vector that does not fit the others of its collection."""
+
+    code = "bad-vector"
+    status = 422
+    fix = "Embed the document with the embedding model of its collection, or re-embed the collection."
+
+
+class IndexDamaged(RagError):
+    """A search index whose file cannot be read."""
+
+    code = "index-damaged"
+    status = 503
+    fix = "The index is rebuilt from the chunks table when the collection is searched; try again. Check the disk if it happens again."

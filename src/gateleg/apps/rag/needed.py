@@ -1,3 +1,15 @@
 """What the extra `rag` installs, by the names under which it is imported."""
 
-NEEDED = ("numpy", "usearch", "apsw", "pypdfium2", "docx", "pptx", "python_calamine", "selectolax", "trafilatura", "tesserocr")
+NEEDED = (
+    "numpy",
+    "usearch",
+    "apsw",
+    "snowballstemmer",
+    "pypdfium2",
+    "docx",
+    "pptx",
+    "python_calamine",
+    "selectolax",
+    "trafilatura",
+    "tesserocr",
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from gateleg.apps.rag.chunking import parse_strategy
 from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
 from gateleg.apps.rag.tables import (
     LONGEST_NAME,
@@ -19,12 +20,15 @@ from gateleg.apps.rag.tables import (
     REPOSITORY_ID_PATTERN,
     TAG_PATTERN,
     CollectionStatus,
+    Metadata,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from gateleg.apps.rag.tables import Collection, Metadata, Repository
+    from gateleg.apps.rag.drafts import PipelineDraft
+    from gateleg.apps.rag.tables import Collection, Pipeline, Repository
 
 
 def check_name(name: str) -> str:
@@ -88,6 +92,36 @@ def check_groups(groups: Sequence[str] | None, repository: Repository) -> list[s
     if foreign:
         raise BadGroups(f"The repository {repository.repository_id} has no group {', '.join(foreign)}.")
     return list(dict.fromkeys(groups))
+
+
+def check_strategy(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The chunking strategy as it is stored, from any of the shapes in use; None leaves the choice to each ingestion."""
+    return None if strategy is None else parse_strategy(strategy).stored()
+
+
+def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
+    """Pipelines that were sent, within their bounds. One that was there before keeps its id, and its metadata if none was sent.
+
+    It is the same one if it has the id, or, sent without one, the collection, bucket and prefix of an earlier one.
+    """
+    if not drafts:
+        return None
+    known = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
+    places = {(pipeline.collection_id, pipeline.s3_bucket, pipeline.s3_prefix): pipeline for pipeline in before or ()}
+    found = []
+    for draft in drafts:
+        made = draft.pipeline()
+        place = (made.collection_id, made.s3_bucket, made.s3_prefix)
+        earlier = places.get(place) if draft.pipeline_id is None else known.get(draft.pipeline_id)
+        if earlier is not None:
+            made.pipeline_id = earlier.pipeline_id
+            made.metadata = made.metadata or earlier.metadata
+        made.metadata = check_metadata(made.metadata)
+        made.chunking_strategy = check_strategy(made.chunking_strategy)
+        found.append(made)
+    if len({pipeline.pipeline_id for pipeline in found}) < len(found):
+        raise BadField("Two pipelines have the same pipelineId, or the same collection, bucket and prefix.", fix="Send each of them once.")
+    return found
 
 
 def is_default(collection: Collection, repository: Repository) -> bool:

@@ -23,3 +23,6 @@ class RagSettings(BaseModel):
     most_results: int = Field(default=100, ge=1, le=1_000, description="chunks that one search may return")
     parse_seconds: float = Field(default=120.0, gt=0, le=3_600, description="seconds that reading a document may take")
     parse_memory: int = Field(default=1_500_000_000, ge=200_000_000, description="bytes of memory that reading a document may take")
+    parse_pages: int = Field(default=5_000, ge=1, description="pages, slides or sheets that a document may have")
+    parse_characters: int = Field(default=20_000_000, ge=1_000, description="characters of text that a document may have")
+    ocr: bool = Field(default=True, description="whether pages that are pictures are read")

@@ -125,9 +125,12 @@ def plan_put(
     replaces: E | None = None,
     condition: Condition | None = None,
     check_version: bool = True,
+    exact: bool = False,
     joined: Joined | None = None,
 ) -> Write[E]:
     """Write a whole instance. `create` demands that there is none yet; `replaces` is the one that is there, when it is known.
+
+    An `exact` put is a copy: version and stamps are written as they are, and not checked.
 
     A versioned instance that was never written (version 0) is created; any other must be the one that was read. An entity with unique
     constraints or counters can only be created or replaced knowingly. Counted attributes start at zero; over an item that may be there, an
@@ -139,7 +142,7 @@ def plan_put(
             f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
             fix="Use create, patch an instance, or pass the instance that is replaced.",
         )
-    written, owned, absent, version = _stamped(spec, instance, now, create, check_version)
+    written, owned, absent, version = (instance, {}, create, None) if exact else _stamped(spec, instance, now, create, check_version)
     if spec.counted:
         written = _counted_from_zero(spec, written, joined)
     before = None if replaces is None else spec.values(replaces)
@@ -149,7 +152,7 @@ def plan_put(
         parameters = {"Item": item, **_guarded(spec, absent, version, now)}
     else:
         guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
-        if before is not None and (spec.uniques or spec.counters) and (spec.version is None or not check_version):
+        if before is not None and (spec.uniques or spec.counters) and (spec.version is None or exact or not check_version):
             guard = all_of(guard, as_marked(spec, before))
         guard, out = all_of(guard, condition), Placeholders()
         if kind == "Put":

@@ -8,7 +8,7 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Name, Text, withdraw
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.receiving import Bounds
-from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.upload_reading import read_upload
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit

@@ -1,10 +1,10 @@
 """Cutting documents into chunks: strategies, and the spans that they make. Pure."""
 
 from gateleg.apps.rag.chunking.chunker import LARGEST_CHUNK, Preview, chunk, preview
-from gateleg.apps.rag.chunking.errors import BadChunking
 from gateleg.apps.rag.chunking.headings import Heading, find_headings, heading_paths
 from gateleg.apps.rag.chunking.spans import Span, page_at
 from gateleg.apps.rag.chunking.strategy import DEFAULT, ChunkingType, Strategy, legacy_strategy, parse_strategy
+from gateleg.apps.rag.errors import BadChunking
 
 __all__ = [
     "DEFAULT",

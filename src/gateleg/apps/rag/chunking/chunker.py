@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.chunking.errors import BadChunking
 from gateleg.apps.rag.chunking.headings import blocks, find_headings, heading_paths, sections
 from gateleg.apps.rag.chunking.semantic import semantic
 from gateleg.apps.rag.chunking.sentences import sentences
@@ -13,6 +12,7 @@ from gateleg.apps.rag.chunking.spans import Span, spans_of
 from gateleg.apps.rag.chunking.splitting import packed, pieces, recursive, windows
 from gateleg.apps.rag.chunking.strategy import DEFAULT_SEPARATORS, ChunkingType, Strategy
 from gateleg.apps.rag.chunking.tokens import estimate_tokens, token_windows
+from gateleg.apps.rag.errors import BadChunking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gateleg.apps.rag.chunking.errors import BadChunking
+from gateleg.apps.rag.errors import BadChunking
 
 #: Bounds of a chunk's size: characters, or tokens for TOKEN.
 SMALLEST, LARGEST = 100, 10_000

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.receiving import Bounds, read_received, told_apart
-from gateleg.apps.delphi.web.upload_process import read_upload
+from gateleg.apps.delphi.web.upload_reading import read_upload
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.web.test_receiving import written
 

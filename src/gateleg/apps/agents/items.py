@@ -1,0 +1,117 @@
+"""Things without versions: found, created, changed and deleted by their ids, in the partition of the caller or in the catalogue of all.
+
+Who may do it is asked by the modules of the things themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gateleg.apps.agents.changes import Changes, commit, settle
+from gateleg.apps.agents.errors import BadField, MissingField, NotFoundInPartition
+from gateleg.apps.agents.references import TITLES, target_of
+from gateleg.model import Entity
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+
+I = TypeVar("I", bound=Entity)  # noqa: E741
+M = TypeVar("M", bound=BaseModel)
+#: What an update leaves as it is, whatever a client sends.
+_KEPT = frozenset({"partition", "created_at", "updated_at", "reference_count", "revision", "owner_id"})
+
+
+def contents(item: BaseModel) -> dict[str, Any]:
+    """All values of an item, by attribute."""
+    return {name: getattr(item, name) for name in type(item).model_fields}
+
+
+def build(entity: type[M], values: Mapping[str, Any]) -> M:
+    """An item from values, or an error of ours that names the attributes which are missing or wrong."""
+    unknown = [name for name in values if name not in entity.model_fields]
+    if unknown:
+        raise BadField(f"{entity.__name__} has no {', '.join(unknown)}.", details={"fields": unknown})
+    try:
+        return entity(**values)
+    except ValidationError as error:
+        raise refused(error) from None
+
+
+def refused(error: ValidationError) -> MissingField | BadField:
+    """What pydantic refuses, without the values that it was given."""
+    missing = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "missing"]
+    if missing:
+        return MissingField(f"{', '.join(missing)} must be given.", details={"fields": missing})
+    wrong = {".".join(map(str, one["loc"])): one["msg"] for one in error.errors()}
+    return BadField("; ".join(f"{name}: {problem}" for name, problem in wrong.items()) + ".", details={"fields": wrong})
+
+
+def author(context: Context, values: Mapping[str, Any]) -> str:
+    """Who changed something: as the request says, or else the caller."""
+    return str(values.get("updated_by") or context.principal.name)
+
+
+async def find_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> I | None:
+    """An item by its ids, as it is now; None when there is none."""
+    if not all(isinstance(value, str) and value for name, value in ids.items() if name != "partition"):
+        return None
+    return await store.find(entity, consistent=True, **ids)
+
+
+async def get_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> I:
+    """An item by its ids, as it is now. Raises `NotFoundInPartition`."""
+    found = await find_item(store, entity, ids)
+    if found is None:
+        names = " ".join(repr(value) for name, value in ids.items() if name != "partition")
+        raise NotFoundInPartition(f"There is no {TITLES.get(entity, entity.__name__)} {names}.")
+    return found
+
+
+async def create_item(store: AsyncStore, item: I) -> I:
+    """Write something new, with the counts of what it names."""
+    changes = Changes()
+    changes.create(item)
+    await commit(store, changes)
+    return await get_item(store, type(item), dict(target_of(item).components))
+
+
+async def update_item(
+    store: AsyncStore,
+    entity: type[I],
+    ids: Mapping[str, Any],
+    values: Mapping[str, Any],
+    complete: Callable[[I], Awaitable[I]] | None = None,
+) -> I:
+    """Change some attributes of an item; those that are not given stay. Raises `NotFoundInPartition`."""
+    wanted = {name: value for name, value in values.items() if name not in _KEPT and name not in ids}
+
+    async def attempt() -> I:
+        before = await get_item(store, entity, ids)
+        after = build(entity, {**contents(before), **wanted})
+        after = after if complete is None else await complete(after)
+        changes = Changes()
+        changes.update(before, after)
+        await commit(store, changes)
+        return await get_item(store, entity, ids)
+
+    return await settle(attempt)
+
+
+async def delete_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> bool:
+    """Delete an item that nothing names; False when there is none. Raises `StillUsed`."""
+
+    async def attempt() -> bool:
+        before = await find_item(store, entity, ids)
+        if before is None:
+            return False
+        changes = Changes()
+        changes.delete(before)
+        await commit(store, changes)
+        return True
+
+    return await settle(attempt)

@@ -1,0 +1,309 @@
+"""Versions of agents, prompts and flows: many share a logical id, exactly one of them is active, and a pointer names it.
+
+Every change of a version is one transaction with its pointer, conditional on the pointer's revision. Two writers at once are therefore one
+after the other: the second one decides anew. `find_pointer` is one read, and pointers can be read in batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from gateleg.apps.agents.access import check_editor
+from gateleg.apps.agents.changes import Changes, Raced, commit, settle
+from gateleg.apps.agents.errors import ActiveVersion, BadField, NotFoundInPartition, StillUsed
+from gateleg.apps.agents.items import author, build, contents
+from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
+from gateleg.apps.agents.tables import NAME, Agent, FlowSnippet, Named, PromptTemplate, VersionPointer, VersionStatus, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore, WriteOperation
+
+V = TypeVar("V", bound=Named)
+_COPY = " (Copy)"
+#: What a new version does not take over from the one before it.
+_OWN = frozenset({"created_at", "updated_at", "reference_count", "revision", "status"})
+#: What tells two versions apart besides their contents.
+_IDENTITY = frozenset({*_OWN, "partition", "updated_by"})
+_LONGEST_LABEL = 50
+
+
+@dataclass(frozen=True)
+class Versioned(Generic[V]):
+    """A kind of thing that has versions, and the names of its attributes."""
+
+    kind: str
+    entity: type[V]
+    version_id: str
+    logical_id: str
+    name: str
+
+    def version_of(self, item: V) -> str:
+        """The id of a version."""
+        return str(getattr(item, self.version_id))
+
+    def logical_of(self, item: V) -> str:
+        """The id that a version shares with others."""
+        return str(getattr(item, self.logical_id))
+
+
+AGENTS = Versioned(AGENT, Agent, "agent_version_uuid", "agent_uuid", "agent_name")
+PROMPTS = Versioned(PROMPT, PromptTemplate, "prompt_version_uuid", "prompt_uuid", "prompt_name")
+FLOWS = Versioned(FLOW, FlowSnippet, "flow_snippet_version_uuid", "flow_snippet_uuid", "flow_name")
+
+
+async def find_pointer(store: AsyncStore, context: Context, of: Versioned[Any], logical_uuid: str) -> VersionPointer | None:
+    """Which version is active: one read."""
+    return await store.find(VersionPointer, partition=context.partition, kind=of.kind, logical_uuid=logical_uuid, consistent=True)
+
+
+async def find_version(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V | None:
+    """A version by its own id."""
+    return await store.find(of.entity, partition=context.partition, consistent=True, **{of.version_id: version_uuid})
+
+
+async def find_active(store: AsyncStore, context: Context, of: Versioned[V], logical_uuid: str) -> V | None:
+    """The active version; None when there is nothing with this id."""
+    pointer = await find_pointer(store, context, of, logical_uuid)
+    return None if pointer is None else await find_version(store, context, of, pointer.active_version_uuid)
+
+
+async def load_active(store: AsyncStore, context: Context, of: Versioned[V], logical_uuids: Sequence[str]) -> list[V | None]:
+    """The active versions of many, in their order, in two batches of reads."""
+    refs = [VersionPointer.key(partition=context.partition, kind=of.kind, logical_uuid=one) for one in logical_uuids]
+    pointers = await store.batch_get(refs, consistent=True)
+    wanted: Any = of.entity
+    active = [
+        None if one is None else wanted.key(partition=context.partition, **{of.version_id: one.active_version_uuid}) for one in pointers
+    ]
+    found = iter(await store.batch_get([ref for ref in active if ref is not None], consistent=True))
+    return [None if ref is None else next(found) for ref in active]
+
+
+async def create_first(
+    store: AsyncStore, context: Context, of: Versioned[V], values: Mapping[str, Any], complete: Callable[[V], Awaitable[V]] | None = None
+) -> V:
+    """Something new, with its first version."""
+    check_editor(context)
+    named = {of.logical_id: f"{of.kind}-{new_id()}", **values, of.version_id: new_id(), "status": VersionStatus.ACTIVE}
+    item = build(of.entity, {**named, "partition": context.partition, "updated_by": author(context, values)})
+    item = item if complete is None else await complete(item)
+    changes = Changes()
+    changes.create(item)
+    changes.create(pointer_to(of, item))
+    await commit(store, changes)
+    return await _stored(store, context, of, of.version_of(item))
+
+
+async def create_next(
+    store: AsyncStore,
+    context: Context,
+    of: Versioned[V],
+    logical_uuid: str,
+    values: Mapping[str, Any],
+    *,
+    complete: Callable[[V], Awaitable[V]] | None = None,
+    also: Callable[[V, V], Sequence[WriteOperation[Any]]] | None = None,
+) -> V:
+    """A new active version: a copy of the active one with some values changed. The active one becomes inactive.
+
+    `also` gets the version before and the new one, and gives what is written in the same transaction.
+    """
+    check_editor(context)
+
+    async def attempt() -> V:
+        pointer, active = await _pointed(store, context, of, logical_uuid)
+        kept = {name: value for name, value in contents(active).items() if name not in _OWN}
+        item = build(
+            of.entity, {**kept, **values, of.logical_id: logical_uuid, of.version_id: new_id(), "updated_by": author(context, values)}
+        )
+        item = item if complete is None else await complete(item)
+        changes = Changes()
+        changes.create(item)
+        changes.update(active, active.model_copy(update={"status": VersionStatus.INACTIVE}))
+        changes.update(pointer, _pointing(pointer, of.version_of(item), pointer.version_count + 1))
+        changes.also(*(also(active, item) if also is not None else ()))
+        await commit(store, changes)
+        return await _stored(store, context, of, of.version_of(item))
+
+    return await settle(attempt)
+
+
+async def update_version(
+    store: AsyncStore,
+    context: Context,
+    of: Versioned[V],
+    version_uuid: str,
+    values: Mapping[str, Any],
+    complete: Callable[[V], Awaitable[V]] | None = None,
+) -> V:
+    """Change a version in place. `status` "active" makes it the active one; the active one cannot be made inactive by itself."""
+    check_editor(context)
+    wanted = {name: value for name, value in values.items() if name not in (of.version_id, of.logical_id, "status")}
+    status = None if values.get("status") is None else _status(values["status"])
+
+    async def attempt() -> V:
+        item = await _required(store, context, of, version_uuid)
+        pointer, active = await _pointed(store, context, of, of.logical_of(item))
+        is_active = pointer.active_version_uuid == version_uuid
+        if is_active and status is VersionStatus.INACTIVE:
+            raise ActiveVersion(f"{version_uuid!r} is the active version of the {of.kind} {of.logical_of(item)!r}.")
+        after = build(of.entity, {**contents(item), **wanted, "updated_by": author(context, values)})
+        after = after if complete is None or not wanted else await complete(after)
+        changes = Changes()
+        if status is VersionStatus.ACTIVE and not is_active:
+            after = after.model_copy(update={"status": VersionStatus.ACTIVE})
+            changes.update(active, active.model_copy(update={"status": VersionStatus.INACTIVE}))
+            changes.update(pointer, _pointing(pointer, version_uuid, pointer.version_count))
+        changes.update(item, after)
+        await commit(store, changes)
+        return await _stored(store, context, of, version_uuid)
+
+    return await settle(attempt)
+
+
+async def activate(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V:
+    """Make a version the active one again."""
+    return await update_version(store, context, of, version_uuid, {"status": VersionStatus.ACTIVE})
+
+
+async def delete_version(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> bool:
+    """Delete a version; the newest of the others becomes active in its place. False when there is none.
+
+    Refused with `StillUsed` while something names it or, for the last version, while something names the whole.
+    """
+    check_editor(context)
+
+    async def attempt() -> bool:
+        item = await find_version(store, context, of, version_uuid)
+        if item is None:
+            return False
+        pointer = await find_pointer(store, context, of, of.logical_of(item))
+        changes = Changes()
+        changes.delete(item)
+        if pointer is not None:
+            _check_labels(pointer, version_uuid)
+            await _repoint(store, context, of, item, pointer, changes)
+        await commit(store, changes)
+        return True
+
+    return await settle(attempt)
+
+
+async def _repoint(store: AsyncStore, context: Context, of: Versioned[V], item: V, pointer: VersionPointer, changes: Changes) -> None:
+    """Let the pointer name another version than one that is deleted, or delete it with the last one."""
+    if pointer.active_version_uuid != of.version_of(item):
+        changes.update(pointer, _pointing(pointer, pointer.active_version_uuid, max(pointer.version_count - 1, 1)))
+        return
+    heir = await _newest_other(store, context, of, item)
+    if heir is None:
+        changes.delete(pointer)
+        return
+    changes.update(heir, heir.model_copy(update={"status": VersionStatus.ACTIVE}))
+    changes.update(pointer, _pointing(pointer, of.version_of(heir), max(pointer.version_count - 1, 1)))
+
+
+async def _newest_other(store: AsyncStore, context: Context, of: Versioned[V], item: V) -> V | None:
+    """The newest of the other versions. Ids of versions that came from elsewhere are not in the order of time, so all are compared."""
+    newest: V | None = None
+    question = versions_of(context, of, of.logical_of(item))
+    async for other in store.query(question, consistent=True):
+        if of.version_of(other) != of.version_of(item) and (newest is None or other.created_at > newest.created_at):
+            newest = other
+    return newest
+
+
+def versions_of(context: Context, of: Versioned[V], logical_uuid: str) -> Any:
+    """The question for all versions of something."""
+    entity: Any = of.entity
+    return entity.versions(partition=context.partition, **{of.logical_id: logical_uuid})
+
+
+async def duplicate(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str, values: Mapping[str, Any] | None = None) -> V:
+    """Something new with the contents of a version. Nothing else changes: what names the original still does."""
+    original = await _required(store, context, of, version_uuid)
+    kept = {name: value for name, value in contents(original).items() if name not in (*_OWN, of.logical_id, of.version_id)}
+    kept[of.name] = str(kept[of.name])[: NAME - len(_COPY)] + _COPY
+    given = {name: value for name, value in (values or {}).items() if name not in (of.logical_id, of.version_id, "status")}
+    return await create_first(store, context, of, {**kept, **given})
+
+
+def differences(of: Versioned[V], before: V, after: V) -> dict[str, tuple[Any, Any]]:
+    """What differs between two versions, by attribute: the earlier value and the later one."""
+    old, new = contents(before), contents(after)
+    names = [name for name in old if name not in (*_IDENTITY, of.version_id, of.logical_id)]
+    return {name: (old[name], new[name]) for name in names if old[name] != new[name]}
+
+
+async def label(
+    store: AsyncStore, context: Context, of: Versioned[V], logical_uuid: str, name: str, version_uuid: str | None
+) -> VersionPointer:
+    """Give a version a name such as `stable`, or take the name back with None. A version with a name cannot be deleted."""
+    check_editor(context)
+    if not 1 <= len(name) <= _LONGEST_LABEL or not name.isprintable():
+        raise BadField(f"A label has 1 to {_LONGEST_LABEL} visible characters.", details={"field": "label"})
+
+    async def attempt() -> VersionPointer:
+        pointer, _ = await _pointed(store, context, of, logical_uuid)
+        labels = {one: version for one, version in pointer.labels.items() if one != name}
+        if version_uuid is not None:
+            version = await _required(store, context, of, version_uuid)
+            if of.logical_of(version) != logical_uuid:
+                raise NotFoundInPartition(f"The {of.kind} {logical_uuid!r} has no version {version_uuid!r}.")
+            labels[name] = version_uuid
+        changes = Changes()
+        changes.update(pointer, pointer.model_copy(update={"labels": labels}))
+        await commit(store, changes)
+        return pointer.model_copy(update={"labels": labels, "revision": pointer.revision + 1})
+
+    return await settle(attempt)
+
+
+def pointer_to(of: Versioned[V], item: V) -> VersionPointer:
+    """The first pointer to a first version."""
+    return VersionPointer(partition=item.partition, kind=of.kind, logical_uuid=of.logical_of(item), active_version_uuid=of.version_of(item))
+
+
+def _pointing(pointer: VersionPointer, version_uuid: str, count: int) -> VersionPointer:
+    return pointer.model_copy(update={"active_version_uuid": version_uuid, "version_count": count})
+
+
+def _status(value: Any) -> VersionStatus:
+    try:
+        return VersionStatus(value)
+    except ValueError:
+        raise BadField(f"status is {value!r}; it can be active or inactive.", details={"field": "status"}) from None
+
+
+def _check_labels(pointer: VersionPointer, version_uuid: str) -> None:
+    names = [name for name, version in pointer.labels.items() if version == version_uuid]
+    if names:
+        raise StillUsed(f"The version {version_uuid!r} has the label {', '.join(names)}.", fix="Give the label to another version first.")
+
+
+async def _required(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V:
+    found = await find_version(store, context, of, version_uuid)
+    if found is None:
+        raise NotFoundInPartition(f"There is no version {version_uuid!r} of a {of.kind}.")
+    return found
+
+
+async def _pointed(store: AsyncStore, context: Context, of: Versioned[V], logical_uuid: str) -> tuple[VersionPointer, V]:
+    pointer = await find_pointer(store, context, of, logical_uuid)
+    if pointer is None:
+        raise NotFoundInPartition(f"There is no {of.kind} {logical_uuid!r}.")
+    active = await find_version(store, context, of, pointer.active_version_uuid)
+    if active is None:
+        # Deleted since the pointer was read: read again.
+        raise Raced
+    return pointer, active
+
+
+async def _stored(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V:
+    found = await find_version(store, context, of, version_uuid)
+    if found is None:
+        raise NotFoundInPartition(f"The version {version_uuid!r} was deleted by somebody else.")
+    return found

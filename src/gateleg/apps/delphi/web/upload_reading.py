@@ -1,0 +1,123 @@
+"""Reading an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.errors import MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
+from gateleg.apps.delphi.web.receiving import Bounds, Received, check_lines, read_received, told_apart
+from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PARTS = ("participants", "comments", "choices", "times")
+_REFUSALS = (MissingColumns, UnreadableFile, UploadTooLarge)
+#: Bytes of what is read: votes take less room than in their files, which are bounded.
+_MOST = 2_000_000_000
+_FIX = "Send less at once. Whoever runs the host can raise upload_rows, upload_memory and upload_seconds."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a process is asked to read."""
+
+    files: tuple[str, ...]
+    #: what each file is, where that is known; otherwise they are told apart
+    kinds: tuple[str, ...] | None
+    #: where it writes what it has read
+    folder: str
+    conversation: str
+    topic: str
+    description: str
+    bounds: Bounds
+
+
+async def read_upload(
+    files: Sequence[Path],
+    folder: Path,
+    bounds: Bounds,
+    conversation: str,
+    *,
+    topic: str = "",
+    description: str = "",
+    kinds: Sequence[str] | None = None,
+) -> Conversation:
+    """The conversation in some files, of which `kinds` may say what each is.
+
+    Raises what reading them raises, and `UploadTooLarge` when it takes too much memory or time.
+    """
+    known = None if kinds is None else tuple(kinds)
+    reading = Reading(tuple(map(str, files)), known, str(folder), conversation, topic, description, bounds)
+    limits = ProcessLimits(bounds.seconds, bounds.memory, _MOST)
+    imports = ["gateleg.apps.delphi.conversations.exports", "numpy"]
+    try:
+        problems = await run_limited(f"{__name__}:write_read", asdict(reading), limits, refusals=_REFUSALS, imports=imports)
+    except LimitReached as reached:
+        if reached.limit == "seconds":
+            raise UploadTooLarge(f"The files cannot be read within {bounds.seconds:g} seconds.", fix=_FIX) from None
+        raise UploadTooLarge(f"The files cannot be read with {bounds.memory:,} bytes of memory.", fix=_FIX) from None
+    if problems is not None:
+        raise UnreadableRows([Problem(**one) for one in problems["problems"]], problems["count"])
+    return await asyncio.to_thread(_taken, folder)
+
+
+def _taken(folder: Path) -> Conversation:
+    """The conversation that the process has written."""
+    import numpy as np
+
+    from gateleg.apps.delphi.conversations.votes import Votes
+
+    told = json.loads((folder / "read.json").read_bytes())
+    with np.load(folder / "votes.npz", allow_pickle=False) as arrays:
+        votes = Votes(*(arrays[name] for name in _PARTS))
+    comments = [
+        Comment(**one | {"created_at": None if one["created_at"] is None else datetime.fromisoformat(one["created_at"])})
+        for one in told.pop("comments")
+    ]
+    return Conversation(votes=votes, comments=comments, **told | {"removed_participants": frozenset(told["removed_participants"])})
+
+
+def write_read(asked: dict[str, Any]) -> dict[str, Any] | None:
+    """Read files and write what is in them into the folder of the request: what the process of `read_upload` calls.
+
+    Rows that cannot be read are returned: their error has more to it than others.
+    """
+    reading = Reading(**asked | {"bounds": Bounds(**asked["bounds"])})
+    try:
+        found = _read(reading)
+    except UnreadableRows as error:
+        return {"count": error.count, "problems": [asdict(problem) for problem in error.problems]}
+    (Path(reading.folder) / "read.json").write_text(json.dumps(found), encoding="utf-8")
+    return None
+
+
+def _read(reading: Reading) -> dict[str, Any]:
+    """Read the files, write the votes, and give back all the rest."""
+    import numpy as np
+
+    folder = Path(reading.folder)
+    files = [Path(name) for name in reading.files]
+    if reading.kinds is None:
+        received = told_apart(files, folder, reading.bounds)
+    else:
+        received = Received(**dict(zip(reading.kinds, files, strict=True)))
+        for path in files:
+            check_lines(path, reading.bounds.rows)
+    read = read_received(received, reading.conversation, reading.topic, reading.description)
+    np.savez(folder / "votes.npz", **{name: getattr(read.votes, name) for name in _PARTS})
+    comments = [asdict(one) | {"created_at": None if one.created_at is None else one.created_at.isoformat()} for one in read.comments]
+    return {
+        "conversation_id": read.conversation_id,
+        "comments": comments,
+        "topic": read.topic,
+        "description": read.description,
+        "removed_participants": sorted(read.removed_participants),
+        "summary": read.summary,
+    }

@@ -1,0 +1,1 @@
+"""Answers from collections, each sentence with the passages that support it."""

@@ -1,0 +1,1 @@
+"""How good searches and answers are: labelled questions, measures, saved runs."""

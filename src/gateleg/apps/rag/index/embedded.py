@@ -1,0 +1,301 @@
+"""The index of a collection on this machine: SQLite as the truth, columns, postings and a graph in memory that follow it.
+
+Before each search, what other processes (or this one) have changed since the last is read from the file. Nothing in memory is ever written
+back but the graph, as a snapshot that spares the next process from building it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gateleg.apps.rag.errors import BadVector
+from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
+from gateleg.apps.rag.index.database import IndexDatabase, Position, remove_files
+from gateleg.apps.rag.index.entries import IndexHit, entry_of
+from gateleg.apps.rag.index.graph import EXACT, VectorGraph
+from gateleg.apps.rag.index.postings import Postings
+from gateleg.apps.rag.index.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import apsw
+    from numpy.typing import NDArray
+
+    from gateleg.apps.rag.index.entries import IndexEntry
+    from gateleg.apps.rag.index.filters import Filter
+    from gateleg.apps.rag.tables import Chunk
+
+#: How many candidates are rescored exactly for each hit that is asked for, at least so many.
+_RESCORED, _FEWEST = 4, 40
+#: Candidates of the graph when a filter is there: beyond this, the chunks that pass are searched exactly.
+_MOST_CANDIDATES = 2_000
+#: Rows that are read at a time when a process catches up.
+_READ = 5_000
+#: Languages of an index that a query is analysed in: the most frequent ones.
+_MOST_LANGUAGES = 3
+#: A snapshot is written when this part of the graph, and this many vectors, are newer than the last one.
+_SNAPSHOT_PART, _SNAPSHOT_LEAST = 0.1, 5_000
+#: Removals that other processes may still have to read.
+_REMOVALS_KEPT = 100_000
+
+
+class EmbeddedIndex:
+    """A `CollectionIndex` in a file of this machine, shared by all of its processes."""
+
+    def __init__(self, path: Path, *, synchronous: bool = True, exact: int = EXACT) -> None:
+        self.path = path
+        self._synchronous = synchronous
+        self._exact = exact
+        self._catching_up = threading.Lock()
+        self._database = IndexDatabase(path, synchronous=synchronous)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._position = Position()
+        self._rows = Rows()
+        self._postings = Postings()
+        self._vectors: VectorGraph | None = None
+        self._languages: tuple[str, ...] = (DEFAULT_LANGUAGE,)
+        self._saved = 0
+
+    # What changes it
+
+    def add(self, document_id: str, generation: int, chunks: Iterable[Chunk], *, language: str | None = None) -> int:
+        """Add chunks of a document, or replace those of the same generation and ordinal. Durable when it returns; how many were added."""
+        return self.add_entries(document_id, generation, [entry_of(chunk, language) for chunk in chunks])
+
+    def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
+        """`add` for chunks that are not stored."""
+        self._current().add(document_id, generation, entries)
+        return len(entries)
+
+    def remove(self, document_id: str, generation: int | None = None) -> int:
+        """Remove the chunks of a document, of one generation or of all; how many were removed."""
+        return self._current().remove(document_id, generation)
+
+    def drop(self) -> None:
+        """Remove it from the disk. Every process that has it open finds it empty."""
+        with self._catching_up:
+            with suppress(Exception):
+                self._database.clear()
+            self._database.close()
+            remove_files(self.path)
+            if self._vectors is not None:
+                self._vectors.close()
+            self._forget()
+
+    def close(self) -> None:
+        """Give up memory and files, and leave a snapshot of the graph behind. What was added stays."""
+        with self._catching_up:
+            if self._vectors is not None:
+                self._vectors.close()
+                self._save()
+            self._database.close()
+            self._forget()
+
+    # What is asked of it
+
+    def count(self) -> int:
+        """How many chunks it has."""
+        with self._current().connection() as connection:
+            return int(connection.execute("SELECT count(*) FROM chunks").get)
+
+    def generations(self) -> dict[str, set[int]]:
+        """The documents that it has chunks of, with the generations of these."""
+        found: dict[str, set[int]] = {}
+        with self._current().connection() as connection:
+            for document, generation in connection.execute("SELECT DISTINCT document, generation FROM chunks"):
+                found.setdefault(document, set()).add(generation)
+        return found
+
+    def counts(self) -> dict[tuple[str, int], int]:
+        """How many chunks each generation of each document has."""
+        with self._current().connection() as connection:
+            sql = "SELECT document, generation, count(*) FROM chunks GROUP BY document, generation"
+            return {(document, generation): count for document, generation, count in connection.execute(sql)}
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was in the chunks table when it was made has been added to it."""
+        return bool(self._current().fact("complete"))
+
+    def mark_complete(self) -> None:
+        """Record that it has been compared with the chunks table."""
+        self._current().set_fact("complete", 1)
+
+    def check(self) -> None:
+        """Read the whole file; `IndexDamaged` if something in it is wrong."""
+        self._current().check()
+
+    def settle(self) -> None:
+        """Wait until all vectors are in the graph; for tests and benchmarks."""
+        with self._current().reading() as connection:
+            self._catch_up(connection)
+        if self._vectors is not None:
+            self._vectors.settle()
+
+    def search(
+        self,
+        vector: NDArray[np.float32] | None,
+        text: str | None,
+        filters: Filter | None,
+        k: int,
+        *,
+        documents: Sequence[str] | None = None,
+    ) -> list[IndexHit]:
+        """The `k` chunks nearest to a vector and the `k` with the best BM25 for a text; either may be left out.
+
+        Chunks that only the text found have their similarity to the vector, too.
+        """
+        with self._current().reading() as connection:
+            self._catch_up(connection)
+            rows = self._rows
+            passing = rows.passing(filters, documents)
+            near = self._nearest(connection, vector, passing, k) if vector is not None else {}
+            worded = self._worded(connection, text, passing, k) if text else {}
+            missing = [row for row in worded if row not in near] if vector is not None else []
+            near |= self._exact_similarities(connection, vector, missing) if vector is not None and missing else {}
+        return [IndexHit(rows.key(row), near.get(row), worded.get(row)) for row in {**near, **worded}]
+
+    # How it is done
+
+    def _current(self) -> IndexDatabase:
+        """The file as it is now: another process may have removed it."""
+        if self._database.replaced:
+            with self._catching_up:
+                if self._database.replaced:
+                    self._database.close()
+                    self._database = IndexDatabase(self.path, synchronous=self._synchronous)
+                    self._forget()
+        return self._database
+
+    def _nearest(self, connection: apsw.Connection, vector: NDArray[np.float32], passing: NDArray[np.bool_], k: int) -> dict[int, float]:
+        graph = self._vectors
+        left = int(passing.sum())
+        if graph is None or left == 0:
+            return {}
+        if len(vector) != graph.dimensions:
+            raise BadVector(f"The query's vector has {len(vector)} dimensions; those of the collection have {graph.dimensions}.")
+        wanted = max(_RESCORED * k, _FEWEST)
+        # Among all vectors, one of `part` passes: so many more candidates are needed.
+        candidates = int(wanted * len(graph) / left)
+        rows: NDArray[np.int64] | None = None
+        if candidates <= _MOST_CANDIDATES:
+            ids, _ = graph.nearest(vector, min(candidates, len(graph)))
+            places = self._rows.places(ids)
+            places = places[(places >= 0) & (places < len(passing))]
+            rows = places[passing[places]]
+        if rows is None or len(rows) < min(k, left):
+            rows = np.flatnonzero(passing)
+            similar = graph.similarities(vector, self._rows.ids.view[rows])
+            best = np.argpartition(-similar, wanted)[:wanted] if len(similar) > wanted else np.arange(len(similar))
+            rows = rows[best]
+        exact = self._exact_similarities(connection, vector, rows[:wanted].tolist())
+        best_rows = sorted(exact, key=lambda row: (-exact[row], row))[:k]
+        return {row: exact[row] for row in best_rows}
+
+    def _exact_similarities(self, connection: apsw.Connection, vector: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
+        """The similarities of rows by their stored vectors."""
+        if not rows:
+            return {}
+        ids = self._rows.ids.view[np.asarray(rows, dtype=np.int64)].tolist()
+        stored = dict(connection.execute(f"SELECT id, vector FROM vectors WHERE id IN ({','.join('?' * len(ids))})", ids))
+        there = [(row, stored[number]) for row, number in zip(rows, ids, strict=True) if number in stored]
+        if not there:
+            return {}
+        matrix = np.frombuffer(b"".join(blob for _, blob in there), dtype="<f4").reshape(len(there), -1)
+        return dict(zip((row for row, _ in there), (matrix @ vector).tolist(), strict=True))
+
+    def _worded(self, connection: apsw.Connection, text: str, passing: NDArray[np.bool_], k: int) -> dict[int, float]:
+        with self._catching_up:
+            found = self._postings.scores(connection, self._rows, text, self._languages, passing)
+        best = np.argpartition(-found.scores, k)[:k] if len(found.scores) > k else np.arange(len(found.scores))
+        return dict(zip(found.rows[best].tolist(), found.scores[best].tolist(), strict=True))
+
+    def _catch_up(self, connection: apsw.Connection) -> None:
+        """Read what has changed since the last search of this process."""
+        now = self._database.position(connection)
+        if now == self._position:
+            return
+        with self._catching_up:
+            if now.epoch != self._position.epoch or self._missed_removals(connection):
+                if self._vectors is not None:
+                    self._vectors.close()
+                self._forget()
+                self._open_graph(connection)
+            self._read_rows(connection, now.chunk)
+            removed = connection.execute("SELECT chunk FROM removals WHERE number > ?", (self._position.removal,))
+            self._rows.remove([row[0] for row in removed])
+            sql = "SELECT language FROM languages ORDER BY chunks DESC LIMIT ?"
+            self._languages = tuple(row[0] for row in connection.execute(sql, (_MOST_LANGUAGES,))) or (DEFAULT_LANGUAGE,)
+            self._position = Position(now.epoch, max(now.chunk, self._position.chunk), max(now.removal, self._position.removal))
+
+    def _missed_removals(self, connection: apsw.Connection) -> bool:
+        oldest = connection.execute("SELECT min(number) FROM removals").get
+        return oldest is not None and self._position.removal < oldest - 1 and self._position != Position()
+
+    def _read_rows(self, connection: apsw.Connection, last: int) -> None:
+        first = int(self._rows.ids.view[-1]) if len(self._rows) else 0
+        sql = "SELECT id, document, generation, ordinal, profile, words FROM chunks WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+        graphed = self._saved
+        while rows := _all(connection, sql, first, last, _READ):
+            profiles = _all(connection, "SELECT id, metadata FROM profiles WHERE id > ?", self._rows.known_profile)
+            self._rows.extend(rows, profiles)
+            first = rows[-1][0]
+            after = max(rows[0][0] - 1, graphed)
+            self._add_vectors(_all(connection, "SELECT id, vector FROM vectors WHERE id > ? AND id <= ? ORDER BY id", after, first))
+
+    def _add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        if not vectors:
+            return
+        matrix = np.frombuffer(b"".join(blob for _, blob in vectors), dtype="<f4").reshape(len(vectors), -1)
+        if self._vectors is None:
+            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact)
+        self._vectors.add(np.array([number for number, _ in vectors], dtype=np.int64), matrix)
+
+    # The snapshot of the graph
+
+    def _open_graph(self, connection: apsw.Connection) -> None:
+        """Begin with the graph that a process has left, if there is one and it is whole."""
+        dimensions = self._database.fact("dimensions", connection)
+        saved = connection.execute("SELECT value FROM facts WHERE name = 'snapshot'").get
+        if dimensions is None or saved is None:
+            return
+        name, last, checksum = str(saved).split(" ")
+        graph = VectorGraph(int(dimensions), exact=self._exact)
+        if graph.load(self.path.with_name(f"{self.path.name}.graph-{name}"), int(last), int(checksum)):
+            self._vectors, self._saved = graph, int(last)
+
+    def snapshot(self) -> None:
+        """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it."""
+        with self._catching_up:
+            self._save()
+
+    def _save(self) -> None:
+        graph = self._vectors
+        if graph is None or not graph.graphed or self._database.replaced:
+            return
+        if graph.last - self._saved < max(_SNAPSHOT_LEAST, _SNAPSHOT_PART * graph.graphed):
+            return
+        name = secrets.token_hex(6)
+        path = self.path.with_name(f"{self.path.name}.graph-{name}")
+        last, checksum = graph.save(path)
+        with self._database.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('snapshot', ?)", (f"{name} {last} {checksum}",))
+            connection.execute("DELETE FROM removals WHERE number <= ?", (self._position.removal - _REMOVALS_KEPT,))
+        self._saved = last
+        for other in self.path.parent.glob(f"{self.path.name}.graph-*"):
+            if other != path:
+                with suppress(FileNotFoundError):
+                    other.unlink()
+
+
+def _all(connection: apsw.Connection, sql: str, *bindings: Any) -> list[Any]:
+    return connection.execute(sql, bindings).fetchall()

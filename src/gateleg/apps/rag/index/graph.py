@@ -1,0 +1,223 @@
+"""The vectors of an index in memory: a graph (HNSW) of most of them, and the newest ones in a matrix beside it.
+
+New vectors are searched exactly until a thread has added them to the graph, so that what is added is found at once and no search
+waits for the graph. Few vectors need no graph at all. The graph holds float16; whoever needs exact distances computes them from the
+stored vectors.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from usearch.index import Index
+
+from gateleg.apps.rag.index.rows import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+#: How many vectors are searched exactly before there is a graph, or before they are added to it.
+EXACT = 2_000
+#: HNSW: neighbours of a node, candidates while adding, and while searching.
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
+#: Vectors that are added to the graph between two searches.
+_STEP = 32
+#: Seconds after which adding to the graph no longer lets new searches go first.
+_PATIENCE = 0.05
+
+
+class VectorGraph:
+    """The vectors of one index, by the ids of their chunks."""
+
+    def __init__(self, dimensions: int, *, exact: int = EXACT) -> None:
+        self.dimensions = dimensions
+        self._exact = exact
+        self._graph = self._empty()
+        self._turns = _Turns()
+        self._recent_ids = Column(np.int64)
+        self._recent = Column(np.float32, dimensions)
+        #: the last id in the graph
+        self._last = 0
+        self._growing: threading.Thread | None = None
+        self._swap = threading.Lock()
+        self._closed = False
+
+    def _empty(self) -> Index:
+        return Index(
+            ndim=self.dimensions,
+            metric="ip",
+            dtype="f16",
+            connectivity=CONNECTIVITY,
+            expansion_add=EXPANSION_ADD,
+            expansion_search=EXPANSION_SEARCH,
+        )
+
+    def __len__(self) -> int:
+        with self._swap:
+            return len(self._graph) + len(self._recent_ids)
+
+    def add(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Add vectors; they are found from now on. Many of them are added to the graph by a thread."""
+        with self._swap:
+            self._recent.extend(vectors)
+            self._recent_ids.extend(ids)
+            if len(self._recent_ids) > self._exact and self._growing is None and not self._closed:
+                self._growing = threading.Thread(target=self._grow, name="rag-index-graph", daemon=True)
+                self._growing.start()
+
+    def settle(self) -> None:
+        """Wait until the graph has what it should have."""
+        while (growing := self._growing) is not None:
+            growing.join()
+
+    def close(self) -> None:
+        """Stop adding to the graph."""
+        self._closed = True
+        self.settle()
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The ids of about the `k` nearest vectors, with their similarities; removed chunks included."""
+        with self._turns.shared():
+            with self._swap:
+                ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
+            found: list[NDArray[np.int64]] = []
+            scores: list[NDArray[np.float32]] = []
+            if len(graph):
+                matches = graph.search(vector, min(k, len(graph)), threads=1)
+                found.append(np.asarray(matches.keys, dtype=np.int64))
+                scores.append(1.0 - np.asarray(matches.distances, dtype=np.float32))
+        if len(ids):
+            similar = recent @ vector
+            best = np.argpartition(-similar, k)[:k] if len(similar) > k else np.arange(len(similar))
+            found.append(ids[best])
+            scores.append(similar[best])
+        if not found:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        together, first = np.unique(np.concatenate(found), return_index=True)
+        similar = np.concatenate(scores)[first]
+        best = np.argsort(-similar, kind="stable")[:k]
+        return together[best], similar[best]
+
+    def similarities(self, vector: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The similarities of given chunks, in the precision of the graph; -2 for those without a vector."""
+        found = np.full(len(ids), -2.0, dtype=np.float32)
+        with self._turns.shared():
+            with self._swap:
+                recent_ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
+            places = np.minimum(np.searchsorted(recent_ids, ids), max(len(recent_ids) - 1, 0))
+            new = recent_ids[places] == ids if len(recent_ids) else np.zeros(len(ids), dtype=np.bool_)
+            old = np.flatnonzero(~new)
+            if len(old) and len(graph):
+                held = graph.contains(ids[old])
+                old = old[held]
+                if len(old):
+                    found[old] = np.asarray(graph.get(ids[old]), dtype=np.float32).reshape(len(old), -1) @ vector
+        if new.any():
+            found[new] = recent[places[new]] @ vector
+        return found
+
+    def save(self, path: Path) -> tuple[int, int]:
+        """Write the graph to a file; its last id and a checksum of the file."""
+        with self._turns.shared(), self._swap:
+            graph = self._graph
+            last = self._last
+            # In memory, so that nobody waits for the disk.
+            data = bytes(graph.save() or b"")
+        with path.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return last, zlib.crc32(data)
+
+    def load(self, path: Path, last: int, checksum: int) -> bool:
+        """Read a saved graph in place of the present one; False if the file is missing or not what was saved."""
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return False
+        if zlib.crc32(data) != checksum:
+            return False
+        graph = self._empty()
+        graph.load(data)
+        # Loading sets them to the library's own.
+        graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
+        graph.expansion_add = EXPANSION_ADD  # type: ignore[misc]
+        with self._turns.alone():
+            self._graph, self._last = graph, last
+        return True
+
+    @property
+    def last(self) -> int:
+        """The last id in the graph."""
+        return self._last
+
+    @property
+    def graphed(self) -> int:
+        """How many vectors the graph has."""
+        return len(self._graph)
+
+    def _grow(self) -> None:
+        """Add the recent vectors to the graph, a few at a time, until few are left."""
+        done = 0
+        while not self._closed:
+            with self._swap:
+                ids, vectors = self._recent_ids.view, self._recent.view
+                if done == len(ids):
+                    self._recent_ids, self._recent = Column(np.int64), Column(np.float32, self.dimensions)
+                    self._growing = None
+                    return
+            with self._turns.alone():
+                self._graph.add(ids[done : done + _STEP], vectors[done : done + _STEP], threads=1)
+            done = min(done + _STEP, len(ids))
+            self._last = int(ids[done - 1])
+        self._growing = None
+
+
+class _Turns:
+    """Many who search, or one who changes the graph.
+
+    Who wants to change it waits for a moment in which nobody searches; if there is none for a while, new searches wait for the change.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._sharing = 0
+        self._changing = False
+        self._insisting = False
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Search, beside others who search."""
+        with self._changed:
+            while self._changing or self._insisting:
+                self._changed.wait()
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                if not self._sharing:
+                    self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Change the graph."""
+        with self._changed:
+            while self._changing or self._sharing:
+                self._insisting = not self._changed.wait(_PATIENCE) or self._insisting
+            self._changing, self._insisting = True, False
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._changing = False
+                self._changed.notify_all()

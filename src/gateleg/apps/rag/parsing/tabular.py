@@ -1,0 +1,106 @@
+"""Rows as text: CSV, JSON and XML. Each row names its columns, so that a chunk of a table can be understood without its top."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.rag.errors import UnreadableDocument
+from gateleg.apps.rag.parsing.plain import decode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gateleg.apps.rag.parsing.document import DocumentBuilder
+
+#: Levels of a JSON document that are told apart; what is deeper is one text.
+_DEEPEST = 50
+
+
+def write_rows(rows: Iterable[Sequence[str]], builder: DocumentBuilder) -> None:
+    """A table: `Column: value; Column: value` for each row below the first, where the first has names; else its cells."""
+    titles: list[str] | None = None
+    for number, cells in enumerate(rows):
+        values = [" ".join(cell.split()) for cell in cells]
+        if number == 0 and _names_columns(values):
+            titles = values
+            builder.row(" | ".join(values))
+        elif titles is not None:
+            builder.row("; ".join(f"{title}: {value}" if title else value for title, value in _paired(titles, values) if value))
+        else:
+            builder.row(" | ".join(value for value in values if value))
+
+
+def _names_columns(values: Sequence[str]) -> bool:
+    filled = [value for value in values if value]
+    return len(filled) >= 2 and len(set(filled)) == len(filled) and not any(_is_number(value) or len(value) > 60 for value in filled)
+
+
+def _is_number(value: str) -> bool:
+    return value.replace(".", "").replace(",", "").replace("-", "").replace("%", "").strip().isdigit()
+
+
+def _paired(titles: Sequence[str], values: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for place, value in enumerate(values):
+        yield (titles[place] if place < len(titles) else ""), value
+
+
+def read_csv(content: bytes, builder: DocumentBuilder) -> None:
+    """A table with commas, semicolons or tabs between its cells."""
+    text = decode_text(content)[0].replace("\0", "")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t|", key=first.count)
+    csv.field_size_limit(10_000_000)
+    try:
+        write_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), builder)
+    except csv.Error as error:
+        raise UnreadableDocument(f"The table cannot be read: {error}.") from None
+
+
+def read_json(content: bytes, builder: DocumentBuilder) -> None:
+    """JSON, or one value a line, as `path: value`, with an empty line behind each entry of a list."""
+    text = decode_text(content)[0]
+    try:
+        try:
+            values = [json.loads(text)]
+        except ValueError:
+            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise UnreadableDocument(f"The JSON cannot be read: {str(error) or 'it is nested too deeply'}.") from None
+    entries = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    for entry in entries:
+        for path, value in _leaves(entry, "", 0):
+            builder.row(f"{path}: {value}" if path else value)
+        builder.add("\n")
+
+
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and depth < _DEEPEST:
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else str(name), depth + 1)
+    elif isinstance(value, list) and depth < _DEEPEST:
+        if all(not isinstance(one, dict | list) for one in value):
+            yield path, ", ".join("" if one is None else str(one) for one in value)
+        else:
+            for place, inner in enumerate(value, start=1):
+                yield from _leaves(inner, f"{path}[{place}]", depth + 1)
+    elif value is not None:
+        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_xml(content: bytes, builder: DocumentBuilder) -> None:
+    """The texts of XML, one element a line. Entities are not resolved."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, recover=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise UnreadableDocument(f"The XML cannot be read: {error}.") from None
+    if root is None:
+        raise UnreadableDocument("The XML has no elements.")
+    for element in root.iter(etree.Element):
+        builder.row(" ".join((element.text or "").split()))
+        builder.row(" ".join((element.tail or "").split()))

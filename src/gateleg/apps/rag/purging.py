@@ -1,0 +1,126 @@
+"""Removing documents and collections for good: chunks, vectors, objects and rows; and counting what is left.
+
+Everything here may be done again from the beginning: what was removed before is not there any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol
+
+from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
+from gateleg.apps.rag.tables import Chunk, Document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+#: Objects that are deleted by one request.
+_OBJECTS = 500
+
+
+class Vectors(Protocol):
+    """What removal needs of the search index of a collection."""
+
+    def remove(self, document_id: str, generation: int | None = None) -> int:
+        """Remove a document; the result is how many chunks it had."""
+        ...
+
+    def count(self) -> int:
+        """How many chunks are in the index."""
+        ...
+
+    def drop(self) -> None:
+        """Remove the index itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """Where documents lie: their rows and chunks, their objects, and the index of each collection, by repository and collection."""
+
+    store: AsyncStore
+    objects: AsyncObjects
+    open_index: Callable[[str, str], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many things were removed, or are left."""
+
+    documents: int = 0
+    chunks: int = 0
+    vectors: int = 0
+    objects: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return any(getattr(self, one.name) for one in fields(self))
+
+    def __str__(self) -> str:
+        """The counts in words."""
+        return ", ".join(f"{getattr(self, one.name):,} {one.name}" for one in fields(self))
+
+
+async def purge_document(premises: Premises, document: Document) -> Counts:
+    """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
+    store = premises.store
+    repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
+    index = premises.open_index(repository_id, collection_id)
+    vectors = await asyncio.to_thread(index.remove, document_id)
+    chunks = await _purge_chunks(store, document)
+    objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
+    await store.delete(document, check_version=False)
+    return Counts(1, chunks, vectors, objects)
+
+
+async def _purge_chunks(store: AsyncStore, document: Document) -> int:
+    removed = 0
+    for generation in range(1, max(document.last_generation, document.generation or 0) + 1):
+        removed += await store.delete_all(Chunk.of_document, document_id=document.document_id, generation=generation)
+    return removed
+
+
+async def _purge_objects(objects: AsyncObjects, prefix: str) -> int:
+    removed = 0
+    while found := (await objects.list(prefix, limit=_OBJECTS)).objects:
+        await objects.delete_many([entry.key for entry in found])
+        removed += len(found)
+    return removed
+
+
+async def purge_collection(
+    premises: Premises, repository_id: str, collection_id: str, tell: Callable[[int], None] = lambda done: None
+) -> Counts:
+    """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
+    store = premises.store
+    index = premises.open_index(repository_id, collection_id)
+    vectors = await asyncio.to_thread(index.count)
+    await asyncio.to_thread(index.drop)
+    total = Counts(vectors=vectors)
+    async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
+        chunks = await _purge_chunks(store, document)
+        objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
+        await store.delete(document, check_version=False)
+        total += Counts(1, chunks, 0, objects)
+        tell(total.documents)
+    strays = await store.delete_all(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
+    objects = await _purge_objects(premises.objects, collection_prefix(repository_id, collection_id))
+    return total + Counts(chunks=strays, objects=objects)
+
+
+async def count_left(premises: Premises, repository_id: str, collection_id: str) -> Counts:
+    """What a collection still holds."""
+    store = premises.store
+    index = premises.open_index(repository_id, collection_id)
+    documents = await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True)
+    chunks = await store.count(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
+    objects = len((await premises.objects.list(collection_prefix(repository_id, collection_id))).objects)
+    return Counts(documents, chunks, await asyncio.to_thread(index.count), objects)

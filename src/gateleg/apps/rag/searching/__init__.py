@@ -1,0 +1,1 @@
+"""Searching collections: by meaning, by words and by both, with citations."""

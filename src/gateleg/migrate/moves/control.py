@@ -1,0 +1,99 @@
+"""Change the phase of a stage: note it, fence off who still acts upon the one before, and wait until every process has noticed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.migrate.moves.errors import PhaseRefused
+from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
+from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
+from gateleg.migrate.moves.tables import FENCES, MoveState
+from gateleg.store.flow import Pause
+from gateleg.store.operations.reads import Find
+from gateleg.store.operations.write_kinds import Patch, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+#: seconds between two looks at the leases of processes
+_LOOK = 0.1
+
+
+def read_state(move: KeyMove, stage: Stage, setup: Setup) -> Flow[MoveState]:
+    """How far a stage is; one that has not begun is off."""
+    found: MoveState | None = yield from Find(MoveState.key(move=move.name, stage=stage.name), consistent=True).flow(setup)
+    return found or MoveState(move=move.name, stage=stage.name)
+
+
+def view_of(state: MoveState) -> StageView:
+    """A state as clients see it."""
+    return StageView(state.move, state.stage, state.phase, state.epoch)
+
+
+def enter_phase(
+    move: KeyMove, stage: Stage, phase: Phase, setup: Setup, *, by: str = "", waiting: Callable[[str], None] | None = None
+) -> Flow[MoveState]:
+    """Bring a stage to the next phase, or to the one before. Ends when no process acts upon another phase any more.
+
+    Interrupted, it is called again with the same phase. Raises `PhaseRefused` when the phase is not next to the present one.
+    """
+    state = yield from read_state(move, stage, setup)
+    if state.phase is not phase:
+        if not neighbours(state.phase, phase):
+            raise PhaseRefused(f"{move.name}, {stage.name}, is in the phase {state.phase}, which {phase} does not follow.")
+        changes = {"phase": phase, "epoch": state.epoch + 1, "changed_at": setup.now(), "changed_by": by}
+        if phase.order <= Phase.BACKFILL.order:
+            changes["verified"] = None
+        state = yield from _saved(state.model_copy(update=changes), setup)
+    yield from _fence_off(state, setup)
+    yield from _wait_for_processes(state, setup, waiting)
+    return state
+
+
+def set_paused(move: KeyMove, stage: Stage, paused: bool, setup: Setup, *, by: str = "") -> Flow[MoveState]:
+    """Let the work on a stage stop at the next page, or go on."""
+    state = yield from read_state(move, stage, setup)
+    if state.version == 0:
+        return (yield from _saved(state.model_copy(update={"paused": paused, "changed_by": by}), setup))
+    result: MoveState = yield from Patch(state, (MoveState.paused.set(paused), MoveState.changed_by.set(by))).flow(setup)
+    return result
+
+
+def set_verified(move: KeyMove, stage: Stage, verified: bool, setup: Setup) -> Flow[MoveState]:
+    """Note what a verification found."""
+    state = yield from read_state(move, stage, setup)
+    result: MoveState = yield from Patch(state, (MoveState.verified.set(verified),)).flow(setup)
+    return result
+
+
+def _saved(state: MoveState, setup: Setup) -> Flow[MoveState]:
+    result: MoveState = yield from Put(state).flow(setup)
+    return result
+
+
+def _fence_off(state: MoveState, setup: Setup) -> Flow[None]:
+    for number in range(FENCES):
+        yield from raise_fence(view_of(state), number, setup)
+
+
+def _wait_for_processes(state: MoveState, setup: Setup, waiting: Callable[[str], None] | None) -> Flow[None]:
+    """Wait until every process that knows the move has adopted the epoch, or may not act any more."""
+    place = f"{state.move}#{state.stage}"
+    while True:
+        processes = yield from read_processes(setup)
+        behind = [one for one in processes if state.move in one.moves and one.epochs.get(place, -1) < state.epoch]
+        if not behind:
+            return
+        if waiting is not None:
+            waiting(f"{len(behind)} processes have not noticed the phase {state.phase} yet, such as {behind[0].process}")
+        yield Pause(_LOOK)
+
+
+def next_phase(state: MoveState) -> Phase | None:
+    """The phase after the present one."""
+    number = state.phase.order + 1
+    return PHASES[number] if number < len(PHASES) else None

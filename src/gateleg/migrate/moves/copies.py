@@ -1,0 +1,187 @@
+"""Copy items from one side of a move to the other: never over a newer one, and never one that was deleted meanwhile.
+
+A copy is written together with a check that its source still is what was read, and that the copy which it replaces is, too. A copy that is
+already right is left alone, so that a backfill can be repeated at no cost but its reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateleg.migrate.moves.errors import Inconvertible, MoveContended
+from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
+from gateleg.store import StoreError, TransactionCanceled
+from gateleg.store.operations.batches import batch_get_flow
+from gateleg.store.operations.write_kinds import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.migrate.moves.directions import Direction
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.model import Item
+    from gateleg.store.flow import Flow
+    from gateleg.store.operations.write_operation import WriteOperation
+    from gateleg.store.setup import Setup
+
+Verdict = Literal["copied", "same", "gone", "left"]
+#: how often an item that users keep changing is tried
+_TRIES = 20
+#: entries and bytes of one transaction, below DynamoDB's limits of 100 and 4 MB
+_ENTRIES = 90
+_BYTES = 2_000_000
+
+
+class EpochOver(Exception):
+    """The stage has left the epoch that a copy belongs to: whoever copies must look at the phase again."""
+
+
+@dataclass
+class _Due:
+    """A copy to be written."""
+
+    source: Item
+    wanted: Item
+    existing: Item | None
+
+
+def copy_item(direction: Direction, item: Item, view: StageView, setup: Setup) -> Flow[Verdict]:
+    """Copy one item, however often users change it meanwhile. Raises `Inconvertible`, `Orphan` and `EpochOver`."""
+    source: Item | None = item
+    for _ in range(_TRIES):
+        if source is None:
+            return "gone"
+        due = yield from _due(direction, source, setup)
+        if not isinstance(due, _Due):
+            return due
+        refusal = yield from _written(direction, [due], view, setup)
+        if refusal is None:
+            return "copied"
+        if isinstance(refusal, TransactionCanceled):
+            raise _refused(direction, source, refusal)
+        source = yield from read_item(direction.source, key_of(direction.source, source), setup)
+    raise MoveContended(f"{direction.shown(item)} was changed by others {_TRIES} times in a row.")
+
+
+def copy_items(
+    direction: Direction, items: Sequence[Item], view: StageView, setup: Setup
+) -> Flow[list[tuple[Item, Verdict | Inconvertible]]]:
+    """Copy items of one page, many in a transaction; those that somebody changes meanwhile, one by one."""
+    results: list[tuple[Item, Verdict | Inconvertible]] = []
+    wanted: list[tuple[Item, Item]] = []
+    for item in items:
+        try:
+            target = yield from direction.expected(item, None, setup)
+        except Inconvertible as error:
+            results.append((item, error))
+            continue
+        if target is None:
+            results.append((item, "left"))
+        else:
+            wanted.append((item, target))
+    keys = [(direction.target.table, direction.key_of(target)) for _, target in wanted]
+    found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name}.move")
+    due: list[_Due] = []
+    for (item, _), existing in zip(wanted, found, strict=True):
+        try:
+            one = yield from _due_over(direction, item, existing, setup)
+        except Inconvertible as error:
+            results.append((item, error))
+            continue
+        due.append(one) if isinstance(one, _Due) else results.append((item, one))
+    for group in _groups(direction, due, setup):
+        if (yield from _written(direction, group, view, setup)) is None:
+            results += [(one.source, "copied") for one in group]
+            continue
+        for one in group:
+            try:
+                results.append((one.source, (yield from copy_item(direction, one.source, view, setup))))
+            except Inconvertible as error:
+                results.append((one.source, error))
+    return results
+
+
+def _due(direction: Direction, item: Item, setup: Setup) -> Flow[_Due | Verdict]:
+    target = yield from direction.expected(item, None, setup)
+    if target is None:
+        return "left"
+    existing = yield from read_item(direction.target, direction.key_of(target), setup)
+    return (yield from _due_over(direction, item, existing, setup))
+
+
+def _due_over(direction: Direction, item: Item, existing: Item | None, setup: Setup) -> Flow[_Due | Verdict]:
+    """What is to be done about an item whose copy is, or is not, there."""
+    yield from check_collision(direction, item, existing, setup)
+    wanted = yield from direction.expected(item, existing, setup)
+    assert wanted is not None
+    yield from direction.check_loss(item, wanted, setup)
+    return "same" if direction.same(wanted, existing) else _Due(item, wanted, existing)
+
+
+def check_collision(direction: Direction, source: Item | None, existing: Item | None, setup: Setup) -> Flow[None]:
+    """Raise `Inconvertible` when the place of a copy is taken by the copy of another item."""
+    if source is None or existing is None:
+        return
+    try:
+        back = yield from direction.reverse.convert(existing, setup)
+    except Inconvertible:
+        return
+    if back is None:
+        return
+    other = direction.source.ref(back).key
+    if place_of(direction.source, other, setup) != place_of(direction.source, source, setup):
+        raise Inconvertible(
+            f"{direction.shown(source)} and {direction.shown(other)} have the same {direction.target.name}.",
+            fix="Let convert give them different keys, or delete one of them.",
+        )
+
+
+def _groups(direction: Direction, due: Sequence[_Due], setup: Setup) -> list[list[_Due]]:
+    """So many copies together as a transaction takes."""
+    companions = len(direction.target.uniques) * 2 + len(direction.target.counters)
+    size = max(1, _ENTRIES // (2 + companions))
+    groups: list[list[_Due]] = []
+    total = 0
+    for one in due:
+        weight = len(str(one.wanted))
+        if not groups or len(groups[-1]) >= size or total + weight > _BYTES:
+            groups.append([])
+            total = 0
+        groups[-1].append(one)
+        total += weight
+    return groups
+
+
+def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup: Setup) -> Flow[Refusal | TransactionCanceled | None]:
+    """Write copies in one transaction; what refused it. An error that is not about changed items is handed on as it is."""
+    now = setup.now()
+    operations: list[WriteOperation[Any]] = []
+    seen: dict[Any, Item | None] = {}
+    for one in group:
+        ref = direction.source.ref_of(one.source)
+        operations.append(Check(ref, as_read(direction.source, one.source)))
+        operations.append(copy_over(direction.target, one.wanted, one.existing))
+        seen[place_of(direction.source, one.source, setup)] = one.source
+        seen[place_of(direction.target, one.wanted, setup)] = one.existing
+    operations.append(fence_check(view, setup))
+    writes = [operation.write(now) for operation in operations]
+    try:
+        yield from write_together(operations, writes, seen, now, setup)
+        return None
+    except Refusal as refusal:
+        if refusal.error.reasons[-1] is not None:
+            raise EpochOver from refusal
+        return refusal if refusal.stale else refusal.error
+    except TransactionCanceled as canceled:
+        return canceled
+    except StoreError:
+        if len(group) == 1:
+            raise
+        # One item too many or too large: one by one, it is known which.
+        return TransactionCanceled("The copies did not fit into one transaction.", reasons=())
+
+
+def _refused(direction: Direction, item: Item, canceled: TransactionCanceled) -> Inconvertible:
+    why = "; ".join(reason.message for reason in canceled.reasons if reason is not None) or canceled.message
+    return Inconvertible(f"The copy of {direction.shown(item)} was refused: {why}")

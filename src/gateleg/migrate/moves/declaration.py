@@ -1,0 +1,103 @@
+"""Declare a move: old items, new items, and the pure functions between them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves.errors import BadMove
+from gateleg.model import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import BaseModel
+
+    from gateleg.model import Query, Ref
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_SHARES = 10_000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some of the partitions of the old table, which are moved together: those of some tenants, or a share of all."""
+
+    name: str = "all"
+    #: values of the old table's hash key; every one when neither these nor a share is given
+    partitions: frozenset[str] = frozenset()
+    #: a share of all partitions, chosen by a hash of their key
+    percent: float | None = None
+
+    @classmethod
+    def tenants(cls, name: str, *partitions: str) -> Stage:
+        """The partitions of these hash keys: `Stage.tenants("pilot", "acme-prod")`."""
+        return cls(name, frozenset(partitions))
+
+    @classmethod
+    def share(cls, name: str, percent: float) -> Stage:
+        """So many of a hundred partitions: `Stage.share("tenth", 10)`."""
+        return cls(name, percent=percent)
+
+    @property
+    def everything(self) -> bool:
+        """Whether it takes all that no stage before it has."""
+        return not self.partitions and self.percent is None
+
+    def holds(self, partition: str) -> bool:
+        """Whether a partition belongs to it."""
+        if self.everything or partition in self.partitions:
+            return True
+        if self.percent is None:
+            return False
+        digest = hashlib.sha256(partition.encode()).digest()
+        return int.from_bytes(digest[:8], "big") % _SHARES < self.percent * _SHARES / 100
+
+
+@dataclass(frozen=True, eq=False)
+class KeyMove:
+    """Items of one entity become items of another, with another key or in another table.
+
+    `convert(old)` gives the new item, or None for an old item that this move leaves alone; with a `lookup`, `convert(old, parent)`.
+    `revert(new)` gives the old item back. Both are pure. Together they lose nothing but the attributes that `old_only` and `new_only`
+    name, by their names on the wire; those stay as they are when the other side is written. Both laws are checked for every item.
+    """
+
+    #: its name in the ledger and on the command line
+    name: str
+    old: type[BaseModel]
+    new: type[BaseModel]
+    convert: Callable[..., BaseModel | None]
+    revert: Callable[[Any], BaseModel]
+    #: from the components of a new key to those of the old one, so that new items are found before they are copied
+    old_key: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    #: patterns of the new entity by name, and the query of the old entity that answers them until all items are copied
+    patterns: Mapping[str, Callable[[Query[Any]], Query[Any]]] = field(default_factory=dict)
+    #: the parent that `convert` needs; old items without one are listed as orphans and stay where they are
+    lookup: Callable[[Any], Ref[Any]] | None = None
+    #: what is moved together, one after another; the last one takes the rest
+    stages: tuple[Stage, ...] = (Stage(),)
+    old_only: frozenset[str] = frozenset()
+    new_only: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if not _NAME.fullmatch(self.name):
+            raise BadMove(f"{self.name!r} cannot be the name of a move: lower-case letters, digits, - and _, up to 64.")
+        if self.old is self.new:
+            raise BadMove(f"{self.name} moves {self.old.__name__} to itself.", fix="Declare the new layout as another entity.")
+        names = [stage.name for stage in self.stages]
+        if not names or len(set(names)) != len(names) or any(not _NAME.fullmatch(name) for name in names):
+            raise BadMove(f"The stages of {self.name} need names of their own: {', '.join(names) or 'there are none'}.")
+        if not self.stages[-1].everything:
+            raise BadMove(f"The last stage of {self.name} leaves partitions out.", fix="Let the last stage be Stage('rest').")
+        for kept, entity in ((self.old_only, self.old), (self.new_only, self.new)):
+            keys = kept & set(spec_of(entity).table.attributes)
+            if keys:
+                raise BadMove(f"{', '.join(sorted(keys))} is the key of {entity.__name__} and cannot be left out of {self.name}.")
+
+    def stage_of(self, partition: str) -> Stage:
+        """The stage that a partition of the old table belongs to."""
+        return next(stage for stage in self.stages if stage.holds(partition))

@@ -1,0 +1,72 @@
+"""What can go wrong while items move."""
+
+from gateleg.errors import GatelegError
+
+
+class MoveError(GatelegError):
+    """A move could not go on."""
+
+    code = "move"
+    fix = "`gateleg migrate status` shows how far it is."
+    status = 409
+
+
+class BadMove(MoveError):
+    """A move is declared in a way that cannot work."""
+
+    code = "bad-move"
+    fix = "Correct the declaration."
+    status = 500
+
+
+class MoveIncomplete(MoveError):
+    """The new items cannot answer yet: not all have been copied."""
+
+    code = "move-incomplete"
+    fix = "Use the old entity until the move is in the phase dual-read, or declare how the old one answers (old_key, patterns)."
+    status = 503
+
+
+class MoveClosed(MoveError):
+    """The old entity was used after its items had moved for good."""
+
+    code = "move-closed"
+    fix = "Use the new entity; or go back with `gateleg migrate rollback` until the old items are removed."
+    status = 410
+
+
+class Inconvertible(MoveError):
+    """An item cannot be written in the other layout, or would lose something there."""
+
+    code = "inconvertible"
+    fix = "Correct convert and revert, or name the attributes that only one side has in old_only or new_only."
+    status = 500
+
+
+class Orphan(Inconvertible):
+    """The parent that an item's new key depends on does not exist."""
+
+    code = "orphan"
+    fix = "Create the parent, or delete the item, and repeat its copy."
+
+
+class MoveContended(MoveError):
+    """Other writers changed an item each time it was tried."""
+
+    code = "move-contended"
+    fix = "Try again."
+    status = 503
+
+
+class PhaseRefused(MoveError):
+    """A stage of a move may not enter a phase yet."""
+
+    code = "phase-refused"
+    fix = "Do what the message names first."
+
+
+class Paused(MoveError):
+    """The work on a stage was paused."""
+
+    code = "move-paused"
+    fix = "`gateleg migrate resume` lets it go on where it stopped."

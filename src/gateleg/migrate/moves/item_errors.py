@@ -1,0 +1,80 @@
+"""Items that could not be moved: kept by their keys, listed, and tried again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves.copies import copy_item
+from gateleg.migrate.moves.digests import key_digest
+from gateleg.migrate.moves.directions import Direction
+from gateleg.migrate.moves.errors import Inconvertible, Orphan
+from gateleg.migrate.moves.items import key_of, read_item
+from gateleg.migrate.moves.tables import ItemError, migrations_table
+from gateleg.model import spec_of
+from gateleg.store.flow import Request
+from gateleg.store.operations.write_kinds import Delete, Put
+
+if TYPE_CHECKING:
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.model import Item
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+
+def note_error(direction: Direction, stage: Stage, item: Item, reason: str, why: str, setup: Setup) -> Flow[None]:
+    """Keep an item that could not be moved, with the reason."""
+    key = key_of(direction.source, item)
+    error = ItemError(
+        move=direction.move.name,
+        stage=stage.name,
+        side=direction.source_side,
+        digest=key_digest(key),
+        item_key=json.dumps(key, sort_keys=True),
+        reason=reason,
+        why=why,
+        at=setup.now(),
+    )
+    yield from Put(error, returning="none").flow(setup)
+
+
+def reason_of(error: Inconvertible) -> str:
+    """The reason of an error in one word."""
+    return "orphan" if isinstance(error, Orphan) else "inconvertible"
+
+
+def read_errors(move: KeyMove, stage: Stage, setup: Setup, *, limit: int | None = None) -> Flow[list[ItemError]]:
+    """The items of a stage that could not be moved."""
+    (payload,) = ItemError.of_stage(move=move.name, stage=stage.name).requests(table_name=setup.name_of(migrations_table), consistent=True)
+    found: list[ItemError] = []
+    while True:
+        reply = yield Request("Query", payload if limit is None else payload | {"Limit": limit}, "item errors")
+        found += [spec_of(ItemError).decode(item) for item in reply["Items"]]
+        if "LastEvaluatedKey" not in reply or (limit is not None and len(found) >= limit):
+            return found[:limit]
+        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
+def forget_errors(move: KeyMove, stage: Stage, setup: Setup) -> Flow[None]:
+    """Forget what was noted, before everything is looked at again."""
+    for error in (yield from read_errors(move, stage, setup)):
+        yield from Delete(spec_of(ItemError).ref(error)).flow(setup)
+
+
+def repeat_errors(move: KeyMove, stage: Stage, view: StageView, setup: Setup) -> Flow[int]:
+    """Try the items again that could not be copied; how many are left."""
+    left = 0
+    for error in (yield from read_errors(move, stage, setup)):
+        direction = Direction(move, error.side)
+        key: dict[str, Any] = json.loads(error.item_key)
+        item = yield from read_item(direction.source, key, setup)
+        try:
+            if item is not None and error.side == "old":
+                yield from copy_item(direction, item, view, setup)
+        except Inconvertible as again:
+            yield from note_error(direction, stage, key, reason_of(again), again.message, setup)
+            left += 1
+            continue
+        yield from Delete(spec_of(ItemError).ref(error)).flow(setup)
+    return left

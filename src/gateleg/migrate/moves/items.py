@@ -1,0 +1,117 @@
+"""Reading and writing single items of a move, as they are on the wire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves.tables import FENCES, Fence
+from gateleg.model.expressions import missing
+from gateleg.store import TransactionCanceled
+from gateleg.store.flow import Request
+from gateleg.store.operations.legacy_keys import unchanged
+from gateleg.store.operations.transaction_entries import combined, identity
+from gateleg.store.operations.transactions import transaction_flow
+from gateleg.store.operations.write_kinds import Check, Delete, Put
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.model import Condition, Item, Spec
+    from gateleg.model.planning import Write
+    from gateleg.store.flow import Flow
+    from gateleg.store.operations.transaction_entries import Identity
+    from gateleg.store.operations.write_operation import WriteOperation
+    from gateleg.store.setup import Setup
+
+
+def read_item(spec: Spec[Any], key: Item, setup: Setup) -> Flow[Item | None]:
+    """An item as it is at this moment."""
+    payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
+    reply = yield Request("GetItem", payload, f"{spec.name}.move")
+    item: Item | None = reply.get("Item")
+    return item
+
+
+def key_of(spec: Spec[Any], item: Item) -> Item:
+    """The key of a stored item."""
+    return {name: item[name] for name in spec.table.attributes}
+
+
+def place_of(spec: Spec[Any], key: Item, setup: Setup) -> Identity:
+    """What makes two keys the same item."""
+    return identity(setup.name_of(spec.table), {name: key[name] for name in spec.table.attributes})
+
+
+def as_read(spec: Spec[Any], item: Item | None) -> Condition:
+    """That an item is what was read, or still is not there."""
+    return missing(spec.table.hash) if item is None else unchanged(spec, item)
+
+
+def copy_over(spec: Spec[Any], wanted: Item, existing: Item | None) -> Put[Any]:
+    """The write that makes an item exactly what is wanted, with its markers and counters, if it still is as it was read."""
+    replaced = None if existing is None else spec.decode(existing)
+    return Put(spec.decode(wanted), create=existing is None, replaces=replaced, condition=as_read(spec, existing), exact=True)
+
+
+def remove(spec: Spec[Any], existing: Item) -> Delete[Any]:
+    """The write that removes an item with its markers and counters, if it still is as it was read."""
+    return Delete(spec.decode(existing), condition=as_read(spec, existing), check_version=False)
+
+
+def fence_check(view: StageView, setup: Setup) -> Check:
+    """That a stage is still in the epoch that the writer knows."""
+    number = setup.random.randrange(FENCES)
+    return Check(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
+
+
+class Refusal(Exception):
+    """A transaction that was not written: the items that are not what was read, by their places, and the error."""
+
+    def __init__(self, stale: frozenset[Identity], error: TransactionCanceled) -> None:
+        super().__init__(str(error))
+        self.stale = stale
+        self.error = error
+
+
+def write_together(
+    operations: Sequence[WriteOperation[Any]],
+    writes: Sequence[Write[Any]],
+    seen: Mapping[Identity, Item | None],
+    now: datetime,
+    setup: Setup,
+    token: str | None = None,
+) -> Flow[None]:
+    """One transaction; `Refusal` says which of the items that were `seen` have changed, or that all are as they were."""
+    try:
+        yield from transaction_flow(operations, setup, writes=writes, token=token)
+        return
+    except TransactionCanceled as error:
+        canceled, cause = error, error.__cause__
+    if not isinstance(cause, ServiceError):
+        raise canceled
+    entries = combined(operations, writes, setup, now)
+    stale: set[Identity] = set()
+    for entry, reason in zip(entries, cause.extra.get("CancellationReasons", ()), strict=False):
+        code = reason.get("Code", "None")
+        if code == "None" or entry.place not in seen:
+            continue
+        if code != "ConditionalCheckFailed":
+            stale.add(entry.place)
+            continue
+        current = reason.get("Item") or None
+        if current is None:
+            # Not every service says what it found.
+            key = entry.write.parameters.get("Key") or key_of_write(entry.write)
+            payload = {"TableName": entry.place[0], "Key": key, "ConsistentRead": True}
+            current = (yield Request("GetItem", payload, "move")).get("Item")
+        if current != seen[entry.place]:
+            stale.add(entry.place)
+    raise Refusal(frozenset(stale), canceled)
+
+
+def key_of_write(write: Write[Any]) -> Item:
+    """The key of the item that a put writes."""
+    return {name: write.parameters["Item"][name] for name in write.table.attributes}

@@ -1,0 +1,249 @@
+"""Passes over the tables of a move: segment by segment, page by page, with a checkpoint after every page.
+
+A pass goes on from its checkpoints, whoever runs it: a page that was interrupted is done again, and what it does can be repeated. The
+work on a page belongs to one epoch of the stage; when the phase changes under it, it is refused by the fence, and the pass ends.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.backfill import belongs
+from gateleg.migrate.moves.control import read_state, view_of
+from gateleg.migrate.moves.copies import EpochOver
+from gateleg.migrate.moves.errors import Inconvertible, Paused, PhaseRefused
+from gateleg.migrate.moves.phases import PHASES
+from gateleg.migrate.moves.tables import Checkpoint, migrations_table
+from gateleg.model import spec_of
+from gateleg.model.tables import is_marker
+from gateleg.store.flow import Pause, Request
+from gateleg.store.operations.reads import Find
+from gateleg.store.operations.write_kinds import Delete, Put
+from gateleg.store.rates import Rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.migrate.moves.declaration import Stage
+    from gateleg.migrate.moves.directions import Direction
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.migrate.moves.phases import Phase
+    from gateleg.model import Item
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+_LONGEST_PAUSE = 2.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a pass may go: capacity units in a second, and seconds that a request of it may take before it makes way for others."""
+
+    read_units: float | None = None
+    write_units: float | None = None
+    #: while requests take longer than this on average, the pass pauses between pages, longer each time
+    latency: float | None = None
+    page_size: int = 100
+
+
+@dataclass
+class PageDone:
+    """What the work on one page has come to."""
+
+    seen: int = 0
+    written: int = 0
+    failed: int = 0
+    #: write units that were used, estimated from the size of the items
+    units: float = 0.0
+    sums: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over the items that a direction takes from, in one stage."""
+
+    task: str
+    direction: Direction
+    stage: Stage
+    #: the phases in which it may run
+    phases: frozenset[Phase]
+    work: Callable[[Pass, list[Item], StageView, Setup], Flow[PageDone]]
+    #: adds the sums of a page to those of its segment
+    add: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = lambda one, other: {**one, **other}
+
+    def checkpoints(self, setup: Setup) -> Flow[list[Checkpoint]]:
+        """The segments of the pass, as far as it has begun."""
+        query = Checkpoint.of_pass(move=self.direction.move.name, stage=self.stage.name, task=self.task)
+        (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
+        found: list[Checkpoint] = []
+        while True:
+            reply = yield Request("Query", payload, f"{self.task} checkpoints")
+            found += [spec_of(Checkpoint).decode(item) for item in reply["Items"]]
+            if "LastEvaluatedKey" not in reply:
+                return found
+            payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+    def begin(self, segments: int, setup: Setup, *, anew: bool = False) -> Flow[list[Checkpoint]]:
+        """The segments, begun if they were not; with `anew`, from the beginning."""
+        found = yield from self.checkpoints(setup)
+        if found and not anew:
+            return found
+        yield from self.forget(setup)
+        created = [
+            Checkpoint(
+                move=self.direction.move.name,
+                stage=self.stage.name,
+                task=self.task,
+                segment=number,
+                segments=segments,
+                started_at=setup.now(),
+            )
+            for number in range(segments)
+        ]
+        for one in created:
+            yield from Put(one).flow(setup)
+        return created
+
+    def forget(self, setup: Setup) -> Flow[None]:
+        """Forget how far the pass was."""
+        for one in (yield from self.checkpoints(setup)):
+            yield from Delete(spec_of(Checkpoint).ref(one)).flow(setup)
+
+    def run_segment(
+        self, number: int, setup: Setup, pace: Pace | None = None, watch: Callable[[Checkpoint], None] | None = None
+    ) -> Flow[None]:
+        """Go through one segment to its end. Raises `Paused` between pages when the stage was paused."""
+        runner = _Runner(self, setup, pace or Pace())
+        ref = Checkpoint.key(move=self.direction.move.name, stage=self.stage.name, task=self.task, segment=number)
+        checkpoint: Checkpoint = yield from Find(ref, consistent=True, required=True).flow(setup)
+        while not checkpoint.done:
+            checkpoint = yield from runner.page(checkpoint)
+            if watch is not None:
+                watch(checkpoint)
+
+    def holds(self, item: Item, setup: Setup) -> Flow[bool]:
+        """Whether an item belongs to the pass: to its entity, its move and its stage."""
+        spec, move = self.direction.source, self.direction.move
+        if is_marker(spec.table, item) or not belongs(item, spec):
+            return False
+        if len(move.stages) == 1:
+            return True
+        if self.direction.source_side == "old":
+            return move.stage_of(self.direction.partition(item, item)) is self.stage
+        try:
+            old = yield from self.direction.expected(item, None, setup)
+        except Inconvertible:
+            # What cannot be read is reported with the rest.
+            return self.stage is move.stages[-1]
+        return old is not None and move.stage_of(self.direction.partition(item, old)) is self.stage
+
+
+class _Runner:
+    """Runs the pages of one segment."""
+
+    def __init__(self, one: Pass, setup: Setup, pace: Pace) -> None:
+        self._pass = one
+        self._setup = setup
+        self._pace = pace
+        self._reads = Rate(pace.read_units, setup) if pace.read_units else None
+        self._writes = Rate(pace.write_units, setup) if pace.write_units else None
+        self._rest = 0.0
+
+    def page(self, checkpoint: Checkpoint) -> Flow[Checkpoint]:
+        """One page, and the checkpoint after it."""
+        setup, began = self._setup, self._setup.ticks()
+        view = yield from self._view()
+        payload = self._payload(checkpoint)
+        reply = yield Request("Scan", payload, f"{self._pass.direction.source.name} {self._pass.task}")
+        items: list[Item] = []
+        for item in reply["Items"]:
+            mine = yield from self._pass.holds(item, setup)
+            items += [item] if mine else []
+        try:
+            done = yield from self._pass.work(self._pass, items, view, setup)
+        except EpochOver:
+            # The phase may have changed only in between: look again, and do the page again.
+            return checkpoint
+        last = reply.get("LastEvaluatedKey")
+        checkpoint = checkpoint.model_copy(
+            update={
+                "start": None if last is None else json.dumps(last),
+                "done": last is None,
+                "seen": checkpoint.seen + done.seen,
+                "written": checkpoint.written + done.written,
+                "failed": checkpoint.failed + done.failed,
+                "sums": self._pass.add(checkpoint.sums, done.sums),
+                "changed_at": setup.now(),
+            }
+        )
+        yield from Put(checkpoint, returning="none").flow(setup)
+        yield from self._make_way(reply, done, setup.ticks() - began)
+        return checkpoint
+
+    def _view(self) -> Flow[StageView]:
+        one = self._pass
+        state = yield from read_state(one.direction.move, one.stage, self._setup)
+        if state.paused:
+            raise Paused(f"{one.direction.move.name}, {one.stage.name}, is paused.")
+        if state.phase not in one.phases:
+            allowed = ", ".join(sorted(one.phases, key=PHASES.index))
+            raise PhaseRefused(f"{one.task} of {one.direction.move.name}, {one.stage.name}, runs in {allowed}, not in {state.phase}.")
+        return view_of(state)
+
+    def _payload(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        table = self._setup.name_of(self._pass.direction.source.table)
+        payload: dict[str, Any] = {
+            "TableName": table,
+            "ConsistentRead": True,
+            "Limit": self._pace.page_size,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        if checkpoint.segments > 1:
+            payload |= {"Segment": checkpoint.segment, "TotalSegments": checkpoint.segments}
+        if checkpoint.start is not None:
+            payload["ExclusiveStartKey"] = json.loads(checkpoint.start)
+        return payload
+
+    def _make_way(self, reply: dict[str, Any], done: PageDone, seconds: float) -> Flow[None]:
+        """Wait as long as the pace asks for."""
+        if self._reads is not None:
+            yield from self._reads.charge(reply)
+        if self._writes is not None and done.units:
+            yield from self._writes.charge({"ConsumedCapacity": {"CapacityUnits": done.units}})
+        if self._pace.latency is not None:
+            # A page is its scan, and a read and a write for about every forty items.
+            requests = 2 + 2 * math.ceil(done.seen / 40)
+            slow = seconds / requests > self._pace.latency
+            self._rest = min(_LONGEST_PAUSE, max(self._rest, seconds) * 2) if slow else self._rest / 2
+            if self._rest > 0.001:
+                yield Pause(self._rest)
+
+
+def progress_of(checkpoints: list[Checkpoint], total: int | None = None) -> dict[str, Any]:
+    """How far a pass is: items seen, written and failed, in a second, and the seconds left when the number of all is known."""
+    seen = sum(one.seen for one in checkpoints)
+    started = min((one.started_at for one in checkpoints if one.started_at), default=None)
+    changed = max((one.changed_at for one in checkpoints if one.changed_at), default=None)
+    seconds = (changed - started).total_seconds() if started and changed else 0.0
+    rate = seen / seconds if seconds > 0 else None
+    left = max(0, total - seen) / rate if rate and total is not None else None
+    done = bool(checkpoints) and all(one.done for one in checkpoints)
+    return {
+        "segments": len(checkpoints),
+        "segments_done": sum(one.done for one in checkpoints),
+        "seen": seen,
+        "written": sum(one.written for one in checkpoints),
+        "failed": sum(one.failed for one in checkpoints),
+        "items_per_second": None if rate is None else round(rate, 1),
+        "seconds_left": 0.0 if done else None if left is None else round(left, 1),
+        "done": done,
+    }
+
+
+def write_units(item: Item) -> float:
+    """What a copy of an item costs: it is written and checked in a transaction, which counts twice."""
+    size = len(json.dumps(item))
+    return 4.0 * max(1, math.ceil(size / 1024))

@@ -1,0 +1,146 @@
+"""What a process knows of the phases of moves, for how long it may act upon it, and how others see that it does.
+
+A process reads the phases again every few seconds. Before it acts upon them it writes a lease, an item with the epochs that it knows and
+the time until which it may act. Who changes a phase waits until every lease has the new epoch or is over.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.tables import ClientProcess, Fence, MoveState, migrations_table
+from gateleg.model import spec_of
+from gateleg.store import ConditionFailed
+from gateleg.store.flow import Request
+from gateleg.store.operations.write_kinds import Put
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+#: seconds after which the phases are read again
+REFRESH = 2.0
+#: seconds for which a process may act upon what it has read
+LEASE = 10.0
+_MISSING = "ResourceNotFoundException"
+#: seconds for which the item of a dead process is kept
+_KEPT = 86_400
+
+
+@dataclass(frozen=True)
+class StageView:
+    """A stage of a move as this process sees it."""
+
+    move: str
+    stage: str
+    phase: Phase = Phase.OFF
+    epoch: int = 0
+
+
+class PhaseViews:
+    """The phases of some moves, read again when they are too old. Shared by all stores of a process, and its threads."""
+
+    def __init__(self, moves: Sequence[KeyMove], *, refresh: float = REFRESH, lease: float = LEASE, process: str | None = None) -> None:
+        self.process = process or f"{socket.gethostname()}-{uuid4()}"
+        self._moves = {move.name for move in moves}
+        self._refresh = refresh
+        self._lease = lease
+        self._views: dict[tuple[str, str], StageView] = {}
+        self._old_used: dict[str, float] = {}
+        #: when the phases were asked for, by the clock that only ever grows
+        self._read_at: float | None = None
+
+    def of(self, move: KeyMove, stage: Stage) -> StageView:
+        """A stage of a move."""
+        return self._views.get((move.name, stage.name)) or StageView(move.name, stage.name)
+
+    def note_old(self, move: KeyMove, setup: Setup) -> None:
+        """Note that the old entity of a move was used, which others learn with the next lease."""
+        self._old_used[move.name] = setup.clock()
+
+    def current(self, setup: Setup, *, anew: bool = False) -> Flow[None]:
+        """Read the phases if what is known of them is too old."""
+        now = setup.ticks()
+        if not anew and self._read_at is not None and now - self._read_at < self._refresh:
+            return
+        lapsed = self._read_at is None or now - self._read_at >= self._lease
+        known = {} if lapsed else self._epochs()
+        try:
+            # The lease stands before the phases are read: whoever changes them afterwards waits for this process.
+            yield from self._announce(known, setup)
+            views = yield from read_views(setup)
+        except ServiceError as error:
+            if error.code != _MISSING:
+                raise
+            # Without the table no move has ever begun.
+            self._views, self._read_at = {}, now
+            return
+        self._views = {place: view for place, view in views.items() if place[0] in self._moves}
+        self._read_at = now
+        if self._epochs() != known:
+            yield from self._announce(self._epochs(), setup)
+
+    def _epochs(self) -> dict[str, int]:
+        return {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
+
+    def _announce(self, epochs: dict[str, int], setup: Setup) -> Flow[None]:
+        now = setup.clock()
+        item = ClientProcess(
+            process=self.process,
+            host=socket.gethostname(),
+            until=now + self._lease,
+            moves=sorted(self._moves),
+            epochs=epochs,
+            old_used=dict(self._old_used),
+            expires_at=datetime.fromtimestamp(now + _KEPT, UTC),
+        )
+        yield from Put(item, returning="none").flow(setup)
+
+
+def read_states(setup: Setup) -> Flow[list[MoveState]]:
+    """All stages of all moves that have begun."""
+    items = yield from _queried(MoveState.every(), setup)
+    return [spec_of(MoveState).decode(item) for item in items]
+
+
+def read_views(setup: Setup) -> Flow[dict[tuple[str, str], StageView]]:
+    """All stages of all moves that have begun, by move and stage."""
+    states = yield from read_states(setup)
+    return {(one.move, one.stage): StageView(one.move, one.stage, one.phase, one.epoch) for one in states}
+
+
+def read_processes(setup: Setup) -> Flow[list[ClientProcess]]:
+    """The processes whose leases are not over."""
+    items = yield from _queried(ClientProcess.every(), setup)
+    found = [spec_of(ClientProcess).decode(item) for item in items]
+    return [one for one in found if one.until > setup.clock()]
+
+
+def raise_fence(view: StageView, number: int, setup: Setup) -> Flow[None]:
+    """Bring one copy of a fence to an epoch. Anybody may: it only ever grows."""
+    fence = Fence(move=view.move, stage=view.stage, number=number, epoch=view.epoch)
+    try:
+        yield from Put(fence, condition=Fence.epoch.missing() | (Fence.epoch < view.epoch), returning="none").flow(setup)
+    except ConditionFailed:
+        # It is there already, or further.
+        return
+
+
+def _queried(query: Any, setup: Setup) -> Flow[list[dict[str, Any]]]:
+    (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
+    items: list[dict[str, Any]] = []
+    while True:
+        reply = yield Request("Query", payload, f"{migrations_table.name} phases")
+        items += reply["Items"]
+        if "LastEvaluatedKey" not in reply:
+            return items
+        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}

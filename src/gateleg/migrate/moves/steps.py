@@ -1,0 +1,247 @@
+"""The steps of a move: what is done on the way into each phase and out of it, with all that must hold before.
+
+Everything here is a flow, so that the command line, a job and a test run the same steps. A step that was interrupted is taken again: it
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves import tasks
+from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
+from gateleg.migrate.moves.directions import Direction
+from gateleg.migrate.moves.errors import Inconvertible, PhaseRefused
+from gateleg.migrate.moves.interleaving import side_by_side
+from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
+from gateleg.migrate.moves.passes import Pace, Pass, progress_of
+from gateleg.migrate.moves.phase_views import LEASE, read_processes
+from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.tables import migrations_table
+from gateleg.model import spec_of
+from gateleg.store.flow import Pause, Request
+from gateleg.store.operations.tables import describe, ensure_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.tables import Checkpoint, MoveState
+    from gateleg.model import Item
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+#: seconds since an old entity was last used, before its clients are refused
+QUIET = 60.0
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How a move is carried out: by whom, how fast, and who is told."""
+
+    by: str = ""
+    segments: int = 4
+    pace: Pace = field(default_factory=Pace)
+    #: the share of items that a verification compares one by one; sums are taken of all
+    sample: float = 1.0
+    #: called after every page with the checkpoints of a pass
+    watch: Callable[[str, list[Checkpoint]], None] | None = None
+    #: called while processes have not noticed a new phase
+    waiting: Callable[[str], None] | None = None
+    #: close the old entity although processes have used it a moment ago
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a comparison of both sides has found."""
+
+    #: old items, and new ones, that belong together
+    old: int
+    new: int
+    #: whether the sums over all items of both sides are the same
+    same_sum: bool
+    compared: int
+    #: items that differ, have no copy, or no original
+    wrong: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether both sides agree."""
+        return self.wrong == 0 and (self.compared >= self.old + self.new or (self.same_sum and self.old == self.new))
+
+
+def prepare(move: KeyMove, setup: Setup) -> Flow[None]:
+    """Create the tables that a move needs. The first one waits until every process has had to look for it."""
+    known = yield from describe(setup.name_of(migrations_table))
+    yield from ensure_tables(spec_of(move.new).table, migrations_table).flow(setup)
+    if known is None:
+        yield Pause(LEASE)
+
+
+def advance(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
+    """Go forward to a phase, through all phases before it, each with its work. Raises `PhaseRefused` where one may not be entered."""
+    conduct = conduct or Conduct()
+    yield from prepare(move, setup)
+    state = yield from read_state(move, stage, setup)
+    # What an interruption may have left undone of the present phase.
+    yield from _work(move, stage, state.phase, setup, conduct)
+    for phase in way(state.phase, until) if until.order > state.phase.order else ():
+        yield from _check(move, stage, phase, setup, conduct)
+        yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
+        yield from _work(move, stage, phase, setup, conduct)
+    return (yield from read_state(move, stage, setup))
+
+
+def go_back(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
+    """Go back to an earlier phase, through all phases between: what was removed is restored, what was copied is removed."""
+    conduct = conduct or Conduct()
+    state = yield from read_state(move, stage, setup)
+    if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
+        yield from run_pass(tasks.restore(move, stage), setup, conduct)
+    for phase in way(state.phase, until) if until.order < state.phase.order else ():
+        yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
+        if phase is Phase.CLOSING:
+            # Only new items were written meanwhile: the old ones are made from them before anybody reads them again.
+            yield from run_pass(tasks.restore(move, stage), setup, conduct, anew=True)
+    state = yield from read_state(move, stage, setup)
+    if state.phase is Phase.OFF and state.version:
+        yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
+        yield from forget_errors(move, stage, setup)
+        yield from _forget_passes(move, stage, setup)
+    return state
+
+
+def verify(move: KeyMove, stage: Stage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
+    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons."""
+    conduct = conduct or Conduct()
+    yield from forget_errors(move, stage, setup)
+    old, new = tasks.compare_old(move, stage, conduct.sample), tasks.compare_new(move, stage, conduct.sample)
+    for one in (old, new):
+        yield from run_pass(one, setup, conduct, anew=True)
+    found = yield from verification(move, stage, setup)
+    yield from set_verified(move, stage, found.holds, setup)
+    return found
+
+
+def verification(move: KeyMove, stage: Stage, setup: Setup) -> Flow[Verification]:
+    """What the last comparison has found."""
+    sums: list[dict[str, Any]] = []
+    wrong = 0
+    for one in (tasks.compare_old(move, stage), tasks.compare_new(move, stage)):
+        total: dict[str, Any] = {}
+        for checkpoint in (yield from one.checkpoints(setup)):
+            total = tasks.add_sums(total, checkpoint.sums)
+            wrong += checkpoint.failed
+        sums.append(tasks.add_sums(total, {}))
+    old, new = sums
+    return Verification(old["count"], new["count"], old["sum"] == new["sum"], old["compared"] + new["compared"], wrong)
+
+
+def run_pass(one: Pass, setup: Setup, conduct: Conduct, *, anew: bool = False) -> Flow[dict[str, Any]]:
+    """Go through all segments of a pass, side by side."""
+    checkpoints = yield from one.begin(conduct.segments, setup, anew=anew)
+    known = {checkpoint.segment: checkpoint for checkpoint in checkpoints}
+
+    def watch(checkpoint: Checkpoint) -> None:
+        known[checkpoint.segment] = checkpoint
+        if conduct.watch is not None:
+            conduct.watch(one.task, list(known.values()))
+
+    pace = _divided(conduct.pace, sum(not checkpoint.done for checkpoint in checkpoints))
+    yield from side_by_side(
+        [one.run_segment(number, setup, pace, watch) for number, checkpoint in known.items() if not checkpoint.done], setup
+    )
+    return progress_of((yield from one.checkpoints(setup)))
+
+
+def sample(move: KeyMove, stage: Stage, setup: Setup, number: int = 5) -> Flow[list[dict[str, Any]]]:
+    """A dry run: some old items and what would become of them. Nothing is written."""
+    direction, one = Direction(move, "old"), tasks.backfill(move, stage)
+    payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
+    found: list[dict[str, Any]] = []
+    while len(found) < number:
+        reply = yield Request("Scan", payload, "dry run")
+        for item in reply["Items"]:
+            if len(found) < number and (yield from one.holds(item, setup)):
+                found.append((yield from _shown(direction, item, setup)))
+        if "LastEvaluatedKey" not in reply:
+            break
+        payload["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+    return found
+
+
+def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any]]:
+    try:
+        after = yield from direction.expected(item, None, setup)
+        if after is not None:
+            yield from direction.check_loss(item, after, setup)
+    except Inconvertible as error:
+        return {"before": item, "error": error.message}
+    return {"before": item, "after": after}
+
+
+def _work(move: KeyMove, stage: Stage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """What belongs to a phase besides being in it."""
+    if phase is Phase.BACKFILL:
+        yield from run_pass(tasks.backfill(move, stage), setup, conduct)
+        state = yield from read_state(move, stage, setup)
+        yield from repeat_errors(move, stage, view_of(state), setup)
+    elif phase is Phase.VERIFY:
+        yield from verify(move, stage, setup, conduct)
+    elif phase is Phase.CLEAN_UP:
+        yield from run_pass(tasks.remove_old(move, stage), setup, conduct)
+
+
+def _check(move: KeyMove, stage: Stage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """Refuse a phase whose time has not come."""
+    place = f"{move.name}, {stage.name},"
+    if phase is Phase.VERIFY:
+        done = progress_of((yield from tasks.backfill(move, stage).checkpoints(setup)))["done"]
+        errors = yield from read_errors(move, stage, setup, limit=5)
+        if not done or errors:
+            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "not all items were copied"
+            raise PhaseRefused(f"{place} cannot be verified: {why}.", fix="Correct them, and apply again: they are tried again.")
+    elif phase is Phase.DUAL_READ:
+        state = yield from read_state(move, stage, setup)
+        if not state.verified:
+            errors = yield from read_errors(move, stage, setup, limit=5)
+            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "it was not verified"
+            raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
+    elif phase is Phase.CLOSING:
+        yield from _check_closing(move, setup, conduct)
+
+
+def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
+    for stage in move.stages:
+        state = yield from read_state(move, stage, setup)
+        if state.phase.order < Phase.CUT_OVER.order:
+            raise PhaseRefused(f"{move.name}, {stage.name}, is in the phase {state.phase}: all stages are cut over before one is closed.")
+    if conduct.force:
+        return
+    now = setup.clock()
+    for process in (yield from read_processes(setup)):
+        used = process.old_used.get(move.name)
+        if used is not None and now - used < QUIET:
+            raise PhaseRefused(
+                f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
+                fix="Deploy what uses the new entity everywhere, wait a minute, and apply again; --force closes it anyway.",
+            )
+
+
+def _forget_passes(move: KeyMove, stage: Stage, setup: Setup) -> Flow[None]:
+    """Forget how far earlier passes were, so that the next attempt begins at the beginning."""
+    for one in (tasks.backfill(move, stage), tasks.compare_old(move, stage), tasks.compare_new(move, stage), tasks.remove_old(move, stage)):
+        yield from one.forget(setup)
+
+
+def _divided(pace: Pace, number: int) -> Pace:
+    """The pace of one of several segments that go side by side."""
+    share = max(1, number)
+    return Pace(
+        None if pace.read_units is None else pace.read_units / share,
+        None if pace.write_units is None else pace.write_units / share,
+        pace.latency,
+        pace.page_size,
+    )

@@ -1,0 +1,186 @@
+"""What passes do with a page: copy it, compare it, or remove it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves.copies import EpochOver, copy_items
+from gateleg.migrate.moves.digests import digest
+from gateleg.migrate.moves.directions import Direction
+from gateleg.migrate.moves.errors import Inconvertible
+from gateleg.migrate.moves.item_errors import note_error, reason_of
+from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.passes import PageDone, Pass, write_units
+from gateleg.migrate.moves.phases import Phase
+from gateleg.store.backoff import settled
+from gateleg.store.flow import Request
+from gateleg.store.operations.batches import batch_get_flow
+
+if TYPE_CHECKING:
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.model import Item
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+_COPYING = frozenset({Phase.BACKFILL, Phase.VERIFY})
+_COMPARING = frozenset({Phase.BACKFILL, Phase.VERIFY, Phase.DUAL_READ, Phase.CUT_OVER, Phase.CLOSING})
+#: how often a pair that differs is read again, in case somebody was writing it
+_LOOKS = 3
+
+
+def backfill(move: KeyMove, stage: Stage) -> Pass:
+    """Copies all old items to the new side."""
+    return Pass("backfill", Direction(move, "old"), stage, _COPYING, _copy)
+
+
+def restore(move: KeyMove, stage: Stage) -> Pass:
+    """Copies all new items to the old side, on the way back from the clean-up."""
+    return Pass("restore", Direction(move, "new"), stage, frozenset({Phase.CLOSING}), _copy)
+
+
+def remove_old(move: KeyMove, stage: Stage) -> Pass:
+    """Removes the old items, once only the new ones are written."""
+    return Pass("remove-old", Direction(move, "old"), stage, frozenset({Phase.CLEAN_UP}), _remove)
+
+
+def remove_new(move: KeyMove, stage: Stage) -> Pass:
+    """Removes the copies, on the way back to the beginning."""
+    return Pass("remove-new", Direction(move, "new"), stage, frozenset({Phase.OFF}), _remove)
+
+
+def compare_old(move: KeyMove, stage: Stage, sample: float = 1.0) -> Pass:
+    """Compares old items with their copies."""
+    return Pass("verify-old", Direction(move, "old"), stage, _COMPARING, _Comparison(sample), add_sums)
+
+
+def compare_new(move: KeyMove, stage: Stage, sample: float = 1.0) -> Pass:
+    """Looks for new items that no old item stands for."""
+    return Pass("verify-new", Direction(move, "new"), stage, _COMPARING, _Comparison(sample), add_sums)
+
+
+def _copy(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
+    done = PageDone(seen=len(items))
+    for item, verdict in (yield from copy_items(one.direction, items, view, setup)):
+        if isinstance(verdict, Inconvertible):
+            done.failed += 1
+            yield from note_error(one.direction, one.stage, item, reason_of(verdict), verdict.message, setup)
+        elif verdict == "copied":
+            done.written += 1
+            done.units += write_units(item)
+    return done
+
+
+def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
+    """Delete items with their markers and counters, unless the phase has changed."""
+    done, spec = PageDone(seen=len(items)), one.direction.source
+    for item in items:
+        current: Item | None = item
+        while current is not None:
+            now, operations = setup.now(), [remove(spec, current), fence_check(view, setup)]
+            try:
+                seen = {place_of(spec, current, setup): current}
+                yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
+                break
+            except Refusal as refusal:
+                if refusal.error.reasons[-1] is not None:
+                    raise EpochOver from refusal
+                current = yield from read_item(spec, key_of(spec, current), setup)
+        done.written += 1
+        done.units += write_units(item)
+    return done
+
+
+class _Comparison:
+    """Compares items of a page with the other side: all of them, or a sample."""
+
+    def __init__(self, sample: float) -> None:
+        self._sample = sample
+
+    def __call__(self, one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
+        direction, done = one.direction, PageDone(seen=len(items))
+        forward = direction if direction.source_side == "old" else direction.reverse
+        pairs: list[tuple[Item, Item]] = []
+        digests: list[int] = []
+        for item in items:
+            try:
+                other = yield from direction.expected(item, None, setup)
+            except Inconvertible as error:
+                done.failed += 1
+                yield from note_error(direction, one.stage, item, reason_of(error), error.message, setup)
+                continue
+            if other is None:
+                continue
+            new = other if direction.source_side == "old" else item
+            digests.append(digest(new, forward.own))
+            if self._sample >= 1 or setup.random.random() < self._sample:
+                pairs.append((item, other))
+        done.sums = {"count": len(digests), "sum": f"{sum(digests) % 2**128:032x}", "compared": len(pairs)}
+        keys = [(direction.target.table, direction.key_of(other)) for _, other in pairs]
+        found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name} verify")
+        for (item, other), stored in zip(pairs, found, strict=True):
+            if not _matches(direction, item, other, stored):
+                problem = yield from self._examined(direction, item, setup)
+                if problem is not None:
+                    done.failed += 1
+                    yield from note_error(direction, one.stage, item, problem[0], problem[1], setup)
+        return done
+
+    def _examined(self, direction: Direction, item: Item, setup: Setup) -> Flow[tuple[str, str] | None]:
+        """Read a pair again, both at one moment; None when they agree after all, or the item is gone."""
+        problem: tuple[str, str] | None = None
+        key = key_of(direction.source, item)
+        for _ in range(_LOOKS):
+            current = yield from read_item(direction.source, key, setup)
+            if current is None:
+                return None
+            other = yield from direction.expected(current, None, setup)
+            if other is None:
+                return None
+            current, stored = yield from _both(direction, key, direction.key_of(other), setup)
+            if current is None:
+                return None
+            other = yield from direction.expected(current, stored, setup)
+            if other is None or _matches(direction, current, other, stored):
+                return None
+            problem = _problem(direction, other, stored)
+        return problem
+
+
+def _matches(direction: Direction, item: Item, other: Item, stored: Item | None) -> bool:
+    """Whether two items of one moment belong together. That the new one follows from the old one is what counts."""
+    if direction.source_side == "old":
+        return direction.same(other, stored)
+    return stored is not None and not [
+        name for name in direction.differences(other, stored) if name not in direction.own and name not in direction.reverse.own
+    ]
+
+
+def _problem(direction: Direction, other: Item, stored: Item | None) -> tuple[str, str]:
+    side = direction.target.name
+    if stored is None:
+        if direction.source_side == "old":
+            return "missing", f"There is no {side} for it."
+        return "surplus", f"There is no {side} that it was copied from."
+    return "differs", f"Its {side} has other values of {', '.join(direction.differences(other, stored))}."
+
+
+def _both(direction: Direction, key: Item, other: Item, setup: Setup) -> Flow[tuple[Item | None, Item | None]]:
+    """Both items of a pair as they are at one moment."""
+    gets = [
+        {"Get": {"TableName": setup.name_of(direction.source.table), "Key": key}},
+        {"Get": {"TableName": setup.name_of(direction.target.table), "Key": other}},
+    ]
+    reply = yield from settled(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
+    one, two = (answer.get("Item") or None for answer in reply["Responses"])
+    return one, two
+
+
+def add_sums(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Two sums of a verification together: they do not depend on the order."""
+    total = (int(one.get("sum", "0"), 16) + int(other.get("sum", "0"), 16)) % 2**128
+    return {
+        "count": int(one.get("count", 0)) + int(other.get("count", 0)),
+        "compared": int(one.get("compared", 0)) + int(other.get("compared", 0)),
+        "sum": f"{total:032x}",
+    }

@@ -1,0 +1,52 @@
+"""What the tests of limited processes run in them; it imports little, as each process loads it."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from gateleg.errors import GatelegError
+
+
+class Refused(GatelegError):
+    code = "refused"
+    fix = "Send another."
+
+
+def double(number: int) -> int:
+    print("what a library prints is not the answer")
+    return 2 * number
+
+
+def refuse(details: dict[str, Any]) -> None:
+    error = Refused("No.", why="It is broken.")
+    error.details = details
+    raise error
+
+
+def fail(_: Any) -> None:
+    raise KeyError("x")
+
+
+def spin(path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.001)
+
+
+def fill(_: Any) -> int:
+    return len(b"x" * 2_000_000_000)
+
+
+def write(path: str) -> None:
+    with Path(path).open("wb") as file:
+        for _ in range(100):
+            file.write(b"x" * 1_000_000)
+
+
+def talk(size: int) -> str:
+    return "x" * size
+
+
+def crash(_: Any) -> None:
+    os.abort()
