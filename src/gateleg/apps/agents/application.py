@@ -13,6 +13,7 @@ from gateleg.web import Application
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.jobs import Jobs
     from gateleg.web import Check, Resources
 
 
@@ -30,6 +31,13 @@ def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
     return agents_checks(resources)
 
 
+def make_jobs(resources: Resources[AgentsSettings]) -> Jobs:
+    """The job types of agents."""
+    from gateleg.apps.agents.work import agents_jobs
+
+    return agents_jobs(resources)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -39,5 +47,6 @@ application = Application(
     about="Agents with tools, prompts and flows in versions, for many tenants.",
     tables=TABLES,
     settings=AgentsSettings,
+    jobs=make_jobs,
     checks=make_checks,
 )
