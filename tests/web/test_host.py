@@ -1,9 +1,16 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateleg.migrate import Migrator, Phase, load_migrations, migrations_table
+from gateleg.migrate.ledger import CodeOlder
+from gateleg.migrate.moves.errors import MoveClosed
+from gateleg.store import Store
 from gateleg.web.host import Host, place_of
 from gateleg.web.settings import Settings
+from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, old_agents
+from tests.migrate.sample_application import application as agency
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,31 @@ async def test_settings_say_how_long_finished_jobs_stay(tmp_path: Path) -> None:
     async with Host.open(settings) as host:
         kept = host.queue.context.settings.retention
     assert {status.value: days.days for status, days in kept.items()} == {"COMPLETED": 2, "CANCELLED": 2, "FAILED": 90}
+
+
+async def test_a_new_store_begins_with_the_last_layout_of_an_application(tmp_path: Path) -> None:
+    settings = Settings(store=f"embedded:{tmp_path}/store?durability=relaxed", data=tmp_path)
+    async with Host.open(settings, [agency]) as host:
+        store = host.resources["agency"].store
+        await store.create(NewAgent(partition_key=ACME, agent_uuid="a"))
+        assert [agent.agent_uuid async for agent in store.query(NewAgent.of_partition, partition_key=ACME)] == ["a"]
+        with pytest.raises(MoveClosed):
+            await store.get(OldAgent, endpoint_id="acme-prod", agent_uuid="a")
+    with pytest.raises(CodeOlder, match="0001 agents-by-tenant"):
+        async with Host.open(settings, [replace(agency, migrations="tests.web")]):
+            pass
+    async with Host.open(settings, [replace(agency, migrations="tests.web")], tolerant=True) as host:
+        assert host.applications == ()
+
+
+async def test_the_stores_of_an_application_work_in_every_phase_of_its_moves(tmp_path: Path) -> None:
+    settings = Settings(store=f"embedded:{tmp_path}/store?durability=relaxed", data=tmp_path)
+    with Store.connect(settings.store) as before:
+        before.ensure_tables(old_agents, migrations_table)
+        before.put(OldAgent(endpoint_id="acme-prod", agent_uuid="a", name="old"))
+        Migrator(before, "agency", load_migrations("tests.migrate.agents_migrations"), by="ann").apply(until=Phase.DUAL_WRITE)
+    async with Host.open(settings, [agency]) as host:
+        store = host.resources["agency"].store
+        assert (await store.get(NewAgent, partition_key=ACME, agent_uuid="a")).title == "old"
+        await store.patch(NewAgent, NewAgent.title.set("new"), partition_key=ACME, agent_uuid="a")
+        assert (await store.get(OldAgent, endpoint_id="acme-prod", agent_uuid="a")).name == "new"

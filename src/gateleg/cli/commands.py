@@ -18,6 +18,7 @@ GROUPS = {
     "serve": "gateleg.cli.serve",
     "engine": "gateleg.cli.engine",
     "tables": "gateleg.cli.tables",
+    "migrate": "gateleg.cli.migrate",
     "jobs": "gateleg.cli.jobs",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
-    | {"up", "serve", "engine", "worker", "token", "config", "doctor", "new"}
+    | {"up", "migrate", "serve", "engine", "worker", "token", "config", "doctor", "new"}
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -55,6 +55,8 @@ class Application:
     about: str = ""
     #: its tables, which the host creates where they do not exist
     tables: tuple[Table, ...] = ()
+    #: the package whose modules `m0001_...` hold its numbered migrations (`gateleg.migrate.Migration`)
+    migrations: str | None = None
     #: its section of the settings: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`
     settings: type[BaseModel] | None = None
     #: its job types and handlers; or a function that creates them, for handlers that use the store and the objects

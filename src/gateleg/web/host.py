@@ -22,6 +22,7 @@ from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
+from gateleg.web.migrating import check_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
@@ -109,7 +110,8 @@ class Host:
     def tables(self) -> tuple[Table, ...]:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
-        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *own)))
+        moved = tables_for_migrations(self.applications)
+        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *moved, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The tools of all applications that somebody may use, for models that act on their behalf."""
@@ -210,6 +212,9 @@ class Host:
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
+                for application in installed:
+                    with host.leaving_out(application):
+                        await check_migrations(application, store)
                 await store.ensure_tables(*host.tables)
                 await queue.warn_of_other_tables()
                 own = {one.name: (*handlers[one.name].schedules, *one.schedules) for one in installed if one.name in handlers}
@@ -221,7 +226,7 @@ class Host:
         name = application.name
         return Resources(
             application=name,
-            store=self.store,
+            store=store_for(application, self.store),
             objects=self.objects,
             queue=self.queue,
             settings=settings,

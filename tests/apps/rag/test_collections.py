@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.chunking import BadChunking
-from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, restore, update_collection
+from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
 from gateleg.apps.rag.errors import (
     AccessDenied,
@@ -231,7 +231,7 @@ async def test_deleted_collection_can_be_restored_for_ninety_days(
     with pytest.raises(NotActive):
         await update_collection(store, caller("creator"), "legal", deleted.collection_id, changes(description="x"))
     clock.advance(89 * 86_400)
-    again = (await restore(store, caller("creator"), "legal", deleted.collection_id)).collection
+    again = (await update_collection(store, caller("creator"), "legal", deleted.collection_id, changes(status="ACTIVE"))).opened.collection
     assert (again.status, again.deleted_at) == (CollectionStatus.ACTIVE, None)
     clock.advance(2 * 86_400)
     assert (await open_collection(store, caller("lawyer"), "legal", "Contracts")).collection.status is CollectionStatus.ACTIVE

@@ -222,8 +222,8 @@ def _check_status(row: Collection, sent: dict[str, Any]) -> None:
     wanted = sent.get("status")
     if wanted in GONE and wanted is not row.status:
         raise BadField(f"status cannot be set to {wanted.value}.", fix="Send DELETE to delete the collection.")
-    if row.status in GONE:
-        raise NotActive(f"The collection is {row.status.value}.", fix="Restore it first: POST .../restore.")
+    if row.status in GONE and not (row.status is CollectionStatus.DELETED and wanted is CollectionStatus.ACTIVE):
+        raise NotActive(f"The collection is {row.status.value}.", fix="Restore a deleted one first: set its status to ACTIVE.")
 
 
 def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> list[WriteAction]:
@@ -245,6 +245,8 @@ def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> l
             continue
         if name == "status":
             actions.append(attribute.to(value))
+            if row.deleted_at is not None:
+                actions.append(Collection.deleted_at.remove())
         else:
             actions.append(attribute.remove() if value is None else attribute.set(value))
     return actions
@@ -266,19 +268,6 @@ async def delete_softly(store: AsyncStore, caller: Caller, repository_id: str, i
     until = store.setup.now() + timedelta(days=days)
     moved = await _moved(store, opened.collection, CollectionStatus.DELETED, Collection.deleted_at.set(until))
     return Opened(opened.repository, moved)
-
-
-async def restore(store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str) -> Opened:
-    """Bring a deleted collection back, with everything in it. One that is not deleted stays as it is."""
-    opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
-    if opened.collection.status is CollectionStatus.ACTIVE:
-        return opened
-    if opened.collection.status is not CollectionStatus.DELETED:
-        raise NotActive(
-            f"The collection is {opened.collection.status.value}: only a deleted one is restored.",
-            fix="Set its status to ACTIVE to unarchive it.",
-        )
-    return Opened(opened.repository, await _moved(store, opened.collection, CollectionStatus.ACTIVE, Collection.deleted_at.remove()))
 
 
 async def _moved(store: AsyncStore, row: Collection, status: CollectionStatus, *more: WriteAction) -> Collection:

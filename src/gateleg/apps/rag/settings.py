@@ -20,6 +20,12 @@ class RagSettings(BaseModel):
     restore_days: int = Field(
         default=90, ge=1, le=3_650, description="days for which a deleted collection can be restored before it is purged"
     )
+    rerank_model: str = Field(
+        default="", description="the model that orders the best hits of a search, such as cohere:rerank-v3.5; none when empty"
+    )
+    answer_model: str = Field(
+        default="", description="the chat model that writes answers; when empty, answers are made of sentences of the documents"
+    )
     most_results: int = Field(default=100, ge=1, le=1_000, description="chunks that one search may return")
     parse_seconds: float = Field(default=120.0, gt=0, le=3_600, description="seconds that reading a document may take")
     parse_memory: int = Field(default=1_500_000_000, ge=200_000_000, description="bytes of memory that reading a document may take")

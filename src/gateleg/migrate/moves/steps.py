@@ -72,18 +72,18 @@ class Verification:
         return self.wrong == 0 and (self.compared >= self.old + self.new or (self.same_sum and self.old == self.new))
 
 
-def prepare(move: KeyMove, setup: Setup) -> Flow[None]:
-    """Create the tables that a move needs. The first one waits until every process has had to look for it."""
-    known = yield from describe(setup.name_of(migrations_table))
-    yield from ensure_tables(spec_of(move.new).table, migrations_table).flow(setup)
-    if known is None:
+def prepare(setup: Setup) -> Flow[None]:
+    """Create the table of migrations. Whoever has looked for it in vain holds no lease: it is given the time of one to look again."""
+    if (yield from describe(setup.name_of(migrations_table))) is None:
+        yield from ensure_tables(migrations_table).flow(setup)
         yield Pause(LEASE)
 
 
 def advance(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
     """Go forward to a phase, through all phases before it, each with its work. Raises `PhaseRefused` where one may not be entered."""
     conduct = conduct or Conduct()
-    yield from prepare(move, setup)
+    yield from prepare(setup)
+    yield from ensure_tables(spec_of(move.new).table).flow(setup)
     state = yield from read_state(move, stage, setup)
     # What an interruption may have left undone of the present phase.
     yield from _work(move, stage, state.phase, setup, conduct)
@@ -245,3 +245,40 @@ def _divided(pace: Pace, number: int) -> Pace:
         pace.latency,
         pace.page_size,
     )
+
+
+def state_of(move: KeyMove, stage: Stage, setup: Setup) -> Flow[Phase]:
+    """The phase of a stage; off where nothing has begun, not even the table of migrations."""
+    if (yield from describe(setup.name_of(migrations_table))) is None:
+        return Phase.OFF
+    phase: Phase = (yield from read_state(move, stage, setup)).phase
+    return phase
+
+
+def stage_status(move: KeyMove, stage: Stage, setup: Setup) -> Flow[dict[str, Any]]:
+    """How far a stage is, in plain values: its phase, the progress of its passes, and its errors."""
+    state = yield from read_state(move, stage, setup)
+    description = yield from describe(setup.name_of(spec_of(move.old).table))
+    total = None if description is None or len(move.stages) > 1 else int(description.get("ItemCount", 0)) or None
+    passes: dict[str, Any] = {}
+    for one in (tasks.backfill, tasks.compare_old, tasks.compare_new, tasks.restore, tasks.remove_old, tasks.remove_new):
+        made = one(move, stage)
+        checkpoints = yield from made.checkpoints(setup)
+        if checkpoints:
+            passes[made.task] = progress_of(checkpoints, total)
+    errors = yield from read_errors(move, stage, setup, limit=20)
+    processes = yield from read_processes(setup)
+    used = [process.old_used[move.name] for process in processes if move.name in process.old_used]
+    return {
+        "move": move.name,
+        "stage": stage.name,
+        "phase": str(state.phase),
+        "paused": state.paused,
+        "verified": state.verified,
+        "changed_at": state.changed_at,
+        "changed_by": state.changed_by,
+        "passes": passes,
+        "errors": [{"side": one.side, "key": one.item_key, "reason": one.reason, "why": one.why} for one in errors],
+        "processes": sum(move.name in process.moves for process in processes),
+        "old_used_seconds_ago": round(setup.clock() - max(used), 1) if used else None,
+    }

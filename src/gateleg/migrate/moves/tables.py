@@ -2,9 +2,10 @@
 
 from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 from gateleg.migrate.moves.phases import Phase
-from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, Version, field
+from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, Version, field, new_uuid
 
 migrations_table = Table("GatelegMigrations", hash="pk", range="sk", tag="kind")
 
@@ -123,6 +124,7 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
 class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
     """Something that was done to a migration: when, by whom, with what result."""
 
+    entry_id: Attr[UUID] = new_uuid()
     application: Attr[str]
     number: Attr[int]
     at: Attr[datetime]
@@ -132,5 +134,5 @@ class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
     result: Attr[str]
     details: Attr[dict[str, Any]] = field(factory=dict)
 
-    key = Key("LEDGER#{application}", "DONE#{at}#{number:06d}#{action}")
+    key = Key("LEDGER#{application}", "DONE#{at}#{entry_id}")
     history = Pattern(title="What was done to an application's migrations, newest first", order="desc")

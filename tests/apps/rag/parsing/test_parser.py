@@ -43,23 +43,6 @@ def test_every_chunk_of_a_pdf_has_a_page_and_its_boxes(tmp_path: Path) -> None:
     assert all(found.boxes_of(span.start, span.end) for span in spans)
 
 
-def test_a_scanned_page_is_read_with_a_confidence(tmp_path: Path) -> None:
-    found = parsed(tmp_path, samples.scanned_pdf(["The harbour opens at dawn", "and closes at dusk"]))
-    assert "harbour opens at dawn" in found.text
-    (page,) = found.pages
-    assert page.confidence is not None
-    assert page.confidence > 0.7
-    assert len(found.lines) == 2
-    assert all(0 <= line.left < line.right <= page.width and 0 <= line.top < line.bottom <= page.height for line in found.lines)
-    with pytest.raises(EmptyDocument, match="reading pictures is switched off"):
-        parsed(tmp_path, samples.scanned_pdf(["text"]), bounds=ParseBounds(ocr=False))
-
-
-def test_a_picture_is_read_too(tmp_path: Path) -> None:
-    samples.picture(["Mind the gap"]).save(tmp_path / "sign.png")
-    assert "Mind the gap" in parse_here(tmp_path / "sign.png", "sign.png").text
-
-
 def test_pdfs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(EncryptedDocument, match="password"):
         parsed(tmp_path, samples.pdf([["secret"]], encrypted=True))

@@ -1,0 +1,213 @@
+"""`/api/rag`: collections, of one repository and of all. `/collections` and `/collection` are the same."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from gateleg.apps.rag.access import Action, explain
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, update_collection
+from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
+from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
+from gateleg.apps.rag.listing import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
+from gateleg.apps.rag.repositories import get_repository
+from gateleg.apps.rag.statistics import count_collection
+from gateleg.apps.rag.tables import CollectionStatus
+from gateleg.apps.rag.web.views import CollectionsView, CollectionView, View
+from gateleg.web.api.calls import Call, Using
+
+router = APIRouter()
+#: Both words are in use for the same thing.
+_MANY = "/repository/{repository_id}/collections"
+_ONE = "/repository/{repository_id}/collections/{collection_id}"
+_ALIASES = {path: path.replace("/collections", "/collection") for path in (_MANY, _ONE)}
+Text = Annotated[str | None, Query(alias="filter", max_length=200, description="Part of the name or the description, in any letter case.")]
+Status = Annotated[CollectionStatus | None, Query(description="Without it, all but deleted collections.")]
+Tag = Annotated[str | None, Query(max_length=50, description="Collections with this tag.")]
+Sort = Annotated[SortBy, Query(alias="sortBy")]
+Order = Annotated[str, Query(alias="sortOrder", pattern="^(?i:asc|desc)$")]
+
+
+class ImpactView(View):
+    """What a deletion removes."""
+
+    lisa_managed_documents: int
+    user_managed_documents: int
+    action: str
+
+
+class DeletionView(View):
+    """The job that removes a collection for good."""
+
+    job_id: UUID
+    deletion_type: str
+    status: str = "DELETE_PENDING"
+    summary: ImpactView
+
+
+class WayIn(View):
+    """What the caller may do with a collection, and why."""
+
+    allowed: bool
+    reason: str
+
+
+class AccessView(View):
+    """Who can read a collection and why, and what the caller may do with it."""
+
+    readers: list[str]
+    caller: dict[Action, WayIn]
+
+
+class StatisticsView(View):
+    """How much a collection holds."""
+
+    documents: int
+    chunks: int
+    size: int
+    last_upload: int | None
+    by_status: dict[str, int]
+
+
+def _wanted(text: str | None, status: CollectionStatus | None, label: str | None, sort_by: SortBy, order: str) -> CollectionFilter:
+    return CollectionFilter(text, status, label, sort_by, descending=order.lower() == "desc")
+
+
+def _shown(response: Response, opened: Opened, warnings: tuple[str, ...] = ()) -> CollectionView:
+    tag(response, opened.collection.version)
+    return CollectionView.of(opened, warnings)
+
+
+@router.get("/repository/collections")
+async def list_user_collections(
+    call: Using,
+    page_size: PageSize = 20,
+    text: Text = None,
+    status: Status = None,
+    label: Annotated[str | None, Query(alias="tag", max_length=50)] = None,
+    sort_by: Sort = SortBy.CREATED_AT,
+    order: Order = "desc",
+    created_by: Annotated[
+        str | None, Query(alias="createdBy", max_length=400, description='Only what this user created; "me" for the caller. By creation.')
+    ] = None,
+    token: Token = None,
+) -> CollectionsView:
+    """The collections of all repositories that the caller can read."""
+    wanted, size, caller = _wanted(text, status, label, sort_by, order), clamped(page_size), caller_of(call)
+    if created_by is None:
+        page = await list_all_collections(call.host.store, caller, wanted, size=size, token=token)
+    else:
+        creator = None if created_by == "me" else created_by
+        page = await list_own_collections(call.host.store, caller, wanted, creator=creator, size=size, token=token)
+    return CollectionsView.of(page, size, token)
+
+
+@router.get(_ALIASES[_MANY], include_in_schema=False)
+@router.get(_MANY)
+async def list_one_repository(
+    call: Using,
+    repository_id: str,
+    page_size: PageSize = 20,
+    text: Text = None,
+    status: Status = None,
+    label: Annotated[str | None, Query(alias="tag", max_length=50)] = None,
+    sort_by: Sort = SortBy.CREATED_AT,
+    order: Order = "desc",
+    token: Token = None,
+) -> CollectionsView:
+    """The collections of a repository that the caller can read, and how many they are."""
+    caller, size = caller_of(call), clamped(page_size)
+    repository = await get_repository(call.host.store, caller, repository_id)
+    wanted = _wanted(text, status, label, sort_by, order)
+    page = await list_collections(call.host.store, caller, repository, wanted, size=size, token=token)
+    return CollectionsView.of(page, size, token)
+
+
+@router.post(_ALIASES[_MANY], status_code=201, include_in_schema=False)
+@router.post(_MANY, status_code=201)
+async def create(call: Using, repository_id: str, new: NewCollection, response: Response) -> CollectionView:
+    """Create a collection."""
+    opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
+    await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
+    response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
+    return _shown(response, opened)
+
+
+@router.get(_ALIASES[_ONE], include_in_schema=False)
+@router.get(_ONE)
+async def get_one(call: Using, repository_id: str, collection_id: str, response: Response) -> CollectionView:
+    """A collection by its id or its name. `default` is the default collection's, whose id is the embedding model's."""
+    return _shown(response, await open_collection(call.host.store, caller_of(call), repository_id, collection_id))
+
+
+@router.patch(_ONE, include_in_schema=False)
+@router.put(_ALIASES[_ONE], include_in_schema=False)
+@router.put(_ONE)
+async def update(
+    call: Using, repository_id: str, collection_id: str, changes: CollectionChanges, response: Response, if_match: IfMatch = None
+) -> CollectionView:
+    """Change what is sent; null clears. The status ARCHIVED puts a collection away, ACTIVE brings it back, also a deleted one."""
+    found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected(if_match))
+    await call.note(
+        "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
+    )
+    return _shown(response, found.opened, found.warnings)
+
+
+@router.delete(_ALIASES[_ONE], response_model=CollectionView | DeletionView, include_in_schema=False)
+@router.delete(_ONE, response_model=CollectionView | DeletionView)
+async def delete(
+    call: Using,
+    repository_id: str,
+    collection_id: str,
+    response: Response,
+    hard: Annotated[
+        bool, Query(alias="hardDelete", description="Remove it for good, by a job, instead of for as long as it can be restored.")
+    ] = False,
+) -> Any:
+    """Delete a collection. It can be restored for 90 days (200); with `hardDelete`, a job removes everything in it (202)."""
+    if hard:
+        return await _delete_for_good(call, repository_id, collection_id, response)
+    days = mine(call).settings.restore_days
+    opened = await delete_softly(call.host.store, caller_of(call), repository_id, collection_id, days=days)
+    await call.note("rag.delete-collection", f"{repository_id}/{opened.collection.collection_id}")
+    return _shown(response, opened)
+
+
+async def _delete_for_good(call: Call, repository_id: str, collection_id: str, response: Response) -> DeletionView:
+    opened, started = await start_collection_deletion(call.host.queue, caller_of(call), repository_id, collection_id)
+    impact = await impact_of(call.host.store, opened)
+    if started.created:
+        where = f"{repository_id}/{opened.collection.collection_id}"
+        await call.note("rag.delete-collection-for-good", where, job=str(started.job.job_id))
+    response.status_code = 202
+    action = "its documents are removed, the default collection stays" if opened.is_default else "the collection is removed"
+    return DeletionView(
+        job_id=started.job.job_id,
+        deletion_type="partial" if opened.is_default else "full",
+        summary=ImpactView(lisa_managed_documents=impact.uploaded, user_managed_documents=impact.found, action=action),
+    )
+
+
+@router.get(_ONE + "/access")
+async def get_access(call: Using, repository_id: str, collection_id: str) -> AccessView:
+    """Who can read a collection and why; and what the caller may do with it."""
+    caller = caller_of(call)
+    opened = await open_collection(call.host.store, caller, repository_id, collection_id)
+    ways = explain(opened.repository, opened.collection, admin_group=caller.admin_group)
+    own = (Action.READ, Action.SEARCH, Action.INGEST, Action.CHANGE_COLLECTION)
+    decided = {action: caller.decide(action, opened.repository, opened.collection) for action in own}
+    return AccessView(
+        readers=ways, caller={action: WayIn(allowed=one.allowed, reason=Rule(one.rule).value) for action, one in decided.items()}
+    )
+
+
+@router.get(_ONE + "/statistics")
+async def get_statistics(call: Using, repository_id: str, collection_id: str) -> StatisticsView:
+    """How many documents and chunks a collection has, and how large its files are."""
+    opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id)
+    found = await count_collection(call.host.store, opened)
+    return StatisticsView(
+        documents=found.documents, chunks=found.chunks, size=found.size, last_upload=found.last_upload, by_status=found.by_status
+    )

@@ -1,0 +1,218 @@
+"""`/api/rag`: documents and their chunks, and links to send and to fetch files."""
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.collections import open_collection
+from gateleg.apps.rag.deleting.starting import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
+from gateleg.apps.rag.documents import (
+    DocumentChanges,
+    DocumentFilter,
+    OpenedDocument,
+    download_url,
+    list_documents,
+    open_document,
+    update_document,
+)
+from gateleg.apps.rag.drafts import Draft
+from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.apps.rag.tables import Chunk, DocumentStatus
+from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
+from gateleg.objects import plain_name
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.errors import BadRequest
+
+router = APIRouter()
+#: Paths that the public system has for one document; they come last, since they take any word.
+older = APIRouter(include_in_schema=False)
+_MANY = "/repository/{repository_id}/document"
+_ONE = "/repository/{repository_id}/document/{document_id}"
+CollectionId = Annotated[str | None, Query(alias="collectionId", max_length=200, description="A collection's id or name; all without it.")]
+
+
+class Doomed(Draft):
+    """Documents to delete."""
+
+    document_ids: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+
+
+class DoomedView(View):
+    """What becomes of one of them."""
+
+    document_id: str
+    job_id: UUID | None = None
+    status: str
+    s3_path: str = ""
+    error: str | None = Field(default=None, description="The code of the refusal.")
+    message: str | None = None
+
+
+class DeletionsView(View):
+    """What becomes of each document that was to be deleted."""
+
+    jobs: list[DoomedView]
+
+
+class NewUpload(Draft):
+    """A file that is to be sent straight to the object store."""
+
+    name: str = Field(min_length=1, max_length=1_024)
+    collection_id: str | None = Field(default=None, max_length=200)
+
+
+class SignedUpload(View):
+    """How to send the file: with `fields`, as a form whose last field is `file`; without, as the body of the request."""
+
+    url: str
+    method: str
+    fields: dict[str, str]
+
+
+class UploadView(View):
+    """Where to send a file, and the key to name when it is to be ingested (`POST .../bulk`)."""
+
+    response: SignedUpload
+    key: str
+    document_id: str
+    collection_id: str
+
+
+class ChunkView(View):
+    """A passage of a document."""
+
+    document_id: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page: int | None
+    boxes: list[list[float]] | None
+    heading: str | None
+    metadata: dict[str, object]
+    embedding_model: str
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> "ChunkView":
+        """The view of a chunk."""
+        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
+
+
+@router.get(_MANY)
+async def list_all(
+    call: Using,
+    repository_id: str,
+    collection_id: CollectionId = None,
+    page_size: PageSize = 10,
+    text: Annotated[str | None, Query(alias="filter", max_length=200, description="Part of the name, in any letter case.")] = None,
+    status: DocumentStatus | None = None,
+    label: Annotated[str | None, Query(alias="tag", max_length=50)] = None,
+    order: Annotated[str, Query(alias="sortOrder", pattern="^(?i:asc|desc)$", description="By the date of the upload.")] = "desc",
+    token: Token = None,
+) -> DocumentsView:
+    """The documents of a collection, or of all collections of the repository that the caller can read."""
+    wanted = DocumentFilter(text, status, label, descending=order.lower() == "desc")
+    size = clamped(page_size)
+    found = await list_documents(
+        call.host.store, caller_of(call), repository_id, wanted, collection_id=collection_id, size=size, token=token
+    )
+    return DocumentsView(
+        documents=[DocumentView.of(row) for row in found.page.rows],
+        last_evaluated=found.page.next,
+        total_documents=found.total,
+        has_next_page=found.page.next is not None,
+        has_previous_page=token is not None,
+    )
+
+
+@router.delete(_MANY, status_code=202)
+async def delete_many(call: Using, repository_id: str, doomed: Doomed) -> DeletionsView:
+    """Delete up to 100 documents, by a job. Each has an outcome of its own; searches find none of them from now on."""
+    started, outcomes = await start_document_deletion(call.host.queue, caller_of(call), repository_id, doomed.document_ids)
+    refused = [one.error for one in outcomes if one.error is not None]
+    if started is None:
+        raise refused[0]
+    await call.note("rag.delete-documents", repository_id, job=str(started.job.job_id), count=len(outcomes) - len(refused))
+    return DeletionsView(jobs=[_outcome(one, started.job.job_id) for one in outcomes])
+
+
+def _outcome(one: DocumentOutcome, job_id: UUID) -> DoomedView:
+    if one.error is None:
+        return DoomedView(document_id=one.document_id, job_id=job_id, status="DELETE_PENDING", s3_path=one.source)
+    return DoomedView(document_id=one.document_id, status="REFUSED", error=one.error.code, message=one.error.message)
+
+
+async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDocument:
+    return await open_document(call.host.store, caller_of(call), repository_id, document_id)
+
+
+@older.get("/repository/{repository_id}/{document_id}")
+@router.get(_ONE)
+async def get_one(call: Using, repository_id: str, document_id: str, response: Response) -> DocumentView:
+    """A document."""
+    found = (await _opened(call, repository_id, document_id)).document
+    tag(response, found.version)
+    return DocumentView.of(found)
+
+
+@router.patch(_ONE)
+async def update(
+    call: Using, repository_id: str, document_id: str, changes: DocumentChanges, response: Response, if_match: IfMatch = None
+) -> DocumentView:
+    """Change the name or the metadata of a document; null clears the metadata."""
+    found = await update_document(call.host.store, caller_of(call), repository_id, document_id, changes, expected(if_match))
+    await call.note("rag.update-document", f"{repository_id}/{document_id}", fields=sorted(changes.model_fields_set))
+    tag(response, found.document.version)
+    return DocumentView.of(found.document)
+
+
+@router.delete(_ONE, status_code=202)
+async def delete_one(call: Using, repository_id: str, document_id: str) -> DoomedView:
+    """Delete a document, by a job. Searches do not find it from now on."""
+    return (await delete_many(call, repository_id, Doomed(document_ids=[document_id]))).jobs[0]
+
+
+@older.get("/repository/{repository_id}/{document_id}/download")
+@router.get(_ONE + "/download")
+async def download(call: Using, repository_id: str, document_id: str) -> str:
+    """A link to the file, which expires after 300 seconds."""
+    opened = await _opened(call, repository_id, document_id)
+    resources = mine(call)
+    bucket = opened.document.bucket
+    objects = resources.objects if bucket is None else resources.objects_named(bucket)
+    return await download_url(objects, opened, resources.settings.download_seconds)
+
+
+@router.get(_ONE + "/chunks")
+async def list_chunks(call: Using, repository_id: str, document_id: str, limit: Limit = 50, cursor: Cursor = None) -> Listing[ChunkView]:
+    """The chunks of a document that searches find, in order; none until it is ingested."""
+    document = (await _opened(call, repository_id, document_id)).document
+    if document.generation is None:
+        return Listing(items=[])
+    chunks = Chunk.of_document(document_id=document.document_id, generation=document.generation)
+    page = await call.host.store.page(chunks, limit=limit, cursor=cursor)
+    return Listing(items=[ChunkView.of(chunk) for chunk in page], next=page.next)
+
+
+@router.post("/repository/{repository_id}/presigned-url", status_code=201)
+async def sign_upload(call: Using, repository_id: str, wanted: NewUpload) -> UploadView:
+    """A link with which one new file can be sent to a collection that the caller may add to. It is valid for an hour."""
+    resources = mine(call)
+    opened = await open_collection(call.host.store, caller_of(call), repository_id, wanted.collection_id or "default", Action.INGEST)
+    check_accepts_documents(opened.repository, opened.collection)
+    name = plain_name(wanted.name)
+    if not name:
+        raise BadRequest(f"{wanted.name!r} is not the name of a file.")
+    document_id = str(uuid4())
+    key = source_key(repository_id, opened.collection.collection_id, document_id, name)
+    own = resources.settings
+    most = min(own.upload_bytes, call.host.settings.upload_limit)
+    form = await resources.objects.presign_upload(key, most=most, expires=own.upload_seconds)
+    signed = SignedUpload(url=form.url, method=form.method, fields=dict(form.fields))
+    return UploadView(response=signed, key=key, document_id=document_id, collection_id=opened.collection.collection_id)

@@ -1,0 +1,218 @@
+"""What clients see of repositories, collections and documents. Names are those of the public system."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateleg.apps.rag.collections import Opened
+from gateleg.apps.rag.keyset import KeysetPage
+from gateleg.apps.rag.rules import is_default
+from gateleg.apps.rag.tables import (
+    CollectionStatus,
+    Document,
+    DocumentStatus,
+    IngestionType,
+    Metadata,
+    Pipeline,
+    Repository,
+    RepositoryStatus,
+)
+
+
+class View(BaseModel):
+    """Something that is answered, with names in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class MetadataView(View):
+    """Tags and custom fields."""
+
+    tags: list[str] = Field(default_factory=list)
+    custom_fields: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metadata: Metadata | None) -> "MetadataView":
+        """The view of metadata, empty where there is none."""
+        return cls() if metadata is None else cls(tags=metadata.tags, custom_fields=metadata.custom_fields)
+
+
+class PipelineView(View):
+    """An automated ingestion."""
+
+    pipeline_id: str
+    collection_id: str | None
+    auto_remove: bool
+    s3_bucket: str
+    s3_prefix: str
+    folder: str | None
+    trigger: str
+    cron: str | None
+    timezone: str | None
+    include: list[str]
+    exclude: list[str]
+    paused: bool
+    chunk_size: int | None
+    chunk_overlap: int | None
+    chunking_strategy: dict[str, Any] | None
+    metadata: MetadataView
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> "PipelineView":
+        """The view of a pipeline."""
+        own = {name: getattr(pipeline, name) for name in cls.model_fields if name != "metadata"}
+        return cls(**own, metadata=MetadataView.of(pipeline.metadata))
+
+
+class RepositoryView(View):
+    """A repository: its config, with its status."""
+
+    repository_id: str
+    repository_name: str | None
+    description: str | None
+    embedding_model_id: str
+    type: str
+    allowed_groups: list[str]
+    allow_user_collections: bool
+    metadata: MetadataView
+    pipelines: list[PipelineView]
+    created_by: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    status: RepositoryStatus
+    version: int
+
+    @classmethod
+    def of(cls, repository: Repository) -> "RepositoryView":
+        """The view of a repository."""
+        config = repository.config
+        names = ("repository_id", "repository_name", "description", "embedding_model_id", "type", "allow_user_collections")
+        own = {name: getattr(config, name) for name in (*names, "created_by", "created_at", "updated_at")}
+        return cls(
+            **own,
+            allowed_groups=config.allowed_groups or [],
+            metadata=MetadataView.of(config.metadata),
+            pipelines=[PipelineView.of(one) for one in config.pipelines or ()],
+            status=repository.status,
+            version=repository.version,
+        )
+
+
+class CollectionView(View):
+    """A collection."""
+
+    collection_id: str
+    repository_id: str
+    repository_name: str
+    name: str | None
+    description: str | None
+    chunking_strategy: dict[str, Any] | None
+    allow_chunking_override: bool
+    metadata: MetadataView
+    allowed_groups: list[str] | None
+    embedding_model: str
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    status: CollectionStatus
+    private: bool
+    pipelines: list[PipelineView]
+    deleted_at: datetime | None
+    default: bool = Field(description="Whether documents that name no collection belong to it.")
+    delete_job_id: UUID | None
+    version: int
+    warnings: list[str] = Field(default_factory=list, description="What the caller should know about a change.")
+
+    @classmethod
+    def of(cls, opened: Opened, warnings: tuple[str, ...] = ()) -> "CollectionView":
+        """The view of a collection."""
+        row, repository = opened.collection, opened.repository
+        derived = {"repository_name", "metadata", "pipelines", "default", "warnings"}
+        own = {name: getattr(row, name) for name in cls.model_fields if name not in derived}
+        return cls(
+            **own,
+            repository_name=repository.config.repository_name or repository.repository_id,
+            metadata=MetadataView.of(row.metadata),
+            pipelines=[PipelineView.of(one) for one in row.pipelines or ()],
+            default=is_default(row, repository),
+            warnings=list(warnings),
+        )
+
+
+class PaginationView(View):
+    """Where a page stands among the others; null where that is not counted."""
+
+    total_count: int | None = None
+    current_page: int | None = None
+    total_pages: int | None = None
+
+
+class CollectionsView(View):
+    """A page of collections."""
+
+    collections: list[CollectionView]
+    pagination: PaginationView
+    last_evaluated_key: str | None = Field(description="Give it back for the next page; null at the end.")
+    has_next_page: bool
+    has_previous_page: bool
+
+    @classmethod
+    def of(cls, page: KeysetPage[Opened], size: int, token: str | None) -> "CollectionsView":
+        """The view of a page."""
+        counted = PaginationView()
+        if page.total is not None and page.before is not None:
+            counted = PaginationView(total_count=page.total, current_page=page.before // size + 1, total_pages=-(-page.total // size))
+        return cls(
+            collections=[CollectionView.of(row) for row in page.rows],
+            pagination=counted,
+            last_evaluated_key=page.next,
+            has_next_page=page.next is not None,
+            has_previous_page=token is not None,
+        )
+
+
+class DocumentView(BaseModel):
+    """A document. Its older names are in snake case, as the public system writes them."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    document_id: str
+    repository_id: str
+    collection_id: str
+    document_name: str
+    source: str
+    username: str
+    ingestion_type: IngestionType
+    upload_date: int = Field(description="Milliseconds since 1970.")
+    chunks: int
+    chunk_strategy: dict[str, Any] | None
+    status: DocumentStatus
+    error_message: str | None = Field(serialization_alias="errorMessage")
+    content_hash: str | None = Field(serialization_alias="contentHash", description="SHA-256 of the file.")
+    size: int | None
+    content_type: str | None = Field(serialization_alias="contentType")
+    pages: int | None
+    language: str | None
+    metadata: MetadataView
+    generation: int | None = Field(description="Raised whenever its chunks are replaced; null until it can be searched.")
+    job_id: UUID | None = Field(serialization_alias="jobId")
+    version: int
+
+    @classmethod
+    def of(cls, document: Document) -> "DocumentView":
+        """The view of a document."""
+        own = {name: getattr(document, name) for name in cls.model_fields if name != "metadata"}
+        return cls(**own, metadata=MetadataView.of(document.metadata))
+
+
+class DocumentsView(View):
+    """A page of documents."""
+
+    documents: list[DocumentView]
+    last_evaluated: str | None = Field(description="Give it back as `lastEvaluatedKey` for the next page; null at the end.")
+    total_documents: int | None
+    has_next_page: bool
+    has_previous_page: bool

@@ -1,0 +1,165 @@
+"""`apply`, `verify`, `rollback`, `pause` and `resume`."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateleg.cli.migrate.looking import told_progress
+from gateleg.cli.migrate.opening import ApplicationArgument, NumberArgument, StageOption, open_migrator
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.printing import print_json
+
+if TYPE_CHECKING:
+    from gateleg.migrate import Conduct, Phase
+    from gateleg.migrate.migrator import Report
+    from gateleg.migrate.moves.tables import Checkpoint
+
+SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Parts of a table that are read side by side.")]
+ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Read units to use in a second, at most.")]
+WriteOption = Annotated[float | None, typer.Option("--write-units", min=0.1, help="Write units to use in a second, at most.")]
+LatencyOption = Annotated[
+    float | None, typer.Option("--latency", min=0.0001, help="Seconds that a request may take on average; make way for others above it.")
+]
+SampleOption = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of items that are compared one by one; sums are of all.")]
+PhaseOption = Annotated[
+    str, typer.Option("--phase", help="How far its moves go: dual-write, backfill, verify, dual-read, cut-over, clean-up.")
+]
+
+
+def apply(
+    application: ApplicationArgument,
+    number: Annotated[int | None, typer.Argument(help="The last migration to apply; all, when left out.")] = None,
+    phase: PhaseOption = "cut-over",
+    stage: StageOption = None,
+    segments: SegmentsOption = 4,
+    read_units: ReadOption = None,
+    write_units: WriteOption = None,
+    latency: LatencyOption = None,
+    sample: SampleOption = 1.0,
+    force: Annotated[bool, typer.Option("--force", help="Close old entities although they were used a moment ago.")] = False,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Apply what is pending, in order. May be stopped at any time and run again; `--phase clean-up` removes the old items in the end."""
+    conduct = _conduct(segments, read_units, write_units, latency, sample, force)
+    with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
+        done = migrator.apply(number=number, until=_phase(phase), stage=stage)
+    typer.echo(
+        "\n".join(f"{one} is applied as far as {phase}" if one.moves else f"{one} is applied" for one in done) or "Nothing to apply."
+    )
+
+
+def verify(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    segments: SegmentsOption = 4,
+    read_units: ReadOption = None,
+    sample: SampleOption = 1.0,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare both sides of a migration's moves: counts, sums, and items one by one. Exits with 1 when something is wrong."""
+    conduct = _conduct(segments, read_units, None, None, sample, False)
+    with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
+        found = migrator.verify(number)
+    if json:
+        print_json({place: vars(one) | {"holds": one.holds} for place, one in found.items()})
+    else:
+        for place, one in found.items():
+            verdict = "agree" if one.holds else f"differ in {one.wrong:,} items" if one.wrong else "have other sums"
+            typer.echo(f"{place}: {one.old:,} old and {one.new:,} new items {verdict}; {one.compared:,} were compared one by one")
+    if not all(one.holds for one in found.values()):
+        fail("the sides differ; `gateleg migrate status` names the items", FAILED)
+
+
+def rollback(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    phase: Annotated[str, typer.Option("--phase", help="The phase to go back to; off is the state before the migration.")] = "off",
+    stage: StageOption = None,
+    backup: Annotated[bool, typer.Option("--backup", help="Restore the tables from the backups that were made before.")] = False,
+    at: Annotated[datetime | None, typer.Option(help="Restore the tables as they were at this time (UTC).")] = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Undo a migration, or bring its moves back to an earlier phase; with `--backup` or `--at`, lose what was written since."""
+    from datetime import UTC
+
+    if (backup or at is not None) and (phase != "off" or stage is not None):
+        fail("--backup and --at restore whole tables: leave out --phase and --stage", MISUSED)
+    with open_migrator(application, config, store, prefix, report=_report()) as migrator:
+        if backup or at is not None:
+            for table, counts in migrator.restore(number, at=None if at is None else at.replace(tzinfo=UTC)).items():
+                typer.echo(f"{table}: {counts['items']:,} items, {counts['written']:,} written, {counts['deleted']:,} deleted")
+        else:
+            migrator.rollback(number, until=_phase(phase), stage=stage)
+            typer.echo(f"{application} {number:04d} is back in {phase}")
+
+
+def pause(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    stage: StageOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let the work on a migration stop after the present page, on whichever host it runs. Clients go on as they are."""
+    with open_migrator(application, config, store, prefix) as migrator:
+        migrator.pause(number, stage=stage)
+
+
+def resume(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    stage: StageOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let the work on a migration go on; `apply` then takes it up where it stopped."""
+    with open_migrator(application, config, store, prefix) as migrator:
+        migrator.pause(number, paused=False, stage=stage)
+
+
+def _phase(text: str) -> "Phase":
+    from gateleg.migrate import Phase
+
+    try:
+        return Phase(text)
+    except ValueError:
+        fail(f"there is no phase {text}; there are {', '.join(Phase)}", MISUSED)
+
+
+def _conduct(
+    segments: int, read_units: float | None, write_units: float | None, latency: float | None, sample: float, force: bool
+) -> "Conduct":
+    from gateleg.migrate import Conduct, Pace
+
+    return Conduct(segments=segments, pace=Pace(read_units, write_units, latency), sample=sample, force=force)
+
+
+def _report() -> "Report":
+    """Tells of each step, and of passes about once a second."""
+    import time
+
+    from gateleg.migrate.migrator import Report
+    from gateleg.migrate.moves.passes import progress_of
+
+    told = [0.0]
+
+    def progress(task: str, checkpoints: "list[Checkpoint]") -> None:
+        if time.monotonic() - told[0] > 1 or all(one.done for one in checkpoints):
+            told[0] = time.monotonic()
+            typer.echo(f"  {task}: {told_progress(progress_of(checkpoints))}", err=True)
+
+    def step(text: str) -> None:
+        typer.echo(text, err=True)
+
+    return Report(step=step, progress=progress)

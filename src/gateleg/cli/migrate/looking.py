@@ -1,0 +1,91 @@
+"""`plan` and `status`."""
+
+import json as json_text
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.cli.migrate.opening import ApplicationArgument, open_migrator
+from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.printing import print_json
+
+if TYPE_CHECKING:
+    from gateleg.migrate import MigrationStatus
+
+
+def plan(
+    application: ApplicationArgument,
+    samples: Annotated[int, typer.Option(min=0, help="Old items of each move to show, with what becomes of them.")] = 0,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what `apply` would do, with samples of items before and after. Changes nothing."""
+    with open_migrator(application, config, store, prefix) as migrator:
+        planned = migrator.plan()
+        shown: list[dict[str, Any]] = [
+            {"number": one.number, "name": one.name, "steps": todo, "samples": migrator.samples(one.number, samples) if samples else []}
+            for one, todo in planned
+        ]
+    if json:
+        print_json(shown)
+        return
+    for entry in shown:
+        typer.echo(f"{entry['number']:04d} {entry['name']}")
+        for step in entry["steps"]:
+            typer.echo(f"  {step}")
+        for one in entry["samples"]:
+            typer.echo(f"  before  {json_text.dumps(one['before'], ensure_ascii=False)}")
+            typer.echo(
+                f"  {'error ' if 'error' in one else 'after '}  {one.get('error') or json_text.dumps(one['after'], ensure_ascii=False)}"
+            )
+    if not shown:
+        typer.echo("There is nothing to apply.")
+
+
+def status(
+    application: ApplicationArgument,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show where every migration stands: phases, progress with rate and time left, and items that could not be moved."""
+    with open_migrator(application, config, store, prefix) as migrator:
+        found = migrator.status()
+    if json:
+        print_json([vars(one) for one in found])
+        return
+    for one in found:
+        _show(one)
+
+
+def _show(one: "MigrationStatus") -> None:
+    when = f", {one.changed_at:%Y-%m-%d %H:%M:%S} by {one.changed_by}" if one.changed_at else ""
+    typer.echo(f"{one.number:04d} {one.name}: {one.state}{when}")
+    if one.error:
+        typer.echo(f"  {one.error}")
+    for stage in one.stages:
+        words = [stage["phase"]]
+        words += ["paused"] if stage["paused"] else []
+        words += ["verified"] if stage["verified"] else ["not verified"] if stage["verified"] is False else []
+        if stage["old_used_seconds_ago"] is not None:
+            words.append(f"the old entity was used {stage['old_used_seconds_ago']:.0f} s ago")
+        typer.echo(f"  {stage['move']}, {stage['stage']}: {', '.join(words)}")
+        for task, progress in stage["passes"].items():
+            typer.echo(f"    {task}: {told_progress(progress)}")
+        for error in stage["errors"]:
+            typer.echo(f"    {error['reason']} {error['side']} {error['key']}: {error['why']}")
+
+
+def told_progress(progress: "dict[str, Any]") -> str:
+    """How far a pass is, in words."""
+    words = [f"{progress['seen']:,} items seen", f"{progress['written']:,} written"]
+    words += [f"{progress['failed']:,} failed"] if progress["failed"] else []
+    words += [f"{progress['items_per_second']:,} a second"] if progress["items_per_second"] else []
+    if progress["done"]:
+        words.append("done")
+    elif progress["seconds_left"] is not None:
+        words.append(f"about {progress['seconds_left']:,.0f} s left")
+    return ", ".join(words)

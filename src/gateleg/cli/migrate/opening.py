@@ -1,0 +1,72 @@
+"""The migrations that a command works on."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.commands.failures import FAILED, MISUSED, fail
+from gateleg.commands.opening import opened
+from gateleg.commands.settings import settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gateleg.migrate import Conduct, Migrator
+    from gateleg.migrate.migrator import Report
+
+ApplicationArgument = Annotated[str, typer.Argument(help="The application whose migrations are meant.")]
+NumberArgument = Annotated[int, typer.Argument(help="The number of a migration.")]
+StageOption = Annotated[str | None, typer.Option("--stage", help="Only this stage of its moves.")]
+
+
+@contextmanager
+def open_migrator(
+    name: str,
+    config: Path | None,
+    store: str | None,
+    prefix: str | None,
+    *,
+    conduct: Conduct | None = None,
+    report: Report | None = None,
+) -> Iterator[Migrator]:
+    """The migrations of an application on the store of the settings; what goes wrong with them ends the command."""
+    from gateleg.errors import GatelegError
+    from gateleg.migrate import Migrator, load_migrations
+
+    settings = settings_from(config, store=store, prefix=prefix)
+    application = _application(settings, name)
+    try:
+        migrations = load_migrations(application.migrations)
+    except GatelegError as error:
+        fail(str(error), MISUSED)
+    with opened(settings, create=False) as target:
+        try:
+            yield Migrator(target, name, migrations, by=operator(), conduct=conduct, report=report)
+        except GatelegError as error:
+            fail(str(error), FAILED)
+
+
+def operator() -> str:
+    """Whoever types the command, and where."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = str(os.getuid())
+    return f"{name}@{socket.gethostname()}"
+
+
+def _application(settings: Any, name: str) -> Any:
+    from gateleg.cli.installed import installed_applications
+
+    found = {one.name: one for one in installed_applications(settings) if one.migrations is not None}
+    if name not in found:
+        known = f"those that have some: {', '.join(found)}" if found else "no installed application has any"
+        fail(f"there are no migrations of {name}; {known}", MISUSED)
+    return found[name]

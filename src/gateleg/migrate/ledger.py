@@ -1,0 +1,100 @@
+"""The ledger: where each migration stands, and what was done to it, when, by whom, with what result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.moves.control import enter_phase, read_state
+from gateleg.migrate.moves.errors import MoveError
+from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord, migrations_table
+from gateleg.model import spec_of
+from gateleg.store.flow import Request
+from gateleg.store.operations.tables import describe, ensure_tables
+from gateleg.store.operations.write_kinds import Put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.migrate.migrations import Migration
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+
+class CodeOlder(MoveError):
+    """The data was changed by a migration that this program does not have."""
+
+    code = "code-older-than-data"
+    fix = "Deploy the release that has the migration, or roll the migration back with that release."
+    status = 503
+
+
+def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationRecord]]:
+    """Where the migrations of an application stand, by number; nothing before the first one."""
+    if (yield from describe(setup.name_of(migrations_table))) is None:
+        return {}
+    (payload,) = MigrationRecord.of_application(application=application).requests(
+        table_name=setup.name_of(migrations_table), consistent=True
+    )
+    found: dict[int, MigrationRecord] = {}
+    while True:
+        reply = yield Request("Query", payload, "migrations")
+        records = [spec_of(MigrationRecord).decode(item) for item in reply["Items"]]
+        found |= {record.number: record for record in records}
+        if "LastEvaluatedKey" not in reply:
+            return found
+        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
+def note(
+    application: str, migration: Migration, state: Any, action: str, by: str, setup: Setup, *, error: str | None = None, **details: Any
+) -> Flow[None]:
+    """Note where a migration stands now, and what was done to it."""
+    now = setup.now()
+    record = MigrationRecord(
+        application=application, number=migration.number, name=migration.name, state=state, changed_at=now, changed_by=by, error=error
+    )
+    yield from Put(record, returning="none").flow(setup)
+    yield from log(application, migration, action, by, setup, result=error or str(state), **details)
+
+
+def log(application: str, migration: Migration, action: str, by: str, setup: Setup, *, result: str = "done", **details: Any) -> Flow[None]:
+    """Note what was done to a migration."""
+    entry = LedgerEntry(
+        application=application, number=migration.number, at=setup.now(), action=action, by=by, result=result[:2000], details=details
+    )
+    yield from Put(entry, returning="none").flow(setup)
+
+
+def check_code(application: str, migrations: Sequence[Migration], setup: Setup) -> Flow[dict[int, MigrationRecord]]:
+    """Where the migrations stand. Raises `CodeOlder` when one was applied that this program does not have."""
+    records = yield from read_records(application, setup)
+    known = {migration.number: migration.name for migration in migrations}
+    for number, record in records.items():
+        if record.state != "rolled-back" and known.get(number) != record.name:
+            raise CodeOlder(
+                f"{application} has the migration {number:04d} {record.name} in its data ({record.state}), but not in its code."
+            )
+    return records
+
+
+def begin_empty(application: str, migrations: Sequence[Migration], by: str, setup: Setup) -> Flow[None]:
+    """Note migrations as applied whose old tables do not exist: a new store begins with the last layout.
+
+    Only from the first migration on that the ledger does not have; one that has something to move ends it.
+    """
+    records = yield from check_code(application, migrations, setup)
+    for migration in migrations:
+        if migration.number in records:
+            continue
+        for move in migration.moves:
+            if (yield from describe(setup.name_of(spec_of(move.old).table))) is not None:
+                return
+        yield from ensure_tables(migrations_table).flow(setup)
+        for move in migration.moves:
+            for stage in move.stages:
+                state = yield from read_state(move, stage, setup)
+                for phase in way(state.phase, Phase.CLEAN_UP):
+                    yield from enter_phase(move, stage, phase, setup, by=by)
+        if migration.moves:
+            yield from note(application, migration, "applied", "apply", by, setup, reason="there was nothing to move")

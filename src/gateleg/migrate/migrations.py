@@ -1,0 +1,92 @@
+"""Numbered migrations: what changes between two layouts of an application's data, in code, one module each.
+
+    # shop/migrations/m0003_orders_by_customer.py
+    migration = Migration(3, "orders-by-customer", moves=(orders_move,))
+
+The application names the package: `Application(..., migrations="shop.migrations")`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import pkgutil
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.migrate.moves.errors import MoveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pydantic import BaseModel
+
+    from gateleg.migrate.moves.declaration import KeyMove
+    from gateleg.model import Table
+    from gateleg.store import Store
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+class BadMigration(MoveError):
+    """Migrations that cannot be told apart, or a module without one."""
+
+    code = "bad-migration"
+    fix = "Give every migration a number and a name of its own, in a module with `migration = Migration(...)`."
+    status = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Migration:
+    """One change of the data. Its parts are carried out in the order of these fields, and undone in the opposite order."""
+
+    number: int
+    #: lower-case letters, digits and hyphens
+    name: str
+    about: str = ""
+    #: tables that are brought to their declaration: created, or given new indexes, whose backfill is awaited
+    tables: tuple[Table, ...] = ()
+    #: entities whose stored items are rewritten in place: changed types, renamed attributes, new index keys
+    rewrites: tuple[type[BaseModel], ...] = ()
+    #: entities whose items get another key or another table
+    moves: tuple[KeyMove, ...] = ()
+    #: anything else, which must be possible to repeat
+    apply: Callable[[Store], None] | None = None
+    #: the opposite of `apply`
+    undo: Callable[[Store], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be kept in a ledger."""
+        if not 1 <= self.number <= 999_999 or not _NAME.fullmatch(self.name):
+            raise BadMigration(f"{self.number} {self.name!r} cannot be a migration's number and name.")
+
+    def __str__(self) -> str:
+        return f"{self.number:04d} {self.name}"
+
+
+def in_order(migrations: Iterable[Migration]) -> tuple[Migration, ...]:
+    """The migrations by their numbers. Raises `BadMigration` when two have the same number, or two moves the same name."""
+    found = tuple(sorted(migrations, key=lambda one: one.number))
+    for one, next_one in itertools.pairwise(found):
+        if one.number == next_one.number:
+            raise BadMigration(f"Two migrations have the number {one.number}: {one.name} and {next_one.name}.")
+    moves = [move.name for one in found for move in one.moves]
+    twice = {name for name in moves if moves.count(name) > 1}
+    if twice:
+        raise BadMigration(f"Several moves have the name {', '.join(sorted(twice))}.")
+    return found
+
+
+def load_migrations(package: str) -> tuple[Migration, ...]:
+    """The migrations of a package: that of each of its modules, in the order of their numbers."""
+    root = importlib.import_module(package)
+    found: list[Migration] = []
+    for entry in pkgutil.iter_modules(root.__path__):
+        if entry.name.startswith("m") and entry.name[1:5].isdigit():
+            module = importlib.import_module(f"{package}.{entry.name}")
+            migration = getattr(module, "migration", None)
+            if not isinstance(migration, Migration):
+                raise BadMigration(f"{module.__name__} has no `migration`.")
+            found.append(migration)
+    return in_order(found)

@@ -1,0 +1,361 @@
+"""`Migrator`: plan, apply, verify and undo the numbered migrations of an application, one host at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gateleg.errors import GatelegError
+from gateleg.migrate import backups, ledger
+from gateleg.migrate.applying import apply as apply_table
+from gateleg.migrate.applying import plan_of
+from gateleg.migrate.backfill import Fault, backfill
+from gateleg.migrate.consistency import check_consistency
+from gateleg.migrate.migrations import Migration, in_order
+from gateleg.migrate.moves import steps
+from gateleg.migrate.moves.control import read_state, set_paused
+from gateleg.migrate.moves.errors import MoveError
+from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.steps import Conduct
+from gateleg.migrate.moves.tables import LedgerEntry
+from gateleg.migrate.shapes import TableSettings
+from gateleg.model import spec_of
+from gateleg.store.operations.locks import locks, renew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.tables import Checkpoint
+    from gateleg.migrate.plans import Step
+    from gateleg.model import Table
+    from gateleg.store import Store
+    from gateleg.store.operations.locks import Lock
+
+#: seconds for which the lock is held without a sign of life
+_HELD = 60.0
+
+
+class UnknownMigration(MoveError):
+    """There is no migration of that number."""
+
+    code = "unknown-migration"
+    fix = "`gateleg migrate status` lists them."
+    status = 404
+
+
+class MigrationRefused(MoveError):
+    """A migration cannot be applied or undone in the state that it is in."""
+
+    code = "migration-refused"
+    fix = "Do what the message names first."
+
+
+@dataclass
+class MigrationStatus:
+    """Where a migration stands."""
+
+    number: int
+    name: str
+    about: str
+    #: pending, applying, applied, failed, rolling-back, rolled-back
+    state: str
+    changed_at: datetime | None = None
+    changed_by: str = ""
+    error: str | None = None
+    #: every stage of every move: phase, progress and errors
+    stages: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tells who applies a migration what is going on."""
+
+    #: a step begins
+    step: Callable[[str], None] = lambda text: None
+    #: a pass over a table goes on
+    progress: Callable[[str, list[Checkpoint]], None] = lambda task, checkpoints: None
+
+
+class Migrator:
+    """The migrations of one application on one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        application: str,
+        migrations: Sequence[Migration],
+        *,
+        by: str,
+        conduct: Conduct | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self._store = store.moving(None)
+        self.application = application
+        self.migrations = in_order(migrations)
+        self._by = by
+        self._report = report or Report()
+        self._conduct = replace(conduct or Conduct(), by=by)
+        self._lock: Lock | None = None
+
+    def status(self) -> list[MigrationStatus]:
+        """Where every migration stands."""
+        records = self._store.drive(ledger.read_records(self.application, self._store.setup))
+        found = []
+        for one in self.migrations:
+            record = records.get(one.number)
+            status = MigrationStatus(one.number, one.name, one.about, "pending" if record is None else record.state)
+            if record is not None:
+                status.changed_at, status.changed_by, status.error = record.changed_at, record.changed_by, record.error
+                status.stages = [
+                    self._store.drive(steps.stage_status(move, stage, self._store.setup)) for move in one.moves for stage in move.stages
+                ]
+            found.append(status)
+        return found
+
+    def plan(self, *, until: Phase = Phase.CUT_OVER) -> list[tuple[Migration, list[str]]]:
+        """What `apply` would do, in words. Changes nothing."""
+        records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+        planned = []
+        for one in self.migrations:
+            record = records.get(one.number)
+            todo = self._todo(one, until, applied=record is not None and record.state == "applied")
+            if todo:
+                planned.append((one, todo))
+        return planned
+
+    def samples(self, number: int, items: int = 5) -> list[dict[str, Any]]:
+        """Some old items of a migration's moves, before and after. Changes nothing."""
+        one, found = self._numbered(number), []
+        for move in one.moves:
+            for stage in move.stages:
+                found += self._store.drive(steps.sample(move, stage, self._store.setup, items))
+        return found
+
+    def apply(self, *, number: int | None = None, until: Phase = Phase.CUT_OVER, stage: str | None = None) -> list[Migration]:
+        """Apply what is pending, in order, up to a number; moves go to the phase `until`. What was interrupted goes on."""
+        done = []
+        with self._alone():
+            records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+            for one in self.migrations:
+                if number is not None and one.number > number:
+                    break
+                record = records.get(one.number)
+                applied = record is not None and record.state == "applied"
+                if applied and not self._open_stages(one, until, stage):
+                    continue
+                self._apply(one, until, stage, again=applied)
+                done.append(one)
+        return done
+
+    def verify(self, number: int) -> dict[str, steps.Verification]:
+        """Compare both sides of a migration's moves from the beginning, by `move/stage`."""
+        one, found = self._numbered(number), {}
+        with self._alone():
+            for move, stage in self._stages(one, None):
+                self._report.step(f"comparing {move.name}, {stage.name}")
+                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched()))
+            wrong = sum(result.wrong for result in found.values())
+            self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
+        return found
+
+    def rollback(self, number: int, *, until: Phase = Phase.OFF, stage: str | None = None) -> None:
+        """Undo a migration, or bring its moves back to an earlier phase. Later ones are undone before."""
+        one = self._numbered(number)
+        with self._alone():
+            records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+            later = [other for other in self.migrations if other.number > number and other.number in records]
+            standing = [other for other in later if records[other.number].state != "rolled-back"]
+            if standing:
+                raise MigrationRefused(f"{standing[-1]} was applied after {one}.", fix="Roll back the last one first.")
+            if number not in records or records[number].state == "rolled-back":
+                raise MigrationRefused(f"{one} was not applied.")
+            self._noted(one, "rolling-back", "rollback", until=str(until))
+            for move, which in reversed(self._stages(one, stage)):
+                self._report.step(f"going back to {until}: {move.name}, {which.name}")
+                self._drive(steps.go_back(move, which, until, self._store.setup, self._watched()))
+            if until is Phase.OFF and stage is None:
+                if one.undo is not None:
+                    one.undo(self._store)
+                self._noted(one, "rolled-back", "rollback")
+            else:
+                self._noted(one, "applying", "rollback", until=str(until))
+
+    def restore(self, number: int, *, at: datetime | None = None) -> dict[str, dict[str, int]]:
+        """Make the tables that a migration changes what they were before it, from its backups, or what they were at a moment.
+
+        Nobody may write meanwhile. Moves are brought back to their beginning first.
+        """
+        one = self._numbered(number)
+        arns = {} if at is not None else self._backups(one)
+        found: dict[str, dict[str, int]] = {}
+        self.rollback(number)
+        with self._alone():
+            for table in _changed_tables(one):
+                if at is None and table.name not in arns:
+                    raise backups.NoBackup(f"There is no backup of {table.name} from before {one}.")
+                self._report.step(f"restoring {table.name}")
+                found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
+            self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
+        return found
+
+    def pause(self, number: int, *, paused: bool = True, stage: str | None = None) -> None:
+        """Let the work on a migration stop after the present page, on whichever host it runs; or let it go on."""
+        one = self._numbered(number)
+        for move, which in self._stages(one, stage):
+            self._drive(set_paused(move, which, paused, self._store.setup, by=self._by))
+        self._drive(ledger.log(self.application, one, "pause" if paused else "resume", self._by, self._store.setup))
+
+    def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
+        saved = {} if again else self._saved_tables(one)
+        self._noted(one, "applying", "apply", until=str(until), backups=saved)
+        try:
+            for table in one.tables:
+                self._report.step(f"bringing {table.name} to its declaration")
+                apply_table(self._store, table, TableSettings(), _Watcher(self._report))
+            for entity in one.rewrites:
+                self._rewrite(entity)
+            for move, which in self._stages(one, stage):
+                self._report.step(f"moving {move.name}, {which.name}, to {until}")
+                self._drive(steps.advance(move, which, until, self._store.setup, self._watched()))
+            self._mend(one)
+            if one.apply is not None and not again:
+                one.apply(self._store)
+        except BaseException as error:
+            text = str(error) if isinstance(error, GatelegError) else f"{type(error).__name__}: {error}"
+            self._noted(one, "failed", "apply", error=text[:2000])
+            raise
+        open_stages = self._open_stages(one, Phase.CUT_OVER, None)
+        self._noted(one, "applying" if open_stages else "applied", "apply", reached=str(until))
+
+    def _rewrite(self, entity: Any) -> None:
+        self._report.step(f"rewriting {entity.__name__}")
+        pace, faults = self._conduct.pace, list[Fault]()
+        for report in backfill(self._store, entity, read_units=pace.read_units, write_units=pace.write_units):
+            self._keep_lock()
+            faults = report.faults
+        if faults:
+            first = faults[0]
+            raise MigrationRefused(f"{len(faults)} items of {entity.__name__} cannot be rewritten, such as {first.key}: {first.why}")
+
+    def _mend(self, one: Migration) -> None:
+        """Count again what a backfill may have counted in the wrong order: children before their parents."""
+        tables = [spec_of(move.new).table for move in one.moves]
+        counted = [table for table in tables if any(spec.counted or spec.counters for spec in table.specs)]
+        if counted:
+            self._report.step("counting")
+            check_consistency(self._store, list(dict.fromkeys(counted)), fix=True, read_units=self._conduct.pace.read_units)
+
+    def _saved_tables(self, one: Migration) -> dict[str, str]:
+        saved: dict[str, str] = {}
+        for table in _changed_tables(one):
+            arn = self._drive(backups.back_up(table, f"before-{one.number:04d}", self._store.setup))
+            if arn is not None:
+                saved[table.name] = arn
+        return saved
+
+    def _backups(self, one: Migration) -> dict[str, str]:
+        """The backups that were made when a migration began."""
+        history = self._store.query(LedgerEntry.history, application=self.application)
+        for entry in history:
+            if entry.number == one.number and entry.action == "apply" and entry.details.get("backups"):
+                return dict(entry.details["backups"])
+        return {}
+
+    def _todo(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
+        todo: list[str] = []
+        if not applied:
+            todo += [f"{step.title}" for table in one.tables for step in plan_of(self._store, table, TableSettings()).steps]
+            todo += [f"rewrite {entity.__name__}" for entity in one.rewrites]
+        for move, stage in self._stages(one, None):
+            state = self._drive(steps.state_of(move, stage, self._store.setup))
+            if until.order > state.order:
+                todo.append(f"{move.name}, {stage.name}: {' → '.join((state, *way(state, until)))}")
+        if not applied and one.apply is not None:
+            todo.append("run its own code")
+        return todo
+
+    def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+        """The stages that have not reached a phase."""
+        found = []
+        for move, which in self._stages(one, stage):
+            if self._drive(read_state(move, which, self._store.setup)).phase.order < until.order:
+                found.append((move, which))
+        return found
+
+    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+        return [(move, which) for move in one.moves for which in move.stages if stage in (None, which.name)]
+
+    def _numbered(self, number: int) -> Migration:
+        found = next((one for one in self.migrations if one.number == number), None)
+        if found is None:
+            raise UnknownMigration(f"{self.application} has no migration {number}.")
+        return found
+
+    def _noted(self, one: Migration, state: str, action: str, *, error: str | None = None, **details: Any) -> None:
+        self._drive(ledger.note(self.application, one, state, action, self._by, self._store.setup, error=error, **details))
+
+    def _watched(self) -> Conduct:
+        def watch(task: str, checkpoints: list[Checkpoint]) -> None:
+            self._keep_lock()
+            self._report.progress(task, checkpoints)
+
+        def waiting(text: str) -> None:
+            self._keep_lock()
+            self._report.step(text)
+
+        return replace(self._conduct, watch=watch, waiting=waiting)
+
+    def _drive(self, flow: Any) -> Any:
+        return self._store.drive(flow)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of the application's migrations, so that no other host applies them."""
+        self._drive(steps.prepare(self._store.setup))
+        self._store.ensure_tables(locks)
+        with self._store.lock(f"migrate {self.application}", seconds=_HELD, holder=self._by) as lock:
+            self._lock = lock
+            try:
+                yield
+            finally:
+                self._lock = None
+
+    def _keep_lock(self) -> None:
+        """Hold the lock for longer once half of its time is over. Raises `LockLost` when another host has taken it."""
+        lock = self._lock
+        if lock is not None and (lock.until - self._store.setup.now()).total_seconds() < _HELD / 2:
+            self._lock = self._store.run(renew(lock, seconds=_HELD))
+
+
+class _Watcher:
+    """Applies the steps of tables that lose nothing, and reports what it waits for."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def agree(self, step: Step) -> bool:
+        """Nothing that loses something is done by a migration."""
+        return False
+
+    def begin(self, step: Step) -> None:
+        """Report a step."""
+        self._report.step(step.title)
+
+    def waiting(self, text: str) -> None:
+        """Report what is under way, such as the backfill of an index."""
+        self._report.step(text)
+
+    def end(self, step: Step) -> None:
+        """Nothing more."""
+
+    def kept(self, name: str, backup: str | None) -> None:
+        """Nothing is deleted."""
+
+
+def _changed_tables(one: Migration) -> list[Table]:
+    """The tables whose items a migration changes or will remove."""
+    tables = [spec_of(move.old).table for move in one.moves] + [spec_of(entity).table for entity in one.rewrites]
+    return list(dict.fromkeys(tables))

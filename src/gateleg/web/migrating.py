@@ -1,0 +1,42 @@
+"""The migrations of the applications of a host: their stores work in every phase of a move, and code older than the data is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.model import Table
+    from gateleg.store import AsyncStore
+    from gateleg.web.application import Application
+
+
+def store_for(application: Application, store: AsyncStore) -> AsyncStore:
+    """The store of an application: one that knows of its moves, where it has any."""
+    if application.migrations is None:
+        return store
+    from gateleg.migrate import Moving, load_migrations
+
+    moves = [move for migration in load_migrations(application.migrations) for move in migration.moves]
+    return store.moving(Moving(moves)) if moves else store
+
+
+def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, ...]:
+    """The tables that migrations need, where an application has some."""
+    if all(application.migrations is None for application in applications):
+        return ()
+    from gateleg.migrate import migrations_table
+    from gateleg.store.operations.locks import locks
+
+    return migrations_table, locks
+
+
+async def check_migrations(application: Application, store: AsyncStore) -> None:
+    """Refuse to start an application that is older than its data. A store that is new begins with the last layout."""
+    if application.migrations is None:
+        return
+    from gateleg.migrate import load_migrations
+    from gateleg.migrate.ledger import begin_empty
+
+    await store.drive(begin_empty(application.name, load_migrations(application.migrations), "host", store.setup))

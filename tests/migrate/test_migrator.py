@@ -1,0 +1,188 @@
+"""Numbered migrations: applied in order, once, by one host; verified, undone, and restored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateleg.migrate import Conduct, Migration, Migrator, Phase, load_migrations
+from gateleg.migrate.ledger import CodeOlder, begin_empty
+from gateleg.migrate.migrations import BadMigration, in_order
+from gateleg.migrate.migrator import MigrationRefused, UnknownMigration
+from gateleg.migrate.moves.tables import LedgerEntry
+from gateleg.store import LockHeld, Store
+from gateleg.store.operations.locks import locks
+from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, new_agents, old_agents, opened, raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+move = Migration(2, "agents-by-tenant", "Agents get a composite key", moves=(agents_move,))
+
+
+def rename_all(store: Store) -> None:
+    for agent in store.export(OldAgent):
+        store.patch(agent, OldAgent.name.set(agent.name.upper()))
+
+
+def rename_back(store: Store) -> None:
+    for agent in store.export(OldAgent):
+        store.patch(agent, OldAgent.name.set(agent.name.lower()))
+
+
+upper = Migration(1, "upper-case", apply=rename_all, undo=rename_back)
+
+
+def migrator(store: Store, *migrations: Migration, by: str = "ann") -> Migrator:
+    return Migrator(store, "shop", migrations or (upper, move), by=by, conduct=Conduct(segments=2, force=True))
+
+
+def filled() -> Store:
+    store = opened()
+    store.batch_write([OldAgent(endpoint_id="acme-prod", agent_uuid=f"{n}", name=f"agent {n}") for n in range(5)], check_version=False)
+    return store
+
+
+def test_migrations_are_planned_applied_in_order_and_noted() -> None:
+    store = filled()
+    one = migrator(store)
+    assert [status.state for status in one.status()] == ["pending", "pending"]
+    planned = one.plan()
+    assert [migration.number for migration, _ in planned] == [1, 2]
+    assert planned[1][1] == ["agents, all: off → dual-write → backfill → verify → dual-read → cut-over"]
+    assert [migration.number for migration in one.apply()] == [1, 2]
+    assert [agent.title for agent in store.query(NewAgent.of_partition, partition_key=ACME)] == [f"AGENT {n}" for n in range(5)]
+    first, second = one.status()
+    assert (first.state, second.state, second.changed_by) == ("applied", "applied", "ann")
+    (stage,) = second.stages
+    assert (stage["phase"], stage["verified"], stage["errors"]) == ("cut-over", True, [])
+    assert stage["passes"]["backfill"]["written"] == 5
+    assert one.apply() == []
+    assert one.plan() == []
+    history = list(store.query(LedgerEntry.history, application="shop"))
+    assert [(entry.number, entry.action, entry.result) for entry in reversed(history)] == [
+        (1, "apply", "applying"),
+        (1, "apply", "applied"),
+        (2, "apply", "applying"),
+        (2, "apply", "applied"),
+    ]
+
+
+def test_a_move_is_applied_phase_by_phase_and_cleaned_up_in_the_end() -> None:
+    store = filled()
+    one = migrator(store)
+    one.apply(until=Phase.DUAL_WRITE)
+    assert one.status()[1].state == "applying"
+    one.apply()
+    assert one.status()[1].state == "applied"
+    assert len(raw(store, old_agents)) == 5
+    one.apply(until=Phase.CLEAN_UP)
+    assert raw(store, old_agents) == []
+    assert one.status()[1].state == "applied"
+
+
+def test_a_rollback_undoes_the_last_migration_first() -> None:
+    store = filled()
+    one = migrator(store)
+    before = raw(store, old_agents)
+    one.apply()
+    with pytest.raises(MigrationRefused, match="after"):
+        one.rollback(1)
+    one.rollback(2)
+    one.rollback(1)
+    assert [status.state for status in one.status()] == ["rolled-back", "rolled-back"]
+    assert [{**item, "version": before[0]["version"]} for item in raw(store, old_agents)] == before
+    assert raw(store, new_agents) == []
+    with pytest.raises(MigrationRefused, match="not applied"):
+        one.rollback(2)
+    with pytest.raises(UnknownMigration):
+        one.rollback(7)
+
+
+def test_a_migration_with_a_backup_is_restored_from_it() -> None:
+    store = filled()
+    before = raw(store, old_agents)
+    one = migrator(store, move)
+    one.apply()
+    client = clients(store)
+    client.create(NewAgent(partition_key=ACME, agent_uuid="late"))
+    client.delete(NewAgent.key(partition_key=ACME, agent_uuid="0"))
+    client.patch(NewAgent, NewAgent.title.set("changed"), partition_key=ACME, agent_uuid="1")
+    found = one.restore(2)
+    assert found == {"old-agents": {"items": 5, "written": 2, "deleted": 1}}
+    assert raw(store, old_agents) == before
+
+
+def test_two_hosts_do_not_apply_at_once() -> None:
+    store = filled()
+    other = migrator(store, by="bob")
+    store.ensure_tables(locks)
+    with store.lock("migrate shop", seconds=60, holder="ann"), pytest.raises(LockHeld, match="ann"):
+        other.apply()
+    assert other.apply()
+
+
+def test_code_that_is_older_than_the_data_is_refused() -> None:
+    store = filled()
+    migrator(store).apply()
+    with pytest.raises(CodeOlder, match="0002 agents-by-tenant"):
+        migrator(store, upper).apply()
+
+
+def test_what_fails_is_noted_and_can_be_repeated() -> None:
+    store = filled()
+    store.put(OldAgent(endpoint_id="unknown", agent_uuid="x"))
+    one = migrator(store, move)
+    with pytest.raises(Exception, match="unknown"):
+        one.apply()
+    (status,) = one.status()
+    assert status.state == "failed"
+    assert status.error is not None
+    assert [error["reason"] for error in status.stages[0]["errors"]] == ["inconvertible"]
+    store.delete(OldAgent.key(endpoint_id="unknown", agent_uuid="x"))
+    one.apply()
+    assert one.status()[0].state == "applied"
+
+
+def test_a_store_without_old_tables_begins_with_the_last_layout() -> None:
+    store = Store.embedded()
+    store.ensure_tables(new_agents)
+    store.drive(begin_empty("shop", (move,), "host", store.setup))
+    assert [status.state for status in migrator(store, move).status()] == ["applied"]
+    clients(store).create(NewAgent(partition_key=ACME, agent_uuid="a"))
+    assert migrator(store, move).apply(until=Phase.CUT_OVER) == []
+
+
+def test_nothing_is_noted_while_there_is_something_to_move() -> None:
+    store = filled()
+    store.drive(begin_empty("shop", (move,), "host", store.setup))
+    assert [status.state for status in migrator(store, move).status()] == ["pending"]
+
+
+def test_migrations_are_modules_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "shop_migrations"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for number, name in ((2, "second"), (1, "first")):
+        text = f"from gateleg.migrate import Migration\nmigration = Migration({number}, {name!r})\n"
+        (package / f"m{number:04d}_{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [str(one) for one in load_migrations("shop_migrations")] == ["0001 first", "0002 second"]
+    (package / "m0003_empty.py").write_text("")
+    with pytest.raises(BadMigration, match="m0003_empty"):
+        load_migrations("shop_migrations")
+    with pytest.raises(BadMigration, match="number 2"):
+        in_order([move, Migration(2, "other")])
+
+
+def test_the_work_is_paused_and_resumed() -> None:
+    store = filled()
+    one = migrator(store, move)
+    one.apply(until=Phase.DUAL_WRITE)
+    one.pause(2)
+    with pytest.raises(Exception, match="paused"):
+        one.apply()
+    one.pause(2, paused=False)
+    one.apply()
+    assert one.status()[0].state == "applied"
