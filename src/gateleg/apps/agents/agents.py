@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.concealing import AGENT, about, conceal, forget
+from gateleg.apps.agents.access import check_editor
+from gateleg.apps.agents.concealing import AGENT, about, forget, keeping
 from gateleg.apps.agents.configurations import check_configuration
 from gateleg.apps.agents.errors import UnknownReference
 from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
 from gateleg.apps.agents.rendering import render, values_of
-from gateleg.apps.agents.tables import Agent
+from gateleg.apps.agents.tables import Agent, new_id
 from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
@@ -25,6 +26,7 @@ from gateleg.apps.agents.versions import (
     find_active,
     find_pointer,
     find_version,
+    get_version,
     update_version,
 )
 
@@ -83,21 +85,30 @@ async def list_agents(
 
 async def save_agent(store: AsyncStore, secrets: Secrets, context: Context, values: Mapping[str, Any], *, copied: bool = False) -> Agent:
     """A new agent, a new version of one (`agent_uuid`), a changed version (`agent_version_uuid`), or with `copied` a duplicate of it."""
+    check_editor(context)
     version = values.get("agent_version_uuid")
+    original = await get_version(store, context, AGENTS, version) if version else None
+    known = values.get("agent_uuid") if original is None else original.agent_uuid
+    agent_uuid = known if known and not copied else f"agent-{new_id()}"
 
     async def complete(agent: Agent) -> Agent:
         composed = await compose(store, context, agent) if values.get("flow_snippet_version_uuid") else agent
         await check_configuration(store, composed)
-        hidden = await conceal(secrets, context, composed.configuration, about(AGENT, composed.agent_uuid))
-        return composed.model_copy(update={"configuration": hidden})
+        return composed
 
-    if copied and version:
-        return await duplicate(store, context, AGENTS, version, {"updated_by": values.get("updated_by")})
-    if version:
-        return await update_version(store, context, AGENTS, version, values, complete)
-    if values.get("agent_uuid"):
-        return await create_next(store, context, AGENTS, values["agent_uuid"], values, complete=complete)
-    return await create_first(store, context, AGENTS, values, complete)
+    async with keeping(secrets, context, about(AGENT, agent_uuid)) as keeper:
+        if copied and original is not None:
+            own = await keeper.copy(original.configuration, about(AGENT, original.agent_uuid))
+            changed = {"configuration": own, "agent_uuid": agent_uuid, "updated_by": values.get("updated_by")}
+            return await duplicate(store, context, AGENTS, original.agent_version_uuid, changed)
+        given = dict(values)
+        if given.get("configuration"):
+            given["configuration"] = await keeper.conceal(given["configuration"])
+        if original is not None:
+            return await update_version(store, context, AGENTS, original.agent_version_uuid, given, complete)
+        if known:
+            return await create_next(store, context, AGENTS, agent_uuid, given, complete=complete)
+        return await create_first(store, context, AGENTS, {**given, "agent_uuid": agent_uuid}, complete)
 
 
 async def compose(store: AsyncStore, context: Context, agent: Agent) -> Agent:

@@ -7,6 +7,8 @@ another is another secret.
 from __future__ import annotations
 
 import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.tables import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from gateleg.apps.agents.tenancy import Context
     from gateleg.web.secret_store import Secrets
@@ -52,31 +54,70 @@ def is_secret_name(name: str) -> bool:
     return any(words[-len(ending) :] == ending for ending in _SECRET_ENDINGS)
 
 
-async def conceal(secrets: Secrets, context: Context, configuration: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """A configuration with its secrets kept apart: texts whose name, or the name of what they are in, says that they are secret."""
+@dataclass(frozen=True)
+class Keeper:
+    """Keeps the secrets of one thing, and knows those that it has kept."""
 
-    async def concealed(value: Any, *, secret: bool) -> Any:
-        if isinstance(value, dict):
-            return {name: await concealed(one, secret=secret or is_secret_name(name)) for name, one in value.items()}
-        if isinstance(value, list):
-            return [await concealed(one, secret=secret) for one in value]
-        kept = secret and isinstance(value, str) and value and not is_reference(value)
-        return await _keep(secrets, context, owner, value) if kept else value
+    secrets: Secrets
+    context: Context
+    owner: str
+    names: list[str] = field(default_factory=list)
 
-    found: dict[str, Any] = await concealed(dict(configuration), secret=False)
-    return found
+    async def conceal(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration with its secrets kept apart: texts whose name, or the name of what they are in, says that they are secret."""
+
+        async def concealed(value: Any, *, secret: bool) -> Any:
+            if isinstance(value, dict):
+                return {name: await concealed(one, secret=secret or is_secret_name(name)) for name, one in value.items()}
+            if isinstance(value, list):
+                return [await concealed(one, secret=secret) for one in value]
+            kept = secret and isinstance(value, str) and value and not is_reference(value)
+            return await self._keep(value) if kept else value
+
+        found: dict[str, Any] = await concealed(dict(configuration), secret=False)
+        return found
+
+    async def conceal_headers(self, headers: Mapping[str, Any]) -> dict[str, str]:
+        """Headers with references in the place of all their values. Names stay as they were given."""
+        for name, value in headers.items():
+            if not _HEADER.fullmatch(name):
+                raise BadField(f"{name[:200]!r} cannot be the name of a header.", details={"field": "headers"})
+            if not isinstance(value, str) or not value or any(character in value for character in "\r\n\0"):
+                raise BadField(f"The header {name} must have a text without line breaks.", details={"field": f"headers.{name}"})
+        return {name: value if is_reference(value) else await self._keep(value) for name, value in headers.items()}
+
+    async def copy(self, configuration: Mapping[str, Any], former: str) -> dict[str, Any]:
+        """A configuration with secrets of its own in the place of those of another thing. References to others stay."""
+
+        async def copied(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {name: await copied(one) for name, one in value.items()}
+            if isinstance(value, list):
+                return [await copied(one) for one in value]
+            if is_reference(value) and value.startswith(f"{REFERENCE}{former}."):
+                return await self._keep(await self.secrets.resolve(value, tenant=self.context.partition_key))
+            return value
+
+        found: dict[str, Any] = await copied(dict(configuration))
+        return found
+
+    async def _keep(self, value: str) -> str:
+        name = f"{self.owner}.{new_id()}"
+        await self.secrets.put(name, value, tenant=self.context.partition_key, by=self.context.principal.name)
+        self.names.append(name)
+        return f"{REFERENCE}{name}"
 
 
-async def conceal_headers(secrets: Secrets, context: Context, headers: Mapping[str, Any], owner: str) -> dict[str, str]:
-    """Headers with references in the place of all their values. Names stay as they were given."""
-    found = {}
-    for name, value in headers.items():
-        if not _HEADER.fullmatch(name):
-            raise BadField(f"{name[:200]!r} cannot be the name of a header.", details={"field": "headers"})
-        if not isinstance(value, str) or not value or any(character in value for character in "\r\n\0"):
-            raise BadField(f"The header {name} must have a text without line breaks.", details={"field": f"headers.{name}"})
-        found[name] = value if is_reference(value) else await _keep(secrets, context, owner, value)
-    return found
+@asynccontextmanager
+async def keeping(secrets: Secrets, context: Context, owner: str) -> AsyncIterator[Keeper]:
+    """Keep secrets for something that is written inside the block; they are forgotten again if that fails."""
+    keeper = Keeper(secrets, context, owner)
+    try:
+        yield keeper
+    except BaseException:
+        for name in keeper.names:
+            await secrets.delete(name, tenant=context.partition_key)
+        raise
 
 
 async def reveal_headers(secrets: Secrets, context: Context, headers: Mapping[str, str]) -> dict[str, str]:
@@ -104,9 +145,3 @@ async def forget(secrets: Secrets, context: Context, owner: str) -> int:
     for name in names:
         await secrets.delete(name, tenant=context.partition_key)
     return len(names)
-
-
-async def _keep(secrets: Secrets, context: Context, owner: str, value: str) -> str:
-    name = f"{owner}.{new_id()}"
-    await secrets.put(name, value, tenant=context.partition_key, by=context.principal.name)
-    return f"{REFERENCE}{name}"

@@ -1,4 +1,4 @@
-"""Configurations of agents against the schema of their model: required names, types and choices. Pure, except for the read of the schema."""
+"""Configurations of agents against the schema of their model: required names, types and choices."""
 
 from __future__ import annotations
 

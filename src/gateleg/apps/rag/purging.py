@@ -33,18 +33,26 @@ class Vectors(Protocol):
         """How many chunks are in the index."""
         ...
 
-    def drop(self) -> None:
-        """Remove the index itself."""
+
+class CollectionIndexes(Protocol):
+    """The search indexes of all collections. Calls block."""
+
+    def open(self, repository_id: str, collection_id: str) -> Vectors:
+        """The index of a collection, made if there is none."""
+        ...
+
+    def drop(self, repository_id: str, collection_id: str) -> None:
+        """Remove the index of a collection."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Premises:
-    """Where documents lie: their rows and chunks, their objects, and the index of each collection, by repository and collection."""
+    """Where documents lie: their rows and chunks, their objects, and the indexes of their collections."""
 
     store: AsyncStore
     objects: AsyncObjects
-    open_index: Callable[[str, str], Vectors]
+    indexes: CollectionIndexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +81,7 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
     store = premises.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
-    index = premises.open_index(repository_id, collection_id)
-    vectors = await asyncio.to_thread(index.remove, document_id)
+    vectors = await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).remove(document_id))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
     await store.delete(document, check_version=False)
@@ -101,10 +108,8 @@ async def purge_collection(
 ) -> Counts:
     """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
     store = premises.store
-    index = premises.open_index(repository_id, collection_id)
-    vectors = await asyncio.to_thread(index.count)
-    await asyncio.to_thread(index.drop)
-    total = Counts(vectors=vectors)
+    total = Counts(vectors=await _count_vectors(premises, repository_id, collection_id))
+    await asyncio.to_thread(premises.indexes.drop, repository_id, collection_id)
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
@@ -119,8 +124,11 @@ async def purge_collection(
 async def count_left(premises: Premises, repository_id: str, collection_id: str) -> Counts:
     """What a collection still holds."""
     store = premises.store
-    index = premises.open_index(repository_id, collection_id)
     documents = await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True)
     chunks = await store.count(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
     objects = len((await premises.objects.list(collection_prefix(repository_id, collection_id))).objects)
-    return Counts(documents, chunks, await asyncio.to_thread(index.count), objects)
+    return Counts(documents, chunks, await _count_vectors(premises, repository_id, collection_id), objects)
+
+
+async def _count_vectors(premises: Premises, repository_id: str, collection_id: str) -> int:
+    return await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).count())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,8 @@ async def _removed(job: JobContext, premises: Premises, queue: AsyncQueue, confi
     left = await count_left(premises, config.repository_id, config.collection_id)
     if left:
         raise NotRemoved(f"After everything was removed there were still {left}.")
+    # Counting has made an empty index.
+    await asyncio.to_thread(premises.indexes.drop, config.repository_id, config.collection_id)
     return removed
 
 

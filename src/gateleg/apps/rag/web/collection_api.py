@@ -198,9 +198,7 @@ async def get_access(call: Using, repository_id: str, collection_id: str) -> Acc
     ways = explain(opened.repository, opened.collection, admin_group=caller.admin_group)
     own = (Action.READ, Action.SEARCH, Action.INGEST, Action.CHANGE_COLLECTION)
     decided = {action: caller.decide(action, opened.repository, opened.collection) for action in own}
-    return AccessView(
-        readers=ways, caller={action: WayIn(allowed=one.allowed, reason=Rule(one.rule).value) for action, one in decided.items()}
-    )
+    return AccessView(readers=ways, caller={action: WayIn(allowed=one.allowed, reason=one.reason) for action, one in decided.items()})
 
 
 @router.get(_ONE + "/statistics")
